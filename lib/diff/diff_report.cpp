@@ -36,8 +36,8 @@ std::string number_in(std::string_view text) {
   return std::string(text.substr(0, text.find_first_not_of("0123456789")));
 }
 
-// Returns the text of a Python literal of a str or bytes with several lines; "" for any other arg, also for bytes that
-// are no text.
+// Returns the text of a Python literal of a str or bytes that has several lines; an empty text for any other arg, and
+// for bytes that are not text.
 std::string lines_in(std::string_view repr) {
   if (repr.starts_with('b')) repr.remove_prefix(1);
   if (repr.size() < 2 || (repr[0] != '\'' && repr[0] != '"') || repr.find("\\n") == repr.npos ||
@@ -55,8 +55,8 @@ std::string lines_in(std::string_view repr) {
   return out;
 }
 
-// Returns the text of which `common` bytes are as in the other text. If the difference would be cut off at the end of a
-// printed line, omits a part before it.
+// Returns `text`, whose first `common` bytes equal those of the other text. If the difference would be cut off at the
+// end of a printed line, omits a part before the difference.
 std::string near_difference(std::string_view text, size_t common) {
   constexpr size_t kStart = 40, kContext = 60;
   if (text.size() <= kMaxWidth || common < kMaxWidth - kContext) return std::string(text);
@@ -74,13 +74,13 @@ class Printer {
 
   std::string print(const GraphDiff& diff) {
     if (diff.same) return {};
-    constexpr size_t kMostNumbers = 8;
+    constexpr size_t kMaxNumbers = 8;
     size_t shown = 0, renumbered = 0;
     std::string numbers;
     for (const NodeChange& c : diff.changes) {
       if (!is_renumbering(c)) {
         if (shown++ < style_.max_changes) change(c);
-      } else if (renumbered++ < kMostNumbers) {
+      } else if (renumbered++ < kMaxNumbers) {
         const Difference& d = c.differences[0];
         numbers += (numbers.empty() ? "" : ", ") + number_in(d.before) + " -> " + number_in(d.after);
       }
@@ -88,7 +88,7 @@ class Printer {
     if (shown > style_.max_changes) out_ += "... and " + std::to_string(shown - style_.max_changes) + " more\n";
     if (renumbered)
       line("", counted(renumbered, "buffer") + " with another number: " + numbers +
-                   (renumbered > kMostNumbers ? ", ..." : ""));
+                   (renumbered > kMaxNumbers ? ", ..." : ""));
     out_ += std::to_string(diff.count(NodeChange::Kind::Changed)) + " changed, " +
             std::to_string(diff.count(NodeChange::Kind::Added)) + " added, " +
             std::to_string(diff.count(NodeChange::Kind::Removed)) + " removed, of " + std::to_string(diff.nodes_a) +

@@ -18,13 +18,13 @@ std::string source_text(const DiffSide& side, UOp s) {
 }
 
 // Returns the text of a node in a sentence: "%3 RANGE"; for a constant or device, its arg.
-std::string mention(const DiffSide& side, UOp s) {
+std::string text_in_sentence(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
 // Returns the texts of two nodes. If they are equal, adds the dtypes or the word "another" to distinguish them.
-std::pair<std::string, std::string> told_apart(std::string before, UOp s, std::string after, UOp t) {
+std::pair<std::string, std::string> distinct_texts(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
   return {before + " " + std::string(s.dtype().repr()), after + " " + std::string(t.dtype().repr())};
@@ -71,10 +71,10 @@ class Changes {
     for (uint32_t y = 0; y < b_.nodes.size(); y++) {
       if (b_.is_value(y)) continue;
       if (b_.match[y] >= 0) compare(uint32_t(b_.match[y]), y);
-      else if (heads(b_, y)) gather(b_, y, NodeChange::Kind::Added);
+      else if (is_own_change(b_, y)) gather(b_, y, NodeChange::Kind::Added);
     }
     for (uint32_t x = 0; x < a_.nodes.size(); x++)
-      if (!a_.is_value(x) && a_.match[x] < 0 && heads(a_, x)) gather(a_, x, NodeChange::Kind::Removed);
+      if (!a_.is_value(x) && a_.match[x] < 0 && is_own_change(a_, x)) gather(a_, x, NodeChange::Kind::Removed);
     compare_root_values();
   }
 
@@ -124,8 +124,8 @@ class Changes {
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());
   }
 
-  // Returns what source `i` of `u` is: "size", "buffer", "index", "validity", "value" or "source 1".
-  static std::string role(UOp u, size_t i) {
+  // Returns the role of source `i` of `u`: "size", "buffer", "index", "validity", "value" or "source 1".
+  static std::string role_of_source(UOp u, size_t i) {
     if (u.is(Op::RANGE) && i == 0) return "size";
     if (u.is(Op::INDEX))
       return i == 0 ? "buffer" : i == 1 ? "index" : i == 2 ? "validity" : "source " + std::to_string(i);
@@ -147,8 +147,8 @@ class Changes {
       for (size_t i : wrong)
         // omit a source that is only in one graph, because it is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
-          auto [before, after] = told_apart(mention(a_, su[i]), su[i], mention(b_, sv[i]), sv[i]);
-          add(role(v, i), before, after);
+          auto [before, after] = distinct_texts(text_in_sentence(a_, su[i]), su[i], text_in_sentence(b_, sv[i]), sv[i]);
+          add(role_of_source(v, i), before, after);
         }
       return;
     }
@@ -200,8 +200,9 @@ class Changes {
   }
 
   // ---- added and removed nodes
-  // Returns whether an added or removed node is a change of its own: if a matched node uses it, or no node does.
-  static bool heads(const DiffSide& side, uint32_t i) {
+  // Returns true if an added or removed node is reported as a change of its own: a matched node uses it, or no node
+  // uses it.
+  static bool is_own_change(const DiffSide& side, uint32_t i) {
     return side.users[i].empty() ||
            std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
   }
@@ -221,7 +222,7 @@ class Changes {
       if (i != top) c.with.push_back(node_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.at(s);
-        if (side.match[k] >= 0 || side.is_value(k) || covered[k] || heads(side, k)) continue;
+        if (side.match[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
         covered[k] = 1;
         todo.push_back(k);
       }
@@ -232,20 +233,21 @@ class Changes {
         c.place += ", ...";
         break;
       }
-      c.place = "used by " + mention(side, side.nodes[user]);
-      place_taken(side, top, user, added, c.place);
+      c.place = "used by " + text_in_sentence(side, side.nodes[user]);
+      append_counterpart(side, top, user, added, c.place);
     }
     out_.changes.push_back(std::move(c));
   }
 
-  // `user` has the added or removed node `top` as a source. Appends the source at this position in the other graph.
-  void place_taken(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
+  // `user` has the added or removed node `top` as a source. Appends to `text` the source at the same position in the
+  // other graph.
+  void append_counterpart(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
     if (here.num_src() != there.num_src()) return;
     for (size_t i = 0; i < here.num_src(); i++)
       if (side.at(here.src(i)) == top)
-        text += (added ? ", in place of " : ", where now stands ") + mention(other, there.src(i));
+        text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
   }
 
   // Returns the index expression of which a changed node is a part; if there is none, the users of the node.
@@ -259,7 +261,7 @@ class Changes {
     }
     const auto& users = b_.users[y];
     if (users.empty()) return {};
-    return "used by " + mention(b_, b_.nodes[users[0]]) +
+    return "used by " + text_in_sentence(b_, b_.nodes[users[0]]) +
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
@@ -272,7 +274,8 @@ class Changes {
       out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
       return;
     }
-    auto [before, after] = told_apart(mention(a_, a_.root), a_.root, mention(b_, b_.root), b_.root);
+    auto [before, after] =
+        distinct_texts(text_in_sentence(a_, a_.root), a_.root, text_in_sentence(b_, b_.root), b_.root);
     out_.changes.push_back({.kind = NodeChange::Kind::Changed,
                             .a = int32_t(x),
                             .b = int32_t(y),

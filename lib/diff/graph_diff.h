@@ -18,14 +18,14 @@ struct Difference {
 struct NodeChange {
   enum class Kind : uint8_t { Changed, Added, Removed };
   Kind kind;
-  int32_t a = -1, b = -1;               // positions of the node in the two graphs; -1: not in that graph
+  int32_t a = -1, b = -1;  // positions of the node in the graphs a and b; -1 if the graph does not have the node
   std::string before, after;            // the node in each graph, as a line of text
   std::vector<Difference> differences;  // the changed properties, if the node is in both graphs
   std::vector<std::string> with;        // lines of nodes that were added or removed together with this node, below it
   std::string place;                    // where the node is used: an index expression or its users; may be empty
 };
 
-// Returns whether the change is only another number of a buffer or parameter, which follows from other changes.
+// Returns true if the change is only another number of a buffer or parameter, which follows from other changes.
 bool is_renumbering(const NodeChange& change);
 
 struct GraphDiff {
@@ -39,8 +39,8 @@ struct GraphDiff {
 // Compares the graphs with the roots `a` and `b`, which must be nodes of one Graph.
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 
-// Returns node number `i` as a line of text: "%12 = MUL dtypes.index (%10, 4)". %N is the node at position N of the
-// toposort (cN in pyrender).
+// Returns the node at position `i` of the toposort as a line of text, "%12 = MUL dtypes.index (%10, 4)". pyrender calls
+// the node %12 c12.
 std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {

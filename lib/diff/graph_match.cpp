@@ -8,7 +8,8 @@ namespace tgc {
 namespace {
 
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// Number of candidate pairs of one node whose sources are paired, too. It limits the work on very regular graphs.
+// Maximum number of candidate partners of a node whose sources are paired, too. It limits the work on very regular
+// graphs.
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -110,7 +111,7 @@ uint64_t Labels::hash(UOp u) const {
   return mix(mix(h, arg(u).hash()), tag(u).hash());
 }
 
-// ---- equality of graphs except for numbers: because sources are ordered, the two roots determine all pairs of nodes
+// ---- equality except for numbers: because sources are ordered, the two roots determine which nodes correspond
 
 bool same_graph(UOp a, UOp b, const Labels& labels) {
   Graph& graph = a.graph();
@@ -178,7 +179,7 @@ class GraphMatcher {
       queue_.pop_front();
       pair_sources(x, y);
     }
-    settle();
+    accept_candidates();
     match_moved();
     match_by_neighbours();
   }
@@ -186,11 +187,11 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // how often the pair was proposed; pairs of users propose it before they are matched
+    uint32_t votes = 0;  // how often the pair was proposed; pairs of users propose it before the pairs are accepted
     uint32_t order;
   };
 
-  bool alike(uint32_t x, uint32_t y) const { return a_.shape[x] == b_.shape[y]; }
+  bool are_equal_subgraphs(uint32_t x, uint32_t y) const { return a_.shape[x] == b_.shape[y]; }
   bool labels_equal(uint32_t x, uint32_t y) const { return labels_.equal(a_.nodes[x], b_.nodes[y]); }
 
   void propose(uint32_t x, uint32_t y) {
@@ -217,11 +218,11 @@ class GraphMatcher {
     size_t common = std::min(sx.size(), sy.size());
     if (sx.size() == sy.size()) {
       for (size_t i = 0; i < common; i++)
-        if (alike(sx[i], sy[i])) take(i, i);
+        if (are_equal_subgraphs(sx[i], sy[i])) take(i, i);
     } else {  // different numbers of sources: pair equal ones at the beginning and at the end
       size_t front = 0;
-      while (front < common && alike(sx[front], sy[front])) take(front, front), front++;
-      for (size_t k = 1; front + k <= common && alike(sx[sx.size() - k], sy[sy.size() - k]); k++)
+      while (front < common && are_equal_subgraphs(sx[front], sy[front])) take(front, front), front++;
+      for (size_t k = 1; front + k <= common && are_equal_subgraphs(sx[sx.size() - k], sy[sy.size() - k]); k++)
         take(sx.size() - k, sy.size() - k);
     }
     std::unordered_map<uint64_t, std::deque<size_t>> equal_sources;
@@ -237,7 +238,8 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs sources without an equal source in the other graph: first those with equal labels, at nearby positions.
+  // Pairs sources that have no equal source in the other graph: first those with equal labels, then any, at nearby
+  // positions.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
     constexpr size_t kWindow = 64;  // try only sources at most this far from position i
@@ -257,27 +259,28 @@ class GraphMatcher {
   }
 
   // Returns the similarity of two nodes: 0.5 for equal ops, plus 0.5 for equal labels, plus up to 2 for equal sources.
-  double likeness(uint32_t x, uint32_t y) const {
+  double similarity(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
     size_t n = std::min(u.num_src(), v.num_src()), alikes = 0;
-    for (size_t i = 0; i < n; i++) alikes += alike(a_.at(u.src(i)), b_.at(v.src(i)));
+    for (size_t i = 0; i < n; i++) alikes += are_equal_subgraphs(a_.at(u.src(i)), b_.at(v.src(i)));
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
   // Proposes the pair `x` and `y`. If a node seems to be inserted, proposes `x` and a source of `y`, or vice versa.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
-    double best = likeness(x, y);
+    double best = similarity(x, y);
     uint32_t best_x = x, best_y = y;
     auto consider = [&](uint32_t p, uint32_t q) {
       if (a_.is_value(p) || b_.is_value(q)) return;
-      double l = alike(p, q) ? 9 : !same_label && labels_equal(p, q) ? likeness(p, q) - 0.1 : 0;
+      double l = are_equal_subgraphs(p, q) ? 9 : !same_label && labels_equal(p, q) ? similarity(p, q) - 0.1 : 0;
       if (l > best) best = l, best_x = p, best_y = q;
     };
     for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
     for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
-    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;  // equals exist elsewhere
+    // both nodes have equals elsewhere in the other graph
+    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;
     propose(best_x, best_y);
   }
 
@@ -287,15 +290,15 @@ class GraphMatcher {
     b_.match[y] = int32_t(x);
   }
 
-  // Returns whether a node may have become the other: equal ops, or similar dtypes and half of the sources equal.
-  bool related(uint32_t x, uint32_t y) const {
+  // Returns true if one node may have become the other: equal ops, or similar dtypes and half of the sources equal.
+  bool may_correspond(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
     if (u.dtype() != v.dtype() && !(u.dtype().count() == v.dtype().count() && u.num_src() == v.num_src())) return false;
     size_t shared = 0;
     for (UOp s : u.src())
       for (UOp t : v.src())
-        if (alike(a_.at(s), b_.at(t)) || a_.match[a_.at(s)] == int32_t(b_.at(t))) {
+        if (are_equal_subgraphs(a_.at(s), b_.at(t)) || a_.match[a_.at(s)] == int32_t(b_.at(t))) {
           shared++;
           break;
         }
@@ -303,9 +306,10 @@ class GraphMatcher {
   }
 
   // Accepts the proposed pairs in this order: equal subgraphs, nodes with equal labels, nodes with equal ops, others.
-  void settle() {
+  void accept_candidates() {
     auto rank = [&](const Candidate& c) {
-      return alike(c.x, c.y) ? 0 : labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
+      if (are_equal_subgraphs(c.x, c.y)) return 0;
+      return labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
     };
     std::vector<int> ranks;
     for (const Candidate& c : candidates_) ranks.push_back(rank(c));
@@ -318,7 +322,7 @@ class GraphMatcher {
     });
     for (uint32_t i : order) {
       const Candidate& c = candidates_[i];
-      if (ranks[i] == 3 && !related(c.x, c.y)) continue;
+      if (ranks[i] == 3 && !may_correspond(c.x, c.y)) continue;
       if (is_free(c.x, c.y)) accept(c.x, c.y);
     }
   }
@@ -343,7 +347,7 @@ class GraphMatcher {
     while (!todo.empty()) {
       auto [u, v] = todo.back();
       todo.pop_back();
-      if (!is_free(u, v) || !alike(u, v) || a_.is_value(u)) continue;
+      if (!is_free(u, v) || !are_equal_subgraphs(u, v) || a_.is_value(u)) continue;
       accept(u, v);
       auto su = ordered_sources(a_.nodes[u], labels_, a_), sv = ordered_sources(b_.nodes[v], labels_, b_);
       for (size_t i = 0; i < su.size() && i < sv.size(); i++) todo.emplace_back(a_.at(su[i]), b_.at(sv[i]));

@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// The properties that count as differences, in addition to the structure of the graphs.
+// Properties of graphs whose differences are reported, in addition to differences of the structure.
 struct DiffOptions {
   bool names = true;     // names of kernels and variables
   bool tags = true;
@@ -19,7 +19,7 @@ struct DiffOptions {
   bool buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
   bool order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER and AFTER
 
-  // Parses a list of properties to ignore, such as "names,tags". Fails for an unknown word.
+  // Parses a list of properties to ignore, such as "names,tags". Returns an error for an unknown word.
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
@@ -34,8 +34,8 @@ class Labels {
   uint64_t hash(UOp u) const;
   Arg arg(UOp u) const;
   Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
-  // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. Numbers in that graph are local to it, so
-  // it is compared on its own.
+  // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. This graph is compared separately, because
+  // its numbers are local to it.
   static UOp inner(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool any_order(UOp u) const;
   const DiffOptions& options() const { return o_; }
@@ -45,7 +45,7 @@ class Labels {
   DiffOptions o_;
 };
 
-// Returns whether two graphs are equal if consistently renumbered nodes count as equal.
+// Returns true if two graphs are equal when consistently renumbered nodes count as equal.
 bool same_graph(UOp a, UOp b, const Labels& labels);
 
 // One of the two graphs. Constants and devices ("values") are never matched, but compared as sources of their users.
@@ -57,7 +57,7 @@ struct DiffSide {
   UOpMap<uint32_t> index;                    // position of each node in `nodes`
   std::vector<uint64_t> shape;               // by position: hash of the node and all nodes below it, without names
   std::vector<std::vector<uint32_t>> users;  // by position: distinct users of the node
-  std::vector<int32_t> match;                // by position: position of the matching node in the other graph; -1: none
+  std::vector<int32_t> match;                // by position: position of the matching node in the other graph, or -1
 
   uint32_t at(UOp u) const { return *index.find(u); }
   bool is_value(uint32_t i) const { return value_[i]; }

@@ -101,7 +101,8 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Replaces `target` by make(target). Returns nullopt if the graph has that node already: two nodes would become one.
+  // Replaces `target` by make(target). Returns nullopt if the graph has the new node already, unless `may_be_known` is
+  // set, because two nodes would become one.
   std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};

@@ -12,7 +12,7 @@ namespace {
 
 struct Row {
   std::string_view kind;
-  std::string_view since, from, to;  // since: a release of releases.def
+  std::string_view since, from, to;  // `since` is a release of releases.def
 };
 constexpr Row kRows[] = {
 #define X(kind, since, from, to) {#kind, since, from, to},
@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes a word or a "quoted text" from the beginning of `line` and returns it; nullopt if there is none.
+// Removes a word or a "quoted text" from the beginning of `line` and returns it; nullopt if `line` has no more words.
 std::optional<std::string> take_word(std::string_view& line) {
   size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::string> take_word(std::string_view& line) {
   return word;
 }
 
-// ---- forms: representations that differ between releases; each line says how a graph is converted before comparing
+// ---- forms: ops that releases represent differently; each line says how a graph is converted before the comparison
 
 constexpr std::string_view kForms[] = {
     "PARAM",    // PARAM: only the slot or name of its ParamArg stays; an empty tag is removed
@@ -58,7 +58,7 @@ bool is_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// Returns the name or slot of a ParamArg, and the name of a DEFINE_VAR's (name, min, max).
+// Returns the name or slot in a ParamArg or in the (name, min, max) of a DEFINE_VAR; any other arg unchanged.
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -68,8 +68,8 @@ Arg slot_of(Arg a) {
   return record.size() && record.field(0).empty() ? record.values()[0] : a;
 }
 
-// Returns whether an arg is a KernelInfo with only default fields, which newer releases omit.
-bool says_nothing(Arg a) {
+// Returns true if an arg is a KernelInfo with only default fields, which newer releases omit.
+bool has_only_defaults(Arg a) {
   RecordView record(a);
   if (record.name() != "KernelInfo") return false;
   auto is_empty = [](Arg v) { return v.is_none() || v == Arg(false) || (v.is_tuple() && v.items().empty()); };
@@ -116,7 +116,7 @@ struct Renames::Parts {
   DType dtype;
   std::vector<UOp> src;
   Arg arg;
-  bool is_older;        // the graph is of the earlier release
+  bool is_older;        // true if the graph is of the earlier release
   int64_t buffers = 0;  // number of buffers before this node
   UOp replacement = {};  // replaces the node if it is set
 };
@@ -143,7 +143,7 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
       if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;
       break;
     case Op::SINK:
-      if (node.arg.kind() == Arg::Kind::Record && says_nothing(node.arg)) node.arg = {};
+      if (node.arg.kind() == Arg::Kind::Record && has_only_defaults(node.arg)) node.arg = {};
       break;
     case Op::PAD: node.src.resize(std::min<size_t>(node.src.size(), 2)); break;
     case Op::CALL:
@@ -243,7 +243,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Adds a rename. Changes earlier renames to `from` into renames to `to`: 0.14 may rename what 0.13 renamed to `from`.
+// Adds a rename. Earlier renames to `from` become renames to `to`, because 0.14 may rename what 0.13 renamed to `from`.
 bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
@@ -330,7 +330,7 @@ void Renames::apply(std::span<UOp* const> roots, bool is_older) const {
   }
 }
 
-// Adds the new names of all nodes under `root` to `made`.
+// Sets `made` for all nodes under `root`: maps each node to the node with the new names.
 void Renames::apply(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
   Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};

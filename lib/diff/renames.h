@@ -47,8 +47,9 @@ class Renames {
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
 
-// Returns the renames for the option --renames: none for "none", else those of the named file. Returns nullopt for an
-// empty option: the caller then uses the renames between the two releases. Fails if the file cannot be read.
+// Returns the renames for the value of the option --renames: no renames for "none", else those of the named file.
+// Returns nullopt for an empty value: the caller then uses the renames between the two releases. Returns an error if
+// the file cannot be read.
 Result<std::optional<Renames>> asked_renames(const std::string& option);
 
 // Returns the name of a kernel without color codes and without the suffix that makes it unique: "E_4" for "E_4n1".

@@ -23,41 +23,41 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAst = "ast";
 constexpr size_t kMaxBlame = 8;
 
-// ---- finding the rules: run the stage again with an observer that records the origin ("maker") of each node
+// ---- finding the rules: the stage runs again with an observer that records which rule created each node (its "maker")
 
-class Makers : public RewriteObserver {
+class MakerRecorder : public RewriteObserver {
  public:
   struct Maker {
-    const Rule* rule = nullptr;  // the rule that created the node; null: other code of the stage
+    const Rule* rule = nullptr;  // the rule that created the node; null if other code of the stage created it
     std::string rewrite;         // the rewrites in which the rule applied: "apply rangeify > reshape"
   };
-  explicit Makers(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
-  ~Makers() override { set_observer(graph_, nullptr); }
+  explicit MakerRecorder(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
+  ~MakerRecorder() override { set_observer(graph_, nullptr); }
 
   // Records the makers of nodes that are created from now on. `stage` becomes the first name in Maker::rewrite.
   void watch(std::string_view stage) {
-    on_ = true;
+    is_recording_ = true;
     first_ = uint32_t(graph_.size());
     where_ = {std::string(stage)};
   }
-  void stop() { on_ = false; }
+  void stop() { is_recording_ = false; }
 
   void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
-    if (!on_) return;
+    if (!is_recording_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
     if (where_.size() == 2) note_new(sink, nullptr);  // no rule created new nodes in a rewrite's input
   }
   void end(std::string_view, UOp) override {
-    if (on_) where_.pop_back();
+    if (is_recording_) where_.pop_back();
   }
   void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
-    if (!on_ || before == after) return;
+    if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
     for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
     note_new(after, hit.rule);  // also nodes from before the rule's attempt, such as those of a substitution
   }
   void rebuilt(UOp before, UOp after) override {
-    if (const Maker* maker = on_ ? makers_.find(before) : nullptr) {
+    if (const Maker* maker = is_recording_ ? makers_.find(before) : nullptr) {
       Maker same = *maker;
       if (!makers_.contains(after)) makers_[after] = same;
     }
@@ -80,11 +80,11 @@ class Makers : public RewriteObserver {
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
   uint32_t first_ = 0;  // nodes with smaller numbers get no maker
-  bool on_ = false;
+  bool is_recording_ = false;
 };
 
-// Runs all stages up to `stage`, and watches `stage`. Returns its result; the empty UOp if a stage fails.
-UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
+// Runs all stages up to `stage`, and records the makers in `stage`. Returns its result; the empty UOp if a stage fails.
+UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
   for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
     if (row == &stage) makers.watch(stage.name);
     auto step = c.step();
@@ -95,7 +95,7 @@ UOp run_to(Compilation& c, const StageRow& stage, Makers& makers) {
   return c.current();
 }
 
-// Returns whether the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
+// Returns true if the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
 bool loses_facts(std::string_view text) { return detect_kind(text) == InputKind::Pyrender && !has_header(text); }
 
 // Returns the graph without the facts that pyrender omits; `root` itself if pyrender cannot print the graph.
@@ -113,7 +113,7 @@ Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText
   return read_renamed(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
 }
 
-// Returns the text without tgc's header.
+// Returns the text without the header that tgc writes above texts.
 std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
@@ -128,7 +128,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   ReadReport report{.producer = known->producer};
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
-  Makers makers(graph);
+  MakerRecorder makers(graph);
   const bool is_tensor_graph = known->target.empty();
   const StageRow* stage = find_row(out.stage);
   if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
@@ -147,7 +147,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   for (const NodeChange& c : out.graph.changes) {
     int32_t i = is_a ? c.a : c.b;
     if (i < 0 || size_t(i) >= nodes.size() || out.blame.size() == kMaxBlame) continue;
-    Makers::Maker maker = makers.of(nodes[size_t(i)]);
+    MakerRecorder::Maker maker = makers.of(nodes[size_t(i)]);
     const std::string& line = is_a ? c.before : c.after;
     if (maker.rewrite.empty() || !reported.emplace(maker.rule, line).second) continue;
     Blame blame{.rewrite = maker.rewrite, .node = line};
@@ -171,7 +171,8 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
     return Unit{};
   }
   Settings settings;
-  for (auto& [key, value] : a.settings) (void)settings.set(key, value);  // other releases have other settings
+  // ignores errors, because other releases have other settings
+  for (auto& [key, value] : a.settings) (void)settings.set(key, value);
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
   if (!sides) return sides.diag();
@@ -190,7 +191,8 @@ struct Sides {
 
 Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
-    ReadReport report{.take_malformed = true, .producer = t.producer};  // malformed nodes may be the difference
+    // malformed nodes may be the difference that is searched for
+    ReadReport report{.take_malformed = true, .producer = t.producer};
     return read_graph(graph, detect_kind(t.text), t.text, t.file, &report);
   };
   auto a = read(text_a), b = read(text_b);
@@ -275,7 +277,8 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  std::map<std::string, size_t> occurrences;  // numbers stages of one name, to pair those with equal numbers
+  // numbers the stages of one name, so that stages with equal numbers are paired
+  std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);

@@ -15,24 +15,26 @@ namespace tgc {
 
 // The result of one stage.
 struct RunText {
-  std::string stage;  // tinygrad's name of the stage, such as "postopt symbolic"; "ast": the run's input
+  std::string stage;  // tinygrad's name of the stage, such as "postopt symbolic"; "ast" for the run's input
   std::string text;
-  bool is_graph;      // true: `text` is a graph in any format; false: text to compare by lines
+  bool is_graph;      // true if `text` is a graph in any format; false if texts are compared line by line
 };
 
 struct Run {
   std::string id, target;  // `target` is empty for a tensor graph
-  std::string file;        // where the run comes from, for messages
+  std::string file;        // path of the recording or folder, for messages
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;  // results of the stages, in order
-  std::string producer = {};   // for example "tinygrad 0.14.0"; empty: 0.12.0, or tgc
+  std::string producer = {};   // for example "tinygrad 0.14.0"; empty for 0.12.0 or tgc
 };
 
-// Returns the name of the stage that a recording or a file calls `text`: tgc's own if it knows the stage, else `text`.
+// Returns tgc's name of the stage that a recording or a file calls `text`; `text` itself if tgc does not know the
+// stage.
 std::string stage_name(std::string_view text);
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
-// Returns the text number `index` of those texts whose stage has the name `stage` in the later release; null if none.
+// Returns the text with number `index` among the texts whose stage has the name `stage` in the later release; null if
+// there is none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
 // Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
@@ -52,7 +54,7 @@ Result<std::pair<UOp, UOp>> read_alike(Graph& graph, const ComparedText& a, cons
 Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& a, const ComparedText& b,
                                          const Renames* asked = nullptr);
 
-// The origin of a node that differs: a rule of tgc or, if `rule` is empty, other code of the stage.
+// The origin of a node that differs: a rule of tgc, or other code of the stage if `rule` is empty.
 struct Blame {
   std::string rule, file;
   uint32_t line = 0;
@@ -68,7 +70,7 @@ struct RunDiff {
   std::string before;        // the last stage of both runs before `stage`
   GraphDiff graph;           // the difference after `stage`, if the results are graphs
   std::string lines;         // the difference after `stage` by lines, if they are other texts
-  std::string ours;          // the run whose result tgc reproduces: "A", "B", or "" for neither
+  std::string ours;          // the run whose result tgc reproduces: "A" or "B"; empty if tgc reproduces neither
   std::vector<Blame> blame;  // origins of the differing nodes of the run `ours`
 };
 

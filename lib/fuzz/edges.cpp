@@ -12,22 +12,22 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kLoops[] = {2, 3, 4, 5, 8, 16, 17, 33};
-constexpr int64_t kMostThreads = 120'000;  // largest number of threads of a grid, so that REF is fast
-constexpr int kMostBits = 62;              // largest number of bits of an index
+constexpr int64_t kMaxThreads = 120'000;  // maximum number of threads of a grid, so that REF is fast
+constexpr int kMaxBits = 62;              // maximum number of bits of an index
 
 // Returns a number that differs from `n` by at most 3.
-int64_t about(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
+int64_t number_near(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
 
-class Edges {
+class EdgeKernelMaker {
  public:
-  Edges(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
+  EdgeKernelMaker(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
 
   UOp kernel() {
     size_t n = 1 + c_.uniform(2);
     while (loops_.size() < n) loops_.push_back(g_.range(c_.one_of(kLoops), int64_t(loops_.size()), AxisType::LOOP));
     switch (c_.uniform(5)) {
       case 0:
-      case 1: return stored(chosen(multiples_compared()));
+      case 1: return stored(chosen(scaled_comparison()));
       case 2: return stored(chosen(rounded_compared()));
       default: return stored(small_integers());
     }
@@ -43,20 +43,21 @@ class Edges {
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
-    return std::max<int64_t>(1, about(int64_t(1) << std::min(bits, most_bits), c_));
+    return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // Returns the comparison scale * index < n (or its negation, or another operator). `n` is near a multiple of `scale`.
-  UOp multiples_compared() {
+  // Returns the comparison scale * index < n, its negation, or a comparison by another operator. `n` is near a multiple
+  // of `scale`.
+  UOp scaled_comparison() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small() + 3;
-    int64_t scale = long_number(kMostBits - 1 - int(std::bit_width(uint64_t(most))));
+    int64_t scale = long_number(kMaxBits - 1 - int(std::bit_width(uint64_t(most))));
     int64_t times = int64_t(c_.uniform(size_t(most))), bound = times * scale;
-    if (!c_.one_in(4)) bound = about(bound, c_);
+    if (!c_.one_in(4)) bound = number_near(bound, c_);
     if (c_.one_in(3)) scale = -scale, bound = -bound;
     UOp left = at * Const(scale), right = g_.constant(dtypes::index, bound);
     if (c_.one_in(4)) left = left + g_.constant(dtypes::index, int64_t(c_.uniform(5)) - 2);
-    return compared(left, right);
+    return comparison(left, right);
   }
 
   UOp rounded_compared() {
@@ -66,12 +67,13 @@ class Edges {
     auto [scalar, digits] = c_.one_of(kDigits);
     DType d = dtypes::of(scalar);
     int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
-    UOp number = (index() + g_.constant(dtypes::index, about(end, c_))).cast(d);
-    double bound = std::ldexp(std::nearbyint(std::ldexp(double(about(end, c_)), -2)), 2);  // rounded to a multiple of 4
-    return compared(number, g_.constant(d, bound));
+    UOp number = (index() + g_.constant(dtypes::index, number_near(end, c_))).cast(d);
+    // rounded to a multiple of 4
+    double bound = std::ldexp(std::nearbyint(std::ldexp(double(number_near(end, c_)), -2)), 2);
+    return comparison(number, g_.constant(d, bound));
   }
 
-  UOp compared(UOp a, UOp b) {
+  UOp comparison(UOp a, UOp b) {
     switch (c_.uniform(4)) {
       case 0: return b.lt(a);
       case 1: return c_.one_in(2) ? a.ne(b) : a.lt(b).logical_not();
@@ -101,7 +103,7 @@ class Edges {
   UOp constant(DType d) {
     int bits = int(d.bitsize()) - !dtypes::is_unsigned(d);
     int64_t most = (int64_t(1) << bits) - 1, v = most - int64_t(c_.uniform(4));
-    if (c_.one_in(2)) v = about(int64_t(1) << (2 + c_.uniform(size_t(bits) - 2)), c_);
+    if (c_.one_in(2)) v = number_near(int64_t(1) << (2 + c_.uniform(size_t(bits) - 2)), c_);
     v = std::clamp<int64_t>(v, 2, most);
     if (c_.one_in(4)) v = most + 1 + int64_t(c_.uniform(size_t(most)));
     else if (!dtypes::is_unsigned(d) && c_.one_in(3)) v = -v;
@@ -124,7 +126,8 @@ class Edges {
   int64_t buffers_ = 0;
 };
 
-// Returns random sizes of a grid, at least one above its limit. Returns an empty list if this takes too many threads.
+// Returns random sizes of a grid of which at least one exceeds its limit; an empty list if such a grid takes too many
+// threads.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};
@@ -134,23 +137,23 @@ std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& 
     for (size_t i = 0; i < sizes.size(); i++) {
       const int64_t limit = std::max<int64_t>(1, limits[i]);
       const int64_t between = limit / 2 + int64_t(c.uniform(size_t(limit)));
-      const int64_t choices[] = {1 + int64_t(c.uniform(8)), limit, about(limit, c), between, 2 * limit};
+      const int64_t choices[] = {1 + int64_t(c.uniform(8)), limit, number_near(limit, c), between, 2 * limit};
       sizes[i] = std::max<int64_t>(1, c.one_of(choices));
-      if (sizes[i] > kMostThreads / threads) {
-        threads = kMostThreads + 1;
+      if (sizes[i] > kMaxThreads / threads) {
+        threads = kMaxThreads + 1;
         break;
       }
       threads *= sizes[i];
       is_beyond |= sizes[i] > limit;
     }
-    if (is_beyond && threads <= kMostThreads) return sizes;
+    if (is_beyond && threads <= kMaxThreads) return sizes;
   }
   return {};
 }
 
 }  // namespace
 
-UOp edge_kernel(Graph& graph, Chance& chance) { return Edges(graph, chance).kernel(); }
+UOp edge_kernel(Graph& graph, Chance& chance) { return EdgeKernelMaker(graph, chance).kernel(); }
 
 UOp grid_kernel(Graph& g, Chance& c, const Target& target) {
   if (!target.has_local) return {};

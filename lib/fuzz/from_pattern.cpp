@@ -20,7 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// integers near limits: of dtypes, of the integers that floats hold exactly, and of rules' conditions
+// integers near limits of dtypes, of the integers that floats hold exactly, and of the conditions of rules
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -29,8 +29,8 @@ constexpr int64_t kEdges[] = {255,
                               (int64_t(1) << 53) + 1,
                               int64_t(1) << 54};
 constexpr double kFloats[] = {0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -0.25};
-constexpr int64_t kScales[] = {2, 3, 4, 6, 8, 12}, kMosts[] = {8, 16, 33};
-constexpr int64_t kMostElements = 4096;
+constexpr int64_t kScales[] = {2, 3, 4, 6, 8, 12}, kMaxes[] = {8, 16, 33};
+constexpr int64_t kMaxElements = 4096;
 
 class FromPattern {
  public:
@@ -50,13 +50,15 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.one_of(kNumbers);
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);  // a new edge, or edge_ + 1
+    // a random number of kEdges, or the previous one plus 1
+    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
   // ---- dtypes
 
-  // Returns a dtype for a node that matches `p`: `wanted` if it is set; nullopt if the pattern does not allow `wanted`.
+  // Returns a dtype for a node that matches `p`: `wanted`, if it is set and the pattern allows it; else nullopt. If
+  // `wanted` is not set, returns a random dtype that the pattern allows.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -68,7 +70,8 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the dtype that every node matching `p` has, because of its op or operands; nullopt if there are several.
+  // Returns the dtype that every node matching `p` has, because of its op or operands; nullopt if the dtype is not
+  // determined.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -130,7 +133,7 @@ class FromPattern {
     bool compares = ops::Comparison.contains(op);
     if (compares && !dtypes::is_bool(d)) return {};
     if (children.size() > n) return {};
-    std::optional<DType> operand = d;  // dtype of the sources; that of `d` for most ops
+    std::optional<DType> operand = d;  // dtype of the sources; for most ops, the dtype `d`
     if (compares || n == 1) {
       for (const PatNode* child : children)
         if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
@@ -172,7 +175,7 @@ class FromPattern {
 
   UOp variable(DType d = dtypes::index) {
     std::string name = "n" + std::to_string(variables_++);
-    return dtypes::is_bool(d) ? g_.variable(name, false, true, d) : g_.variable(name, int64_t(1), c_.one_of(kMosts), d);
+    return dtypes::is_bool(d) ? g_.variable(name, false, true, d) : g_.variable(name, int64_t(1), c_.one_of(kMaxes), d);
   }
 
   UOp algebra() {
@@ -202,11 +205,12 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Returns a load at index `at` from a new buffer of the needed size. Iterations with a negative index load nothing.
+  // Returns a load at index `at` from a new buffer of the needed size. Iterations in which the index is negative load
+  // nothing.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();
-    if (!low.is_integral() || !high.is_integral() || high.as_int() >= Int(kMostElements)) return {};
+    if (!low.is_integral() || !high.is_integral() || high.as_int() >= Int(kMaxElements)) return {};
     if (high.as_int() < Int(0) || (!(place == at) && low.as_int() < Int(0))) return {};
     if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, g_.invalid());
     if (d.is(Scalar::Index)) return {};

@@ -27,16 +27,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostKept = 4000;     // largest number of graphs kept because a rare rule applied in them
+constexpr size_t kMaxKept = 4000;     // maximum number of graphs kept because a rare rule applied in them
 constexpr uint64_t kRare = 3;
 // Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // the same for all graphs, as tinygrad reads it only at its start
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // equal for all graphs, because tinygrad reads it only at startup
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
-// Returns whether a constant is outside the range of its dtype. tinygrad computes bounds with such a constant as it is.
+// Returns true if a constant is outside the range of its dtype. tinygrad computes bounds from the untruncated constant.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -51,8 +51,8 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns whether the two sides of the blamed rewrite differ only where one is NaN or infinite. The witness suffices to
-// decide this, because it is a point where finite values differ if there is one.
+// Returns true if the two sides of the blamed rewrite differ only where one of them is NaN or infinite. The witness
+// decides this, because it is a point at which finite values differ, if there is such a point.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -99,7 +99,7 @@ class Campaign {
   }
 
  private:
-  bool over(uint64_t number) const {
+  bool is_over(uint64_t number) const {
     if (session_.cancelled()) return true;
     return spec_.minutes > 0 ? seconds_since(begin_) > 60 * spec_.minutes : number >= spec_.count;
   }
@@ -116,11 +116,11 @@ class Campaign {
         else session_.note(status.diag().text());
   }
 
-  // Returns the tinygrad process of the worker thread numbered `worker`; null without --tinygrad.
+  // Returns the tinygrad process of the worker thread with the number `worker`; null without --tinygrad.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
-    const Steering steering{.rule = [&](Chance& c) { return seldom_hit(c); },
+    const Steering steering{.rule = [&](Chance& c) { return rarely_hit_rule(c); },
                             .parent = [&](Chance& c) { return ancestor(c); }};
     while (auto number = next()) {
       one(maker_.make(*number, steering), tinygrad);
@@ -132,13 +132,13 @@ class Campaign {
   std::optional<uint64_t> next() {
     std::lock_guard guard(lock_);
     const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
-    if (over(number)) return std::nullopt;
+    if (is_over(number)) return std::nullopt;
     if (unfinished_.empty()) next_++;
     else unfinished_.pop_back();
     in_work_.insert(number);
     return number;
   }
-  // Marks a graph as finished. An interrupted graph stays unmarked, so that a continued campaign makes it again.
+  // Marks a graph as finished. A cancelled graph stays unmarked, so that a continued campaign makes the graph again.
   void done_with(uint64_t number) {
     if (session_.cancelled()) return;
     std::unique_lock lock(lock_);
@@ -154,7 +154,7 @@ class Campaign {
   bool is_kept() const { return !spec_.state.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
-  // Restores the campaign from the state file, and checks that the file can be written. Throws Failure.
+  // Loads the campaign from the state file, and checks that the file can be written. Throws Failure.
   void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.goldens()};
@@ -163,8 +163,8 @@ class Campaign {
     for (auto& [rule, n] : from.counts)
       if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
     rare_ = std::move(from.rare), findings_ = std::move(from.findings);
-    seconds_before_ = from.so_far.seconds;
-    report_ = std::move(from.so_far);
+    seconds_before_ = from.report.seconds;
+    report_ = std::move(from.report);
     report_.seed = spec_.seed, report_.knows_any = !spec_.known.empty();
     write_file(spec_.state, state_text()).value_or_throw();
   }
@@ -178,15 +178,15 @@ class Campaign {
     note_rules();
     CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .applied_rules = applied_rules_,
                         .rare = rare_,
-                        .findings = findings_, .so_far = report_};
+                        .findings = findings_, .report = report_};
     state.unfinished.insert(state.unfinished.end(), in_work_.begin(), in_work_.end());
-    state.so_far.seconds = seconds();
+    state.report.seconds = seconds();
     return state_to_json(state, name_);
   }
 
   // ---- steering towards rules that rarely apply
 
-  const Rule* seldom_hit(Chance& chance) {
+  const Rule* rarely_hit_rule(Chance& chance) {
     std::lock_guard guard(lock_);
     const Rule* rule = chance.one_of(maker_.rules());
     for (int others = 0; others < 7; others++)
@@ -200,7 +200,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
 
-  // Counts the rules that applied in a graph. If one of them is rare, keeps the graph as a parent for mutations.
+  // Counts the rules that applied in a graph. If one of them is rare, saves the graph as a parent for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -209,11 +209,11 @@ class Campaign {
       is_rare |= count < kRare;
       count++;
     }
-    if (!is_rare || !made.kernel || rare_.size() >= kMostKept) return;
+    if (!is_rare || !made.kernel || rare_.size() >= kMaxKept) return;
     if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
-  // Adds to applied_rules_ each rule that applied, even if it made no new node.
+  // Adds to applied_rules_ each rule that applied, also those that made no new node.
   void note_rules() {
     for (const Rule* rule : maker_.rules())
       if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
@@ -244,7 +244,7 @@ class Campaign {
         check_kernel(*made.kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
     count(outcome);
     note(hits, made);
-    if (outcome.failure) found(made, *outcome.failure);
+    if (outcome.failure) process_failure(made, *outcome.failure);
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
@@ -295,8 +295,8 @@ class Campaign {
   void compare(TinygradProcess& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
     auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
-    const std::string trouble = !report ? report.diag().text() : report->skipped;
-    if (!trouble.empty()) return session_.note("not compared with tinygrad: " + trouble);
+    const std::string problem = !report ? report.diag().text() : report->skipped;
+    if (!problem.empty()) return session_.note("not compared with tinygrad: " + problem);
     const bool is_kernel = !graph->target.empty();
     std::lock_guard guard(lock_);
     if (report->identical()) return (void)(is_kernel ? report_.with_tinygrad : report_.schedules_with_tinygrad)++;
@@ -305,7 +305,7 @@ class Campaign {
     finding.times++;
     if (!is_new) return;
     finding.verdict = "divergence", finding.stage = report->first;
-    finding.said = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
+    finding.message = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph = recipe.steps[0].number, finding.name = recipe.text();
     finding.again = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
     keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
@@ -321,14 +321,14 @@ class Campaign {
   }
 
   // A finding and its key. Findings with the same key are counted as one finding.
-  struct Named {
+  struct KeyedFinding {
     FuzzFinding finding;
     std::string key;
   };
 
   // Bisects a failing graph and returns the finding. Uses --each-stage if only graphs between the stages are wrong.
-  Named named(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet, RunOptions trial,
-              const std::function<InputGraph()>& load) const {
+  KeyedFinding bisected_finding(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet,
+                                RunOptions trial, const std::function<InputGraph()>& load) const {
     InputGraph in;
     Session limited = quiet;
     auto bisected = [&] {
@@ -347,22 +347,22 @@ class Campaign {
                         .stage = verdict.stage,
                         .rule = verdict.rule,
                         .branch = verdict.branch,
-                        .said = failure.said,
+                        .message = failure.message,
                         .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
                         .again = command_for(made.recipe),
                         .times = 1};
-    if (!report.error.empty()) finding.verdict = failure.symptom, finding.said += "; " + report.error;
+    if (!report.error.empty()) finding.verdict = failure.symptom, finding.message += "; " + report.error;
     auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
     if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
-      finding.said += "; " + verdict.detail;
-    if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.said += "; of " + verdict.before;
+      finding.message += "; " + verdict.detail;
+    if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.message += "; of " + verdict.before;
     const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kWildConstant) != std::string::npos;
     std::string rule = verdict.pass.empty() ? finding.rule : "LLVM's " + verdict.pass;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
     finding.known = known_.entry_of({.rule = rule,
                                      .symptom = failure.symptom,
-                                     .said = finding.said,
+                                     .message = finding.message,
                                      .node = verdict.node,
                                      .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
                                      .has_wild_constant = is_wild,
@@ -374,8 +374,8 @@ class Campaign {
     return {std::move(finding), std::move(key)};
   }
 
-  // Counts the finding. Returns whether it is the first finding with its key.
-  bool is_new(const Named& n) {
+  // Counts the finding. Returns true if it is the first finding with its key.
+  bool is_new(const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);
     auto [it, inserted] = findings_.try_emplace(other == renamed_.end() ? n.key : other->second, n.finding);
@@ -390,7 +390,7 @@ class Campaign {
     return {Kind::Wrong, ""};
   }
 
-  void found(const MadeGraph& made, const FuzzFailure& failure) {
+  void process_failure(const MadeGraph& made, const FuzzFailure& failure) {
     const FuzzKernel& kernel = failure.other ? *failure.other : *made.kernel;
     const std::string name = "fuzz" + std::to_string(made.recipe.steps[0].number);
     Session quiet{.jobs = 1};
@@ -405,30 +405,32 @@ class Campaign {
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
-    Named n = named(made, failure, quiet, trial, load);
+    KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 
     Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
-    if (!reduced.error.empty() && failure.symptom == "refused") {  // try whether REF computes wrong values instead
+    // the kernel may compute wrong values on REF too; if so, reduce that failure instead
+    if (!reduced.error.empty() && failure.symptom == "refused") {
       in = load();
       reduced = reduce(quiet, in, trial, criterion_of("wrong"));
     }
     std::string text = reduced.bundle;
     if (!reduced.error.empty()) {
-      n.finding.said += "; not reduced: " + reduced.error;
+      n.finding.message += "; not reduced: " + reduced.error;
       text = graph_to_json(kernel.ast, {.name = name,
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
     } else if (n.finding.known.empty() || n.finding.rule.empty()) {
       // Bisect the reduced kernel again: it has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return bundled_graph(text, name); };
-      auto small = catch_failures([&] { return named(made, failure, Session{.jobs = 1}, plain, load_small); });
-      const bool says_more = small && !(small->finding.rule.empty() && small->finding.known.empty());
-      if (says_more && small->key != n.key) {
-        if (!renamed(n, *small)) return;
+      const Session one_job{.jobs = 1};
+      auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
+      const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known.empty());
+      if (names_cause && small->key != n.key) {
+        if (!move_to_key(n, *small)) return;
         n = std::move(*small);
       }
     }
@@ -441,9 +443,9 @@ class Campaign {
     if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);
   }
 
-  // Moves a finding to the key of `n`. Returns whether it is the first with that key. If the finding was known, later
-  // findings with its old key count for the new key, and are not reduced again.
-  bool renamed(const Named& before, const Named& n) {
+  // Moves a finding to the key of `n`. Returns true if it is the first finding with that key. If the finding was known,
+  // later findings with its old key count for the new key, and are not reduced again.
+  bool move_to_key(const KeyedFinding& before, const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().times;
     if (!before.finding.known.empty()) renamed_[before.key] = n.key;
@@ -452,7 +454,7 @@ class Campaign {
     return inserted;
   }
 
-  // Writes a finding to FuzzSpec::folder, if that is set.
+  // Writes a finding to FuzzSpec::folder, if a folder is set.
   void keep(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;

@@ -12,28 +12,29 @@ namespace tgc {
 struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t count = 1000;  // number of graphs to make
-  double minutes = 0;  // if positive: duration of the run, used instead of `count`
-  std::string graph;  // name of the only graph to make (maker.h); empty: make all
-  std::string device;  // run every kernel there, too; empty: run one in 16 on the CPU, with LLVM and clang
+  double minutes = 0;  // if positive, the duration of the run, used instead of `count`
+  std::string graph;  // name of the only graph to make (maker.h); empty to make all graphs
+  // a device on which every kernel is run, too; if empty, one kernel in 16 runs on the CPU, with LLVM and clang
+  std::string device;
   std::vector<std::string> grow;  // golden files, whose kernels and tensor graphs are mutated
-  std::string known;  // path of a file of known unsound rules (known.h); empty: none
+  std::string known;  // path of a file of known unsound rules (known.h); empty if there is none
   // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad compiles each graph, too.
   std::string tinygrad;
-  std::string folder;  // folder for the repro bundles of findings; empty: write none
-  // Path of the file that saves the campaign (state.h); empty: do not save. If the file exists, the run continues that
-  // campaign: `count` and the report refer to the whole campaign, but `minutes` only to this run.
+  std::string folder;  // folder for the repro bundles of findings; if empty, none are written
+  // Path of the file that saves the campaign (state.h); empty to save nothing. If the file exists, the run continues
+  // the saved campaign: `count` and the report refer to the whole campaign, but `minutes` only to this run.
   std::string state;
 };
 
 struct FuzzFinding {
-  std::string verdict, stage, rule, branch;  // the parts of bisect's verdict on the finding
-  std::string said;
-  uint64_t graph = 0;  // number of the first graph with this finding, from 0
+  std::string verdict, stage, rule, branch;  // the parts of bisect's verdict on the failing kernel
+  std::string message;  // what failed, on one or more lines
+  uint64_t graph = 0;  // number, from 0, of the first graph with this finding
   std::string name;  // name of that graph
   std::string again;  // a command that makes and checks only that graph
   size_t times = 0, nodes = 0;  // number of graphs with this finding; number of nodes of the reduced kernel
   std::string file;  // path of the repro bundle, or of the graph if it could not be reduced
-  std::string known;  // the entry of the known unsound rules that matches; empty: none
+  std::string known;  // the entry of the known unsound rules that matches the finding; empty if none matches
 
   // Returns "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes: FILE".
   std::string line() const;
@@ -42,11 +43,13 @@ struct FuzzFinding {
 struct FuzzReport {
   uint64_t seed = 0;
   size_t made = 0;  // number of graphs made, the unit of FuzzSpec::count
-  // The next four count kernels. A tensor graph has all the kernels of its schedule.
+  // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
   size_t graphs = 0;  // number of kernels whose results were compared
-  size_t compiled = 0;  // number too large for REF: only the lists with and without a watcher were compared
+  // number of kernels too large for REF; only their lists with and without a watcher were compared
+  size_t compiled = 0;
   size_t refused = 0;  // number of kernels that a stage or the renderer refused
-  size_t left_out = 0;  // number of kernels without meaning, because they read outside of their buffers
+  // number of kernels left out because they read outside of their buffers, so their results have no meaning
+  size_t left_out = 0;
   size_t rounding = 0;  // number of runs whose differences are explained by rounding
   size_t runs = 0, device_runs = 0;  // number of runs in REF; number of runs on devices
   double seconds = 0;
@@ -54,9 +57,9 @@ struct FuzzReport {
   size_t schedules_with_tinygrad = 0;  // number of schedules whose texts equal tinygrad's
   size_t rules = 0, rules_hit = 0;  // number of rewrite rules; number of those that applied
   std::vector<std::string> never_hit;  // the rules that never applied, each as "NAME FILE"
-  std::map<std::string, size_t> refusals;  // for a live pipeline: number of refused kernels, by the error
+  std::map<std::string, size_t> refusals;  // for a live pipeline: maps the error of refused kernels to their number
   std::vector<FuzzFinding> findings;
-  bool knows_any = false;  // the user named a file of known unsound rules
+  bool knows_any = false;  // true if the user named a file of known unsound rules
   std::string error = {};
 
   int exit_code() const;  // returns 1 if a finding is not a known unsound rule
@@ -64,14 +67,14 @@ struct FuzzReport {
   std::string json() const;  // returns the report as one line of JSON
 };
 
+// Runs the campaign. Errors are in FuzzReport::error.
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
 
-// Fuzzes the tinygrad of a live pipeline: `tgc fuzz --live`.
-
-// Draws kernels (lib/fuzz/random_kernel.h), writes each in the IR of the session's live pipeline, and lets it
-// compile them. Runs the AST, every recorded stage and the recorded list in REF, and the recorded source on its device.
-// A kernel whose results differ from those of its AST is compiled once more with its rewrites and bisected. Reports one
-// kernel for each rule, or for each stage if no rule is found. spec.graph is the number of the only kernel to draw.
+// Fuzzes the tinygrad of a live pipeline (`tgc fuzz --live`). Generates random kernels (lib/fuzz/random_kernel.h),
+// writes each in the IR of the session's live pipeline, and lets tinygrad compile it. Runs the AST, every recorded
+// stage and the recorded list in REF, and the recorded source on its device. A kernel whose results differ from those
+// of its AST is compiled once more with its rewrites and bisected. Reports one kernel for each rule, or for each stage
+// if no rule is found. spec.graph is the number of the only kernel to generate.
 FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec);
 
 }  // namespace tgc

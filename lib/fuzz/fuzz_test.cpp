@@ -72,7 +72,7 @@ TEST_CASE("check_kernel accepts rounding that a later graph does by bit operatio
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx1201");
-  INFO((outcome.failure ? outcome.failure->said : ""));
+  INFO((outcome.failure ? outcome.failure->message : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
   FuzzOutcome outcome =
       check_kernel(kernel, chance, {}, [&](const Application& a) { has_groups |= a.rule->name == "group-for-reduce"; });
   CHECK(has_groups);
-  INFO((outcome.failure ? outcome.failure->said : ""));
+  INFO((outcome.failure ? outcome.failure->message : ""));
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
 }
 
@@ -221,7 +221,8 @@ TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
 }
 
 TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floats") {
-  std::map<std::string_view, size_t> wrong;  // by rule: number of kernels with wrong results in which the rule applied
+  // maps a rule to the number of kernels with wrong results in which the rule applied
+  std::map<std::string_view, size_t> wrong;
   for (uint64_t seed = 0; seed < 250; seed++) {
     Chance chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
@@ -316,7 +317,7 @@ TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stop
   CampaignState state{.next = 7, .unfinished = {4, 6}, .counts = {{"a b.cpp", 3}}, .applied_rules = {"c d.cpp"}};
   state.rare.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
   state.findings["x"] = {.verdict = "rewrite", .rule = "x", .graph = 2, .name = "2", .times = 5, .nodes = 9};
-  state.so_far.made = 5, state.so_far.seconds = 1.5;
+  state.report.made = 5, state.report.seconds = 1.5;
   const TemporaryFolder folder;
   const std::string path = folder.file("state.json"), text = state_to_json(state, {1, "digest"});
   REQUIRE(write_file(path, text));
@@ -337,8 +338,8 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
 
 #ifndef __clang__  // clang evaluates arguments in another order, so the same seed makes other graphs
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
-  // Three graphs of a campaign. In 68809, LLVM refuses several bfloat16 rewrites. The others differ only in NaNs, and a
-  // rule that was tried before and declined also made rewrites.
+  // The graphs are from one campaign. In 68809, LLVM refuses several bfloat16 rewrites. The others differ only in NaNs;
+  // in the last one, a rule that had declined before also made rewrites.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
@@ -399,9 +400,9 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // start of the line that shows a bfloat16 load
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
-  const std::string said = "on CPU:CLANG: after the end of data0";
-  CHECK(known->entry_of({.symptom = "crash", .said = said}) == "");
-  CHECK(known->entry_of({.symptom = "crash", .said = said, .settings = {{"DEVECTORIZE", "2"}}}) ==
+  const std::string message = "on CPU:CLANG: after the end of data0";
+  CHECK(known->entry_of({.symptom = "crash", .message = message}) == "");
+  CHECK(known->entry_of({.symptom = "crash", .message = message, .settings = {{"DEVECTORIZE", "2"}}}) ==
         "DEVECTORIZE=2, crash: after the end of data");
   CHECK(known->entry_of({.rule = "add-zero", .has_wild_constant = true}) ==
         "a constant that its dtype does not hold");
@@ -413,9 +414,9 @@ TEST_CASE("KnownRules matches the known faults of 0.14.0") {
   const std::string reduce = "uop/symbolic.py:470";
   CHECK(known->entry_of({.rule = reduce, .node = "Ops.REDUCE dtypes.uchar (Ops.MAX, 0)\n  Ops.MUL"}) != "");
   CHECK(known->entry_of({.rule = reduce, .node = "Ops.REDUCE dtypes.float (Ops.ADD, 0)\n  Ops.MUL"}) == "");
-  CHECK(known->entry_of({.symptom = "refused", .said = "the recorded source takes a variable before a buffer, but"}) !=
-        "");
-  CHECK(known->entry_of({.symptom = "endless", .said = "the command did not answer within 90 s"}) == "");
+  const std::string refusal = "the recorded source takes a variable before a buffer, but";
+  CHECK(known->entry_of({.symptom = "refused", .message = refusal}) != "");
+  CHECK(known->entry_of({.symptom = "endless", .message = "the command did not answer within 90 s"}) == "");
 }
 
 TEST_CASE("KnownRules reads entries from headings") {

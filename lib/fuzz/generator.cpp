@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostElements = 4096;  // largest number of elements of a buffer
+constexpr int64_t kMaxElements = 4096;  // largest number of elements of a buffer
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,   9,   12,  15,  16,  17,
                               31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256};
 constexpr int64_t kDivisors[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 64, 100, 127, 128, 1000};
@@ -31,7 +31,7 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // limit for index values: needs 64 bits and leaves room for sums
+const Int kLargest(int64_t(1) << 40);  // limit for the values of indices; needs 64 bits and leaves room for sums
 
 // Returns the graph in which every use of the node `from` is replaced by `to`.
 UOp with(UOp root, UOp from, UOp to) {
@@ -58,7 +58,7 @@ class Algebra {
     std::vector<UOp> loops, reduced;
     for (size_t n = 1 + c_.uniform(3); loops.size() < n;) {
       int64_t end = c_.one_of(kSizes);
-      if (size * end > kMostElements) end = 2;
+      if (size * end > kMaxElements) end = 2;
       loops.push_back(range(end, AxisType::LOOP));
       size *= end;
     }
@@ -141,7 +141,7 @@ class Algebra {
     UOp at = expression(depth);
     int64_t size = c_.one_of(kSizes);
     UOp wrapped = ((at % constant(size)) + constant(size)) % constant(size), valid;
-    bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMostElements);
+    bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMaxElements);
     if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small() + 1;
     if (c_.one_in(2)) valid = condition(depth);
     if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, g_.invalid());
@@ -156,11 +156,11 @@ class Algebra {
       case 0: return load(depth);
       case 5: {  // a WHERE of a load whose gate is the WHERE's condition or its opposite, and of any other load
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
-        bool is_yes = c_.one_in(2);
-        UOp wanted = (is_yes ? gate : gate.logical_not()).where(at, g_.invalid());
+        bool is_read_first = c_.one_in(2);
+        UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
         UOp buffer = g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small() + 1), {}, Arg(buffer_++));
         UOp read = buffer.index(wanted);
-        return is_yes ? gate.where(read, other) : gate.where(other, read);
+        return is_read_first ? gate.where(read, other) : gate.where(other, read);
       }
       case 1: {
         UOp a = load(depth - 1), b = load(depth - 1);
@@ -201,11 +201,11 @@ UOp with_fitting_buffers(UOp root) {
     int64_t size = 1;
     for (size_t i = end.num_src(); i-- > 1;) {
       Const most = end.src(i).vmax();
-      if (!most.is_integral() || most.as_int() >= Int(kMostElements)) return {};
+      if (!most.is_integral() || most.as_int() >= Int(kMaxElements)) return {};
       UOp term = size == 1 ? end.src(i) : end.src(i) * Const(size);
       at = at ? term + at : term;
       size *= most.as_int().small() + 1;
-      if (size > 4 * kMostElements) return {};
+      if (size > 4 * kMaxElements) return {};
     }
     UOp now =
         index.with_src(std::vector<UOp>{index.src(0), at ? at : root.graph().constant(dtypes::index, int64_t(0))});
@@ -216,7 +216,7 @@ UOp with_fitting_buffers(UOp root) {
     if (!u.is(Op::INDEX) || u.num_src() != 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     UOp at = u.src(1).get_idx();
     Const low = at.vmin(), high = at.vmax();
-    if (!low.is_integral() || !high.is_integral() || low.as_int() < Int(0) || high.as_int() >= Int(8 * kMostElements))
+    if (!low.is_integral() || !high.is_integral() || low.as_int() < Int(0) || high.as_int() >= Int(8 * kMaxElements))
       return {};
     auto& [buffer, size] = sizes[u.src(0).id()];
     buffer = u.src(0), size = std::max(size, high.as_int().small() + 1);
@@ -289,7 +289,8 @@ RowMajor row_major(std::span<const UOp> loops) {
 
 bool is_kernel(UOp ast) {
   if (!is_sound(ast, Spec::Kernel)) return false;
-  std::map<uint32_t, std::vector<UOp>> stored;  // by node id of a buffer: the indices at which the AST stores to it
+  // maps the node id of a buffer to the indices at which the AST stores to the buffer
+  std::map<uint32_t, std::vector<UOp>> stored;
   std::vector<UOp> nodes = toposort(ast);
   for (UOp u : nodes)
     if (u.is(Op::STORE) && u.src(0).is(Op::INDEX) && u.src(0).num_src() > 1)

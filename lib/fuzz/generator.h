@@ -28,17 +28,16 @@ class Chance {
   uint64_t state_;
 };
 
-// For nested loops, of which the last runs fastest: `at` is the number of the current iteration in row-major order, and
-// `size` the number of iterations. Without loops, `at` is the empty UOp and `size` is 1.
+// The index expression of nested loops, of which the last runs fastest: `at` is the number of the current iteration in
+// row-major order, and `size` the number of iterations. Without loops, `at` is the empty UOp and `size` is 1.
 struct RowMajor {
   UOp at = {};
   int64_t size = 1;
 };
 RowMajor row_major(std::span<const UOp> loops);
 
-// Returns whether tinygrad's scheduler could make this AST. The AST must be valid, variables must have distinct names,
-// no loop's length may depend on another loop, and only the store to an element may read it, so that loops can run in
-// any order.
+// Returns true if tinygrad's scheduler could make this AST: the AST is valid, variables have distinct names, no loop's
+// length depends on another loop, and an element is read only by the store to it, so that loops can run in any order.
 bool is_kernel(UOp ast);
 
 // Returns the AST of a random kernel of index algebra.
@@ -51,19 +50,20 @@ UOp matmul_kernel(Graph& graph, Chance& chance);
 // ops. Buffers are resized to fit. Returns the empty UOp if no mutation gave a valid kernel.
 UOp grown_kernel(UOp ast, Chance& chance);
 
-// Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random; the empty UOp if none fits.
+// Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if no
+// random change fits the graph.
 UOp grown_tensor_graph(UOp sink, Chance& chance);
 
-// Returns the kernel with loops of at most `most` iterations, and with buffers as large as these need. Returns the
-// empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
+// Returns the kernel with every loop shortened to at most `most` iterations, and with buffers as large as the loops
+// need. Returns the empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
 UOp smaller_kernel(UOp ast, int64_t most);
 
-// Returns another kernel that computes the same: with x + 0 or x * 1 for an index, with swapped sources, or with a loop
-// split into two. Returns the empty UOp if no such change is possible.
+// Returns another kernel that computes the same values: x + 0 or x * 1 replaces an index, sources are swapped, or a
+// loop is split into two. Returns the empty UOp if no such change is possible.
 UOp equivalent_kernel(UOp ast, Chance& chance);
 
-// Generates random kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. They
-// find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
+// Generators of kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. Such
+// kernels find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
 
 // Returns a random AST that does one of the following:
 //   - compares a multiple of an index with a number near another multiple, up to the end of int64
@@ -71,19 +71,19 @@ UOp equivalent_kernel(UOp ast, Chance& chance);
 //   - divides, compares and shifts small integers by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, Chance& chance);
 
-// Returns an AST whose loops become threads. At least one size of the grid exceeds the target's launch limit. Returns
-// the empty UOp if the target has no such limit, or if its limit is too large for REF.
+// Returns an AST whose loops become GPU threads. At least one size of the grid exceeds the target's launch limit.
+// Returns the empty UOp if the target has no launch limit, or if exceeding the limit takes too many threads for REF.
 UOp grid_kernel(Graph& graph, Chance& chance, const Target& target);
 
-// Generates kernels from the patterns (left sides) of rules. A kernel stores nodes that match the pattern, with random
-// nodes where the pattern matches any node. This tests also rules that rarely apply to other kernels.
+// Generator of kernels from the patterns (left sides) of rules. A kernel stores nodes that match the pattern; where the
+// pattern matches any node, the node is random. Such kernels also test rules that rarely apply to other kernels.
 
-// Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes before. Returns the empty UOp
+// Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes first. Returns the empty UOp
 // if no AST can contain such nodes, or if the randomly chosen dtypes contradict each other.
 UOp pattern_kernel(Graph& graph, Chance& chance, const Rule& rule);
 
-// Generates small random tensor graphs; equal seeds give equal graphs. They have movements, reductions and arithmetic
-// on one or several devices, copies, assignments, files, variables in shapes, and tensors without elements.
+// Generator of small random tensor graphs; equal seeds give equal graphs. The graphs have movements, reductions and
+// arithmetic on one or several devices, copies, assignments, files, variables in shapes, and tensors without elements.
 
 // Returns the sink of a tensor graph with a few outputs. Throws Failure if random choices contradict each other.
 UOp tensor_graph(Graph& graph, Chance& chance);

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = FuzzOutcome::Kind;
 
-constexpr int64_t kMostWork = 2'000'000;  // limit for iterations times nodes, so that REF is fast
-constexpr double kMostSeconds = 20;  // time limit for one run; correct kernels take far less
+constexpr int64_t kMaxWork = 2'000'000;  // limit for iterations times nodes, so that REF is fast
+constexpr double kMaxSeconds = 20;  // time limit for one run; correct kernels take far less
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -31,7 +31,7 @@ int64_t work_of(UOp root) {
   return iterations * nodes;
 }
 
-// Returns whether an index may exceed 64 bits although its operands do not. In tinygrad, indices are unbounded.
+// Returns true if an index may exceed 64 bits although its operands do not. In tinygrad, indices are unbounded.
 bool may_overflow(UOp root) {
   auto fits = [](UOp u) {
     auto is_within = [](Const c) { return c.is_integral() && c.as_int().is_small(); };
@@ -43,7 +43,8 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns a known problem of the compiler with vectors of bools, or of a size that is no power of two; "" if none.
+// Returns the known compiler problem that the list may meet: with vectors of bools, or with vectors whose size is no
+// power of two. Returns an empty text if there is none.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -77,13 +78,13 @@ class KernelCheck {
     ApplicationLog log;
     Compilation c = begin(k_.ast);
     c.watch(&log);
-    bool well = stages(c);
+    bool passed = stages(c);
     for (const Application& a : log.list()) on_rule(a);
-    std::string listing = well ? print_uops(*c.list()) : "";
+    std::string listing = passed ? print_uops(*c.list()) : "";
     c.watch(nullptr);
-    if (!well) return;
+    if (!passed) return;
     if (c_.one_in(4)) unwatched(listing);
-    if (!out_.failure && c_.one_in(3)) equivalent();
+    if (!out_.failure && c_.one_in(3)) check_equivalent();
     for (const std::string& device : devices)
       if (!out_.failure) on_device(device);
   }
@@ -95,7 +96,7 @@ class KernelCheck {
     c.watch(&log);
     auto& list = c.list();
     for (const Application& a : log.list()) on_rule(a);
-    if (!list) return (void)refused(list.diag());
+    if (!list) return (void)record_refusal(list.diag());
     out_.kind = Kind::Compiled;
     unwatched(print_uops(*list));
     c.watch(nullptr);
@@ -116,18 +117,18 @@ class KernelCheck {
     return std::move(done->outputs);
   }
 
-  void fail(const std::string& device, const std::string& symptom, const std::string& said) {
+  void fail(const std::string& device, const std::string& symptom, const std::string& message) {
     out_.kind = Kind::Failed;
-    out_.failure = {device, symptom, said, rounding_ && rounding_->is_non_finite()};
+    out_.failure = {device, symptom, message, rounding_ && rounding_->is_non_finite()};
   }
 
-  // Returns whether the arrays are as expected; if not, records the failure. `root` is the graph that was run, or the
+  // Returns true if the arrays are as expected; otherwise records the failure. `root` is the graph that was run, or the
   // graph from which the linear list that was run was made.
-  bool as_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
-    auto says = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
-    if (!actual && (says("REF has no instruction") || says("there is no tensor core"))) return true;
+  bool matches_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
+    auto message_has = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
+    if (!actual && (message_has("REF has no instruction") || message_has("there is no tensor core"))) return true;
     if (!actual) {
-      const char* symptom = device != "REF" ? "crash" : says("REF cannot run") ? "refused" : "wrong";
+      const char* symptom = device != "REF" ? "crash" : message_has("REF cannot run") ? "refused" : "wrong";
       return fail(device, symptom, what + ": " + actual.diag().text()), false;
     }
     const Arrays made = with_untouched(*actual);
@@ -155,20 +156,20 @@ class KernelCheck {
   }
 
   // Records that the kernel was refused. Records a failure if rewriting does not terminate or an internal error occurs.
-  bool refused(const Diag& diag) {
+  bool record_refusal(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
     else out_.kind = Kind::Refused;
     return false;
   }
 
-  // Returns whether REF cannot run the graph after this stage. From "final rewrite" on, WebGPU's buffers consist of
-  // words, of which the last may extend past REF's array, and some tensor cores take packed operands.
+  // Returns true if REF cannot run the graph after this stage. From "final rewrite" on, WebGPU's buffers consist of
+  // words, of which the last may extend past the end of REF's array, and some tensor cores take packed operands.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
-  // Returns whether the dtype of operand A or of the result of a WMMA is not the one that the WMMA's arg states, for
+  // Returns true if the dtype of operand A or of the result of a WMMA is not the dtype that the WMMA's arg states, for
   // example because elements are packed into words.
   static bool takes_other_operands(UOp u) {
     if (!u.is(Op::WMMA)) return false;
@@ -181,17 +182,17 @@ class KernelCheck {
     while (const StageRow* row = c.next()) {
       if (!row->is_graph_stage()) break;
       auto step = c.step();
-      if (!step) return refused(step.diag());
+      if (!step) return record_refusal(step.diag());
       if (!step->changed() || is_packed(*row, step->after)) continue;
-      if (!as_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
+      if (!matches_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
                        "after '" + std::string(row->name) + "'"))
         return false;
     }
     const UOp last = c.current();
     auto& list = c.list();
-    if (!list) return refused(list.diag());
+    if (!list) return record_refusal(list.diag());
     return is_packed(row_of(StageKind::FinalRules), list->back()) ||
-           as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
+           matches_expected(in_ref(Executable::for_ref(*list)), last, "REF", "the list");
   }
 
   void unwatched(const std::string& listing) {
@@ -208,7 +209,7 @@ class KernelCheck {
   }
 
   // Checks an equivalent kernel (equivalent_kernel), or this kernel with the setting NOOPT changed.
-  void equivalent() {
+  void check_equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
     if (!other) other = k_.ast, settings.NOOPT = !settings.NOOPT;
@@ -216,7 +217,7 @@ class KernelCheck {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || is_packed(row_of(StageKind::FinalRules), list->back())) return;
-    if (as_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
+    if (matches_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);
     out_.failure->other = std::move(failed);
@@ -232,15 +233,15 @@ class KernelCheck {
     const UOp last = last_graph(c);
     auto& list = c.list();
     if (!list || std::ranges::any_of(*list, [](UOp u) { return u.dtype().is_image(); })) return;
-    if (!c.source()) return;  // the renderer refuses the list
+    if (!c.source()) return;  // the renderer refused the list
     auto kernel = Executable::for_device(*list, *place->target, *place->device);
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
     auto own = ref_.inputs_for(*kernel);
     if (!own) return;
     out_.device_runs++;
-    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMostSeconds});
+    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
     const std::string cause = vector_cause(*list, place->target->renderer);
-    as_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
+    matches_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
                 "on " + device + (cause.empty() ? "" : ", where " + cause));
   }
 
@@ -249,14 +250,14 @@ class KernelCheck {
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
   VariableValues variables_;
-  const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMostSeconds}};
-  std::optional<RoundingEffect> rounding_;  // empty until needed
+  const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMaxSeconds}};
+  std::optional<RoundingEffect> rounding_;  // computed when it is needed first
   bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
 };
 
 }  // namespace
 
-bool is_too_large(UOp ast) { return work_of(ast) > kMostWork; }
+bool is_too_large(UOp ast) { return work_of(ast) > kMaxWork; }
 
 FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule) {

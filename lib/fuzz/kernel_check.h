@@ -19,18 +19,19 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure and the device on which it shows. "REF": the graph after a stage, or the linear list, fails in REF.
+// A failure and the device on which it occurs. The device "REF" means that REF computes something else from the graph
+// after a stage, or from the linear list, than from the AST.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
-  std::string said;
-  bool is_non_finite = false;  // in every differing element, one of the values is NaN or infinite
-  std::optional<FuzzKernel> other = {};  // the equivalent kernel, if only that failed
+  std::string message;
+  bool is_non_finite = false;  // true if in every differing element, one of the two values is NaN or infinite
+  std::optional<FuzzKernel> other = {};  // the equivalent kernel, if only the equivalent kernel failed
 };
 
 struct FuzzOutcome {
-  // Compiled: too large for REF, or with undefined results, so that only the lists with and without a watcher were
-  // compared. LeftOut: the kernel has no meaning, because it reads outside of its buffers.
+  // Compiled: the kernel is too large for REF, or its results are undefined, so only the lists with and without a
+  // watcher were compared. LeftOut: the kernel has no meaning, because it reads outside of its buffers.
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
@@ -38,7 +39,7 @@ struct FuzzOutcome {
   size_t rounding = 0;  // number of runs whose differences are explained by rounding
 };
 
-// Returns whether the kernel is too large for REF.
+// Returns true if the kernel is too large for REF.
 bool is_too_large(UOp ast);
 
 // Applies the oracles (README.md) to the kernel, also with runs on `devices`. Calls on_rule() for each rewrite.

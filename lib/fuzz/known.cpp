@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns whether `text` contains the parts of `pattern` between the `*`, in this order.
+// Returns true if `text` contains the parts of `pattern` between the `*`, in this order.
 bool has(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
   if (at == text.npos) return false;
@@ -26,7 +26,7 @@ std::string in_a_line(const std::string& tree) {
   return out;
 }
 
-// Returns whether the finding satisfies the condition of an entry, such as "DEVECTORIZE=2" or "non-finite".
+// Returns true if the finding satisfies the condition of an entry, such as "DEVECTORIZE=2" or "non-finite".
 bool holds(const std::string& condition, const FindingTraits& finding) {
   if (condition == "non-finite") return finding.is_non_finite;
   size_t equals = condition.find('=');
@@ -34,9 +34,9 @@ bool holds(const std::string& condition, const FindingTraits& finding) {
   return it != finding.settings.end() && it->second == condition.substr(equals + 1);
 }
 
-// Returns whether the entry matches the finding, by rule, branch and rewritten node, or by symptom and message
+// Returns true if the entry matches the finding by rule, branch and rewritten node, or by symptom and message
 // ("compile: invalid cast opcode"). The entry may begin with a condition ("non-finite, mul-fdiv").
-bool tells_of(std::string entry, const FindingTraits& finding) {
+bool matches_entry(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
     if (!holds(entry.substr(0, comma), finding)) return false;
     entry = entry.substr(comma + 2);
@@ -44,7 +44,7 @@ bool tells_of(std::string entry, const FindingTraits& finding) {
   const size_t colon = entry.find(": ");
   const std::string who = entry.substr(0, colon), what = colon == entry.npos ? "" : entry.substr(colon + 2);
   if (who == finding.rule) return has(in_a_line(finding.node), what);
-  return colon != entry.npos && who == finding.symptom && has(finding.said, what);
+  return colon != entry.npos && who == finding.symptom && has(finding.message, what);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ KnownRules KnownRules::built_in() {
 }
 
 std::string KnownRules::entry_of(const FindingTraits& finding) const {
-  auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return tells_of(e, finding); });
+  auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return matches_entry(e, finding); });
   if (entry == entries_.end() && finding.has_wild_constant) entry = std::ranges::find(entries_, kWildConstant);
   return entry == entries_.end() ? "" : *entry;
 }

@@ -21,8 +21,9 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // limit for all runs of one kernel; a kernel that takes longer is left out
-// Most kernels of a few dozen nodes take tinygrad less than a second; the linearizer of 0.14.0 takes 20 s for some.
+constexpr double kRunSeconds = 5;      // time limit for all runs of one kernel; a kernel that takes longer is left out
+// Time limit for the compilation of one kernel. tinygrad takes less than a second for most kernels of a few dozen
+// nodes, but the linearizer of 0.14.0 takes 20 s for some.
 constexpr double kAnswerSeconds = 90;
 
 // The outcome of one kernel.
@@ -30,8 +31,9 @@ struct Outcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
-  std::string node = {};    // for a finding with a rule: the rewritten node
-  std::string cause = {};   // for a finding without a rule: what is the same in all findings of the same cause
+  std::string node = {};    // the rewritten node, for a finding with a rule
+  // for a finding without a rule: the part of the error that is equal for all findings with the same cause
+  std::string cause = {};
   std::string kernel = {};  // the AST of the finding's kernel as JSON
 };
 
@@ -69,8 +71,8 @@ class LiveCampaign {
   }
 
  private:
-  // Draws a kernel, as an input of the live pipeline.
-  static InputGraph drawn(uint64_t seed, const std::string& name) {
+  // Generates a random kernel, as an input of the live pipeline.
+  static InputGraph random_input(uint64_t seed, const std::string& name) {
     InputGraph in;
     in.graph = std::make_shared<Graph>();
     in.root = RandomKernel(*in.graph, seed).ast();
@@ -81,15 +83,15 @@ class LiveCampaign {
   Result<Outcome> check(uint64_t number) {
     return catch_failures([&] {
       const std::string name = "fuzz" + std::to_string(number);
-      InputGraph in = drawn(spec_.seed + number, name);
+      InputGraph in = random_input(spec_.seed + number, name);
       if (is_too_large(in.root)) return Outcome{Outcome::Kind::LeftOut};
       auto made = session_.compiler()->compile(std::move(in));
-      if (!made) return Outcome{Outcome::Kind::LeftOut};  // the kernel has no form in the release
+      if (!made) return Outcome{Outcome::Kind::LeftOut};  // the kernel cannot be written in the IR of the release
       if (made->record->error) {
         const std::string& error = *made->record->error;
         if (!error.starts_with("the command")) return note_refusal(error, name), Outcome{Outcome::Kind::Refused};
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
-        return found({}, {.verdict = what, .said = error}, what, *made);
+        return found({}, {.verdict = what, .message = error}, what, *made);
       }
       if (auto& refused = imported_from(*made).refused) {
         session_.note(name + ": " + refused->text());
@@ -100,8 +102,10 @@ class LiveCampaign {
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
-      if (report.error.starts_with("cannot load ")) throw Failure(report.error);  // a compiler is missing here
-      const bool is_cut = !report.out_of_time.empty();  // so rounding may explain a difference
+      // a library is missing, such as that of a compiler
+      if (report.error.starts_with("cannot load ")) throw Failure(report.error);
+      // the time limit ended the comparison, so rounding may explain a difference
+      const bool is_cut = !report.out_of_time.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
       const bool has_rounding = std::ranges::any_of(report.arrays, is_rounded) ||
@@ -118,34 +122,34 @@ class LiveCampaign {
   static bool is_rounded(const Comparison& c) { return c.rounded > 0; }
 
   Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
-    if (finding.known.empty())  // else bisect named an entry
+    if (finding.known.empty())  // otherwise, bisect has named an entry
       finding.known =
-          known_.entry_of({.rule = finding.rule, .symptom = symptom, .said = finding.said, .node = out.node});
+          known_.entry_of({.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
   }
 
-  // Returns what is wrong with a compiled kernel; nullopt if nothing is. `symptom` receives the kind of failure,
-  // `cause` the known cause or the error.
+  // Returns the finding of a compiled kernel; nullopt if nothing is wrong. Sets `symptom` to the kind of failure, and
+  // `cause` to the known cause or the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
     if (report.stages && !report.stages->stage.empty()) {
       const std::string& stage = report.stages->stage;
       return FuzzFinding{.verdict = "stage", .stage = stage,
-                         .said = "after '" + stage + "': " + first_difference(report.stages->arrays)};
+                         .message = "after '" + stage + "': " + first_difference(report.stages->arrays)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
-      return std::nullopt;  // the AST itself has no meaning: it reads out of bounds
+      return std::nullopt;  // the AST itself has no meaning, because it reads out of bounds
     if (!report.error.empty()) {
       symptom = report.error.starts_with("killed by ") ? "crash" : "refused";
       cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));
-      return FuzzFinding{.verdict = "trouble", .stage = stage_in(report.error), .said = report.error};
+      return FuzzFinding{.verdict = "trouble", .stage = stage_in(report.error), .message = report.error};
     }
     if (std::ranges::all_of(report.arrays, &Comparison::passed)) return std::nullopt;
     FuzzFinding out{.verdict = "source", .stage = "source",
-                    .said = "on " + in.info.target + ": " + first_difference(report.arrays)};
+                    .message = "on " + in.info.target + ": " + first_difference(report.arrays)};
     cause = expected_divergence(in.root, report.arrays, in.info.target.substr(in.info.target.find(':') + 1));
-    if (!cause.empty()) out.said += "; " + cause;
+    if (!cause.empty()) out.message += "; " + cause;
     return out;
   }
   // Returns the worst difference in one line: "data0 int8 (8,): 2 of 8 differ, ...; [3]: 5, expected 4".
@@ -162,20 +166,20 @@ class LiveCampaign {
     return error.substr(7, error.find('\'', 7) - 7);
   }
 
-  // Compiles the kernel again with its rewrites, and adds what bisect names.
+  // Compiles the kernel again with its rewrites, bisects the recording, and adds the result to the finding.
   void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
     with_rewrites.cancel = &limit, with_rewrites.over.live_rewrites = true;
-    auto again = with_rewrites.compiler()->compile(drawn(spec_.seed + number, finding.name));
+    auto again = with_rewrites.compiler()->compile(random_input(spec_.seed + number, finding.name));
     if (!again) return;
     const BisectReport report = bisect(with_rewrites, *again, options);
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;
     finding.verdict = name_of(report.verdict.kind);
     if (!report.verdict.stage.empty()) finding.stage = report.verdict.stage;
     finding.rule = report.verdict.rule, finding.known = report.verdict.entry, node = report.verdict.before;
-    if (!report.verdict.detail.empty() && report.verdict.detail != finding.said)
-      finding.said += "; " + report.verdict.detail;
+    if (!report.verdict.detail.empty() && report.verdict.detail != finding.message)
+      finding.message += "; " + report.verdict.detail;
   }
 
   void note_refusal(const std::string& error, const std::string& name) {
@@ -185,7 +189,7 @@ class LiveCampaign {
     if (is_new) session_.note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Called in the order of the numbers.
+  // Adds an outcome to the report. Called in the order of the kernels' numbers.
   void count(uint64_t number, Outcome outcome) {
     report_.made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.refused
@@ -217,7 +221,7 @@ class LiveCampaign {
   FuzzReport& report_;
   std::mutex lock_;  // protects report_.refusals
   KnownRules known_;
-  std::map<std::string, FuzzFinding> findings_;  // by the known entry, else by rule, else by cause, else by stage
+  std::map<std::string, FuzzFinding> findings_;  // key: the known entry, else the rule, else the cause, else the stage
 };
 
 }  // namespace

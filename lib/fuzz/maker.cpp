@@ -21,7 +21,7 @@ constexpr const char* kTargets[] = {
     "CPU:LLVM", "CPU:CLANG",        "CPU:LLVM",         "CPU:CLANG",        "CUDA:CUDA:sm_80",  "CUDA:PTX:sm_80",
     "CUDA:CUDA:sm_89", "AMD:HIP:gfx1100", "AMD:HIP:gfx942", "AMD:LLVM:gfx1100", "AMD:LLVM:gfx942", "AMD:LLVM:gfx1201",
     "METAL",    "CL",               "CL:INTEL",         "WEBGPU",           "QCOM"};
-// Targets whose launch limits a small kernel can exceed. WEBGPU occurs three times, to be chosen three times as often.
+// Targets whose launch limits a small kernel can exceed. WEBGPU is listed three times, so that it is chosen more often.
 constexpr const char* kTargetsWithLimits[] = {"WEBGPU", "WEBGPU", "WEBGPU", "CUDA:PTX:sm_80"};
 // Settings that enable rules which the default settings disable. One kernel in four gets one of these settings.
 constexpr std::pair<const char*, const char*> kSettings[] = {
@@ -31,7 +31,8 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 // Settings that enable further rules for tensor graphs. Half of the tensor graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-constexpr int64_t kMostNodes = 220;  // node limit for golden kernels to mutate; 10 times higher for tensor graphs
+// maximum number of nodes of golden kernels to mutate; of tensor graphs, ten times as many
+constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;
@@ -61,7 +62,7 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
 Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read(file);
   for (const CatalogRule& r : catalog_rules())
-    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // rules of lib/spec only check
+    if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // the rules of lib/spec only check
   find_targets();
 }
 
@@ -69,7 +70,7 @@ void Maker::read(const std::string& file) {
   auto reader = std::move(GoldenReader::open(file).value_or_throw());
   bool tensors = reader.header().level == "tensor";
   while (auto record = std::move(reader.next().value_or_throw()))
-    if (record->nodes < (tensors ? 10 : 1) * kMostNodes)
+    if (record->nodes < (tensors ? 10 : 1) * kMaxNodes)
       (tensors ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
   if (reader.cut()) throw Failure(*reader.cut());  // the file must be complete, because all graphs depend on it
@@ -98,7 +99,7 @@ void Maker::find_targets() {
   }
 }
 
-// Returns the name of the rule. If it is the second rule with this name, returns "NAME#2".
+// Returns the name of the rule; "NAME#2" if it is the second rule with this name.
 std::string Maker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
@@ -169,7 +170,7 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
   std::string target = chance.one_of(kTargets);
   InputGraph in = std::move(*one).take();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
-  if (toposort(kernel.ast).size() < size_t(kMostNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
+  if (toposort(kernel.ast).size() < size_t(kMaxNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
   return out;
 }
 
@@ -177,7 +178,8 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
 
 std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
                                         Recipe& recipe) const {
-  if (number < kernels_.size()) return grown(kernels_[number], chance, true);  // first: golden kernels unchanged
+  // the first kernels are the unchanged golden kernels
+  if (number < kernels_.size()) return grown(kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.uniform(12);
   if (kind >= 8) {
@@ -266,7 +268,7 @@ std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chanc
 
 namespace {
 
-// Removes the number at the beginning of `text` and returns it; nullopt if there is none.
+// Removes the number at the beginning of `text` and returns it; nullopt if `text` does not begin with a number.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -1,5 +1,5 @@
 // Makes the graphs of a campaign. A graph depends on the seed of the campaign, on the graph's number, and on earlier
-// graphs of the campaign. Its recipe holds all of this except the seed.
+// graphs of the campaign. The graph's Recipe records everything that the graph depends on, except the seed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,43 +19,47 @@
 
 namespace tgc {
 
-// Compiles a graph with tgc and with a running tinygrad, and compares the graphs after every stage.
+// Functions that let a running tinygrad compile a graph, and compare tgc's graphs after every stage with tinygrad's.
 
 // A kernel or a tensor graph as text.
 struct KernelText {
   std::string ast;          // the graph as pyrender text
   GoldenSettings settings;
-  std::string target;       // target of the kernel; empty: a tensor graph
+  std::string target;       // target of the kernel; empty for a tensor graph
 };
 
 // Returns the settings whose values are not tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// Lets tinygrad compile the graph to a golden record, and replays the record. Fails as TinygradProcess::ask() does.
+// Lets tinygrad compile the graph to a golden record, and replays the record in tgc. Returns the errors of
+// TinygradProcess::ask().
 Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph, const std::string& name);
 
-// Recipe: the name of a graph of a campaign. A recipe and the campaign's seed suffice to make the graph again, without
-// the graphs before it. The recipe holds the graph's number. It also holds the rule from whose pattern the graph was
-// made, or the recipe of the graph that was mutated.
+// Recipe: how a graph of a campaign is made: its number, and the rule from whose pattern it was made, or the recipe of
+// the graph that was mutated. From a recipe and the campaign's seed, the graph can be made again without the graphs
+// before it. The text of a recipe is also the name of the graph.
 
-// As text: "9411", "9411.2", "9411:lt-scaled". The recipe of a mutated graph follows a slash: "9411/2077/31.0".
+// Texts of recipes: "9411", "9411.2", "9411:lt-scaled". The recipe of a graph's parent follows after a slash:
+// "9411/2077/31.0".
 struct Recipe {
   struct Step {
     uint64_t number = 0;            // number of the graph in the campaign, from 0
     std::optional<size_t> kernel = {};  // index of the kernel in the schedule, if the graph is a tensor graph's kernel
-    std::string rule = {};          // the rule from whose pattern the graph was made; empty: none
+    // the rule from whose pattern the graph was made; empty if the graph was made in another way
+    std::string rule = {};
   };
-  std::vector<Step> steps;  // the graph; the graph that was mutated to make it (its parent); the parent's parent; ...
+  // the graph; then the graph that was mutated to make it (its parent); then the parent's parent; ...
+  std::vector<Step> steps;
 
   std::string text() const;
   // Returns the recipe of the graph that was mutated to make this graph. Requires at least two steps.
   Recipe parent() const { return {{steps.begin() + 1, steps.end()}}; }
 };
 
-// Parses the text of a recipe. Fails if `text` is not a recipe.
+// Parses the text of a recipe. Returns an error if `text` is not a recipe.
 Result<Recipe> parse_recipe(std::string_view text);
 
-// Returns the kernel as text, with its settings and target. Fails if the kernel cannot be written as text.
+// Returns the kernel as text, with its settings and target. Returns an error if the kernel cannot be written as text.
 Result<KernelText> text_of(const FuzzKernel& kernel);
 
 // A graph from which other graphs are made by mutation.
@@ -64,13 +68,14 @@ struct Ancestor {
   KernelText text;
 };
 
-// Choices that depend on the earlier graphs of the campaign.
+// Choices that depend on the earlier graphs of the campaign. Campaign sets them.
 struct Steering {
   std::function<const Rule*(Chance&)> rule;  // returns a rule that applied in few graphs
-  std::function<std::optional<Ancestor>(Chance&)> parent;  // returns a graph in which a rare rule applied; else nullopt
+  // returns a graph in which a rare rule applied; nullopt to mutate no such graph
+  std::function<std::optional<Ancestor>(Chance&)> parent;
 };
 
-// A kernel or a tensor graph. Has neither if random choices contradicted each other.
+// A kernel or a tensor graph; neither if the random choices contradicted each other.
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
@@ -88,13 +93,13 @@ class Maker {
   MadeGraph remake(const Recipe& recipe) const;
   // Returns one kernel of the schedule of tensor graph `number`; an empty MadeGraph if the kernel cannot be checked.
   MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
-  // Returns the random generator for the checks of that graph.
+  // Returns the random generator for the checks of the graph of this recipe.
   Chance chance_for(const Recipe& recipe) const;
 
-  // A digest of the golden files, which determine the graphs.
+  // Returns a digest of the golden files, on which the graphs depend.
   std::string goldens() const;
 
-  // All rules that rewrite something.
+  // Returns all rules except those of lib/spec, which only check nodes.
   std::span<const Rule* const> rules() const { return rules_; }
 
  private:
@@ -112,7 +117,7 @@ class Maker {
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;
-  std::map<const Rule*, std::vector<const char*>> targets_;  // by rule: the targets whose stages have the rule
+  std::map<const Rule*, std::vector<const char*>> targets_;  // maps a rule to the targets whose stages have the rule
   std::vector<KernelText> kernels_, tensors_;  // the kernels and the tensor graphs of the golden files
 };
 

@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMutantNodes = 4000;  // graphs with more nodes get no further subgraphs
+constexpr size_t kMutantNodes = 4000;  // a graph with more nodes gets no more inserted subgraphs
 
 // Returns entry `i` of a table of args that are likely to expose bugs: limits of integer types and sizes, special
-// floats, and args that are no numbers.
+// floats, and args that are not numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
@@ -64,7 +64,7 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op number `i` (modulo their count) of the group of similar ops that contains `op`, such as the unary ops.
+// Returns op number `i`, modulo the size of the group, of the ops that are similar to `op`, such as the unary ops.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -91,14 +91,14 @@ class Mutator {
     at_ = step.node % nodes_.size();
     if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return change_order();
     UOp u = nodes_[at_], now = changed(u);
-    if (!(now == u)) put(now);
+    if (!(now == u)) replace_node(now);
   }
 
   std::vector<UOp> take() && { return std::move(nodes_); }
 
  private:
   UOp other() const { return nodes_[s_.other % nodes_.size()]; }
-  // Returns node number `i` (modulo their count) of the nodes whose op is in `ops`; the empty UOp if there are none.
+  // Returns node number `i`, modulo their count, of the nodes with an op in `ops`; the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
@@ -152,7 +152,7 @@ class Mutator {
           return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
       case 15:  // insert a subgraph of another graph
-        if (UOp part = nodes_.size() < kMutantNodes ? donated() : UOp()) return with_source(u, part);
+        if (UOp part = nodes_.size() < kMutantNodes ? donated_subgraph() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
       case 17: return g_.node(Op(s_.value % kNumOps), u.dtype(), u, other().arg());
@@ -176,15 +176,15 @@ class Mutator {
   UOp size_const(DType dtype) { return g_.node(Op::CONST, dtype, {}, edge_value(g_, s_.value)); }
   size_t position(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
 
-  UOp donated() const {
+  UOp donated_subgraph() const {
     UOp root = donor_ ? donor_(g_, s_.other) : UOp();
     if (!root) return root;
     std::vector<UOp> below = toposort(root);
     return below[s_.value % below.size()];
   }
 
-  // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on it.
-  void put(UOp now) {
+  // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on the replaced node.
+  void replace_node(UOp now) {
     UOpMap<UOp> is(g_);
     for (size_t i = 0; i < nodes_.size(); i++) {
       UOp u = nodes_[i];

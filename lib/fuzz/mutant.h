@@ -18,7 +18,7 @@ struct MutationStep {
   uint8_t slot = 0;    // index of a source of the node
   uint16_t node = 0;   // position of the node to change
   uint16_t other = 0;  // position of a second node, or number of the graph to take a subgraph from
-  uint16_t value = 0;  // index into a table of values
+  uint16_t value = 0;  // selects an op, dtype, arg value or size, as `kind` requires
 };
 inline constexpr size_t kStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;
@@ -26,12 +26,13 @@ inline constexpr int kNumMutations = 24;
 // Decodes the steps in `bytes`. Ignores an incomplete last step.
 std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 
-// Builds graph `number` in the Graph `into`, for mutations that insert a subgraph of it. Returns its root; the empty
-// UOp if there is no such graph.
+// Builds graph `number` in the Graph `into`, for mutations that insert a subgraph of another graph. Returns the graph's
+// root; the empty UOp if there is no graph with this number.
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
-// Applies the steps to `nodes`, a toposort or (is_list) a linear list. Returns the new nodes in the same kind of order;
-// the root of a toposort is last. Ignores steps that do not apply. Fails if a step makes an invalid dtype.
+// Applies the steps to `nodes`, a toposort or (if is_list) a linear list. Returns the new nodes in the same kind of
+// order; the root of a toposort is last. Ignores steps that do not apply. Returns an error if a step makes an invalid
+// dtype.
 Result<std::vector<UOp>> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
                                  const Donor& donor);
 

@@ -33,20 +33,21 @@ Settings fixed_settings() {
 }
 
 struct Ran {
-  std::string problem;              // message of the failed check; empty if none failed
+  std::string problem;              // message of the failed check; empty if no check failed
   bool refused = false;
   // the graph after each stage as JSON, because pyrender cannot write all graphs between expander and devectorize
   std::vector<std::string> stages;
-  std::string list;                 // the linear list as print_uops text; the error if `refused`
+  std::string list;                 // the linear list as print_uops text, or the error if `refused`
 };
 
-// Returns how the graph violates the spec; "" if it does not.
+// Returns how the graph violates the spec; an empty text if it satisfies the spec.
 std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   auto violation = verify_graph(root, spec);
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// Runs the stages after number `resume_after` (-1: all stages), and checks the result of each stage against its spec.
+// Runs the stages after the stage with number `resume_after` (all stages for -1), and checks the result of each stage
+// against its spec.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
   auto in = load_text(fixed_settings(), kind, text, "fuzz");

@@ -1,4 +1,4 @@
-// RandomKernel: generates well-formed random kernel ASTs from a seed, for tests. They resemble kernels of tinygrad's
+// RandomKernel: generates well-formed random kernel ASTs from a seed, for tests. The ASTs resemble those of tinygrad's
 // scheduler: loads at affine or wrapped indices, some with a condition; arithmetic in many dtypes; reductions; one or
 // two stores; sometimes a variable.
 #pragma once
@@ -45,7 +45,7 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Returns the row-major index over the ranges, of which the last varies fastest. `size` receives the number of
+  // Returns the row-major index over the ranges, of which the last varies fastest. Sets `size` to the number of
   // iterations.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;

@@ -21,7 +21,7 @@ constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"schedules_with_tinygrad", &FuzzReport::schedules_with_tinygrad}};
 constexpr std::pair<const char*, std::string FuzzFinding::*> kTexts[] = {
     {"verdict", &FuzzFinding::verdict}, {"stage", &FuzzFinding::stage}, {"rule", &FuzzFinding::rule},
-    {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::said},   {"name", &FuzzFinding::name},
+    {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::message},   {"name", &FuzzFinding::name},
     {"again", &FuzzFinding::again},     {"file", &FuzzFinding::file},   {"known", &FuzzFinding::known}};
 
 FuzzFinding finding_of(const Json& from) {
@@ -47,8 +47,8 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
                     .applied_rules = from.at("noted")};
   for (const Json& one : from.at("rare")) out.rare.push_back(ancestor_of(one));
   for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_of(one));
-  for (auto& [name, count] : kCounts) out.so_far.*count = from.at("so_far").at(name);
-  out.so_far.seconds = from.at("so_far").at("seconds");
+  for (auto& [name, count] : kCounts) out.report.*count = from.at("so_far").at(name);
+  out.report.seconds = from.at("so_far").at("seconds");
   return out;
 }
 
@@ -59,8 +59,8 @@ std::string state_to_json(const CampaignState& state, const CampaignName& of) {
     json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.goldens); });
     json.member("next", state.next).member("unfinished", state.unfinished);
     json.key("so_far").object([&] {
-      for (auto& [name, count] : kCounts) json.member(name, state.so_far.*count);
-      json.member("seconds", state.so_far.seconds);
+      for (auto& [name, count] : kCounts) json.member(name, state.report.*count);
+      json.member("seconds", state.report.seconds);
     });
     json.line().member("counts", state.counts);
     json.member("noted", state.applied_rules);

@@ -1,5 +1,5 @@
-// Saves a campaign in a file, so that a campaign that was stopped or crashed can continue. The file holds the findings,
-// the rules that applied, and the graphs that later graphs may be made from.
+// Saves a campaign in a file, so that a campaign that was stopped or crashed can continue. The file has the findings,
+// the rules that applied, and the graphs that can be mutated to make later graphs.
 #pragma once
 #include <map>
 #include <set>
@@ -12,13 +12,13 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next = 0;                             // number of the first graph that has not begun
-  std::vector<uint64_t> unfinished;              // numbers of lower graphs that did not finish
-  std::map<std::string, uint64_t> counts;        // by rule: number of graphs in which the rule applied
-  std::set<std::string> applied_rules;           // the rules that applied, including rules that make no node
+  uint64_t next = 0;                             // number of the first graph that was not begun
+  std::vector<uint64_t> unfinished;              // numbers of graphs below `next` that did not finish
+  std::map<std::string, uint64_t> counts;        // maps a rule to the number of graphs in which it applied
+  std::set<std::string> applied_rules;           // the rules that applied, also those that made no node
   std::vector<Ancestor> rare;  // graphs in which rare rules applied, in the order in which they were found
-  std::map<std::string, FuzzFinding> findings;   // by key: findings with equal keys count as one
-  FuzzReport so_far;                             // the counts and seconds of the campaign so far
+  std::map<std::string, FuzzFinding> findings;   // maps a key to its finding; findings with equal keys count as one
+  FuzzReport report;                             // the counts and seconds of the campaign so far
 };
 
 // Identifies a campaign by its seed and golden files (FuzzSpec::grow).
@@ -31,7 +31,7 @@ struct CampaignName {
 
 std::string state_to_json(const CampaignState& state, const CampaignName& of);
 // Reads the state of the campaign `of`. If the file does not exist, returns the state of a campaign that has not begun.
-// Fails if the file is no state file, or has the state of another campaign.
+// Returns an error if the file is not a state file, or has the state of another campaign.
 Result<CampaignState> read_state(const std::string& path, const CampaignName& of);
 
 }  // namespace tgc

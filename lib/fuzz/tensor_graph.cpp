@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMostElements = 2048;
+constexpr int64_t kMaxElements = 2048;
 constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
@@ -35,8 +35,8 @@ class Tensors {
 
  private:
   // ---- devices
-  Arg one() { return g_.str("CPU"); }
-  Arg many() {
+  Arg one_device() { return g_.str("CPU"); }
+  Arg several_devices() {
     std::vector<Arg> names;
     for (const char* name : several_) names.push_back(g_.str(name));
     return g_.tuple(names);
@@ -50,7 +50,7 @@ class Tensors {
     int64_t size = 1;
     for (size_t rank = 1 + c_.uniform(3); out.size() < rank;) {
       int64_t next = c_.one_of(kSizes);
-      if (size * next > kMostElements) next = 1;
+      if (size * next > kMaxElements) next = 1;
       out.push_back(next), size *= next;
     }
     if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis to shard, and at least one more axis
@@ -80,12 +80,12 @@ class Tensors {
   UOp leaf() {
     DType d = dtypes::of(c_.one_of(kScalars));
     if (!file_.empty() && c_.one_in(2)) return from_file(d);
-    if (c_.one_in(5)) return constant(d, shape(), several_.empty() || c_.one_in(4) ? one() : many());
-    UOp out = buffer(d, shape(), several_.empty() || c_.one_in(4) ? one() : many());
-    return is_on_many(out) && c_.one_in(2) ? divided(out) : out;
+    if (c_.one_in(5)) return constant(d, shape(), several_.empty() || c_.one_in(4) ? one_device() : several_devices());
+    UOp out = buffer(d, shape(), several_.empty() || c_.one_in(4) ? one_device() : several_devices());
+    return is_on_many(out) && c_.one_in(2) ? sharded(out) : out;
   }
 
-  // Returns a part of a file as a tensor. The part is bitcast to another dtype and copied to a device that can compute.
+  // Returns a part of a file as a tensor, bitcast to another dtype and copied to a device that can compute.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
@@ -96,7 +96,7 @@ class Tensors {
     if (c_.one_in(2)) u = permuted(reshape(u, ShapeVec{4, n / 4}));
     if (c_.one_in(3)) u = flip(u, std::vector<bool>(shape_of(u).size(), true));
     if (c_.one_in(3)) u = contiguous(u);
-    return g_.node(Op::COPY, u.dtype(), {u, device_node(g_, one())});
+    return g_.node(Op::COPY, u.dtype(), {u, device_node(g_, one_device())});
   }
 
   // ---- steps that make a tensor from others
@@ -116,7 +116,7 @@ class Tensors {
 
   UOp step(UOp u) {
     if (shape_of(u).empty()) u = reshape(u, ShapeVec{1});
-    if (prod(shape_of(u)).vmax() > Int(8 * kMostElements)) return {};
+    if (prod(shape_of(u)).vmax() > Int(8 * kMaxElements)) return {};
     switch (c_.uniform(several_.empty() ? 11 : 17)) {
       case 0:
       case 1: return unary(u);
@@ -127,11 +127,11 @@ class Tensors {
       case 6: return reduced(u);
       case 7: return kept(u);
       case 8: return assigned(u);
-      case 9: return size_ && c_.one_in(2) ? cut(u) : moved(u);
-      case 10: return c_.one_in(2) ? as_image(u) : turn_by_turn(u);
+      case 9: return size_ && c_.one_in(2) ? shortened(u) : moved(u);
+      case 10: return c_.one_in(2) ? as_image(u) : sum_in_outer_loop(u);
       case 11:
-      case 12: return is_on_many(u) ? moved(u) : divided(copied(u, many()));
-      case 13: return is_on_many(u) ? copied(u, c_.one_in(2) ? one() : many()) : copied(u, many());
+      case 12: return is_on_many(u) ? moved(u) : sharded(copied(u, several_devices()));
+      case 13: return copied(u, is_on_many(u) && c_.one_in(2) ? one_device() : several_devices());
       case 14: return of_one_device(u);
       case 15: return c_.one_in(2) ? custom(u) : moved(u);
       default: return reduced_among_all(u);
@@ -239,7 +239,8 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Assigns a tensor to a buffer, or sometimes to another tensor. The assigned value may also read that buffer.
+  // Assigns a tensor to a buffer, or sometimes to another tensor. The assigned value may also read the target of the
+  // assignment.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -259,7 +260,7 @@ class Tensors {
   }
 
   // Shortens an axis to its first n elements, where n is a variable.
-  UOp cut(UOp u) {
+  UOp shortened(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
     for (Sint s : shape_of(u)) pairs.emplace_back(0, s);
@@ -281,7 +282,7 @@ class Tensors {
   }
 
   // Sums the parts of a tensor in a loop around whole kernels (AxisType::OUTER), one part in each iteration.
-  UOp turn_by_turn(UOp u) {
+  UOp sum_in_outer_loop(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());
     if (!can) return {};
@@ -293,7 +294,7 @@ class Tensors {
   }
 
   // ---- tensors on several devices
-  UOp divided(UOp u) {
+  UOp sharded(UOp u) {
     Shape shape = shape_of(u);
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis].is_int() && shape[axis].as_int() > Int(0) &&
@@ -303,15 +304,15 @@ class Tensors {
   }
   UOp of_one_device(UOp u) {
     if (!is_on_many(u)) return copied(u, g_.str("CPU:1"));
-    if (axis_of(u)) return copied(u, one());
+    if (axis_of(u)) return copied(u, one_device());
     UOp part = mselect(u, int64_t(c_.uniform(several_.size())));
-    return c_.one_in(2) ? part : copied(part, one());
+    return c_.one_in(2) ? part : copied(part, one_device());
   }
   UOp custom(UOp u) {
     return u.after(g_.node(Op::CUSTOM_KERNEL, dtypes::void_, {u, contiguous(u)}));
   }
   UOp reduced_among_all(UOp u) {
-    if (!is_on_many(u)) return divided(copied(u, many()));
+    if (!is_on_many(u)) return sharded(copied(u, several_devices()));
     return allreduce(u, c_.one_in(2) ? Op::ADD : Op::MAX, device_node(g_, device_of(u)));
   }
 

@@ -55,7 +55,7 @@ Result<Model> load(const std::string& data, const std::string& path = "") {
   auto proto = onnx::read_model_bytes(onnx::Bytes::own(data), path);
   return proto ? Model::from_proto(std::move(*proto)) : Result<Model>(proto.diag());
 }
-std::string trouble_of(const std::string& data) {
+std::string error_of(const std::string& data) {
   auto m = load(data);
   return m ? "" : m.diag().message;
 }
@@ -130,7 +130,7 @@ TEST_CASE("models: a model is read, its sizes are bound, and its graph is built"
 }
 
 TEST_CASE("models: opening a model lists everything that is not supported") {
-  std::string text = trouble_of(model_of(
+  std::string text = error_of(model_of(
       node("Frobnicate", {"x"}, {"a"}) + node("Relu", {"a"}, {"b"}, attribute("speed", 3)) +
       bytes(5, tensor("c", {1}, 14, bytes(9, "12345678"))) + value_info(11, "x", {"2"}) + value_info(12, "b", {})));
   CHECK(text.find("Frobnicate 'a' is not supported, in opset 17") != text.npos);
@@ -140,13 +140,13 @@ TEST_CASE("models: opening a model lists everything that is not supported") {
 
 TEST_CASE("models: undefined values, values defined twice and wrong node order are errors") {
   auto x = value_info(11, "x", {"2"}), y = value_info(12, "y", {});
-  CHECK(trouble_of(model_of(node("Relu", {"z"}, {"y"}) + x + y)) == "Relu 'y' needs 'z', which no node defines");
-  CHECK(trouble_of(
+  CHECK(error_of(model_of(node("Relu", {"z"}, {"y"}) + x + y)) == "Relu 'y' needs 'z', which no node defines");
+  CHECK(error_of(
             model_of(node("Add", {"x", "b"}, {"a"}) + node("Relu", {"a"}, {"b"}) + node("Relu", {"b"}, {"y"}) + x + y))
             .find("cycle") != std::string::npos);
-  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y))
+  CHECK(error_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y))
             .find("another node defines too") != std::string::npos);
-  CHECK(trouble_of(model_of(node("Relu", {"x"}, {"h"}) + x + y)) == "no node defines the output 'y'");
+  CHECK(error_of(model_of(node("Relu", {"x"}, {"h"}) + x + y)) == "no node defines the output 'y'");
 }
 
 TEST_CASE("models: truncated and corrupted files give errors") {
@@ -266,7 +266,7 @@ TEST_CASE("models: node count and depth of functions are limited, and name looku
 
   std::string unknown;
   for (int i = 0; i < 200; i++) unknown += node("Nothing" + std::to_string(i), {"x"}, {"y" + std::to_string(i)});
-  std::string why = trouble_of(model_of(unknown + value_info(11, "x", {"4"}) + value_info(12, "y0", {"4"})));
+  std::string why = error_of(model_of(unknown + value_info(11, "x", {"4"}) + value_info(12, "y0", {"4"})));
   CHECK(why.ends_with("\n  and 150 more"));
 }
 

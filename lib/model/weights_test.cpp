@@ -25,7 +25,7 @@ std::string floats(std::vector<float> values) {
   return std::string(reinterpret_cast<const char*>(values.data()), values.size() * 4);
 }
 
-std::string trouble_of(const std::string& file) {
+std::string error_of(const std::string& file) {
   auto read = read_safetensors(onnx::Bytes::own(file), "w.safetensors");
   return read ? "" : read.diag().text();
 }
@@ -56,9 +56,9 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
 
 TEST_CASE("weights: an invalid safetensors file gives an error that says what is wrong") {
   std::string one = "{" + entry("a", "F32", "[2]", 0, 8) + "}", data = floats({1, 2});
-  REQUIRE(trouble_of(safetensors(one, data)).empty());
+  REQUIRE(error_of(safetensors(one, data)).empty());
   auto says = [](const std::string& file, const std::string& words) {
-    std::string text = trouble_of(file);
+    std::string text = error_of(file);
     CAPTURE(words);
     CHECK(text.find("w.safetensors: ") == 0);
     CHECK(text.find(words) != text.npos);
@@ -85,7 +85,7 @@ TEST_CASE("weights: an invalid safetensors file gives an error that says what is
   says(safetensors("{" + entry("a", "F32", "[1]", 4, 8) + "}", data), "no tensor has the bytes from 0");
   says(safetensors("{" + entry("a", "F32", "[1]", 0, 4) + "}", data), "4 bytes after its last tensor");
   for (size_t n = 0; n < safetensors(one, data).size(); n++)
-    CHECK(!trouble_of(safetensors(one, data).substr(0, n)).empty());
+    CHECK(!error_of(safetensors(one, data).substr(0, n)).empty());
 }
 
 TEST_CASE("weights: weights replace initializers or give inputs values; others are refused by name") {

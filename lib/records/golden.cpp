@@ -17,7 +17,8 @@ std::string text_of(JsonScanner& in) {
   return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
 }
 
-// Reads a name, an id or a target. Reports print these within their lines, so line breaks would forge lines.
+// Reads a name, an id or a target. Reports print such texts within a line, so a text with a line break could look like
+// lines of the report.
 std::string name_in(JsonScanner& in) {
   const size_t at = in.position();
   std::string out = in.string();
@@ -281,7 +282,8 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
     std::string name;
     bool forward = false, backward = false;
   };
-  std::vector<std::pair<std::string, std::vector<Method>>> lines;  // methods by their line, in order
+  // each line of the program with its methods, in order
+  std::vector<std::pair<std::string, std::vector<Method>>> lines;
   for (const GoldenMetadata& m : metadata) {
     const std::string at = m.caller.substr(0, m.caller.find("::"));
     std::string where = at.empty() ? "" : " at " + at;
@@ -315,8 +317,8 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 
 namespace {
 
-// Takes `"key": "text"` and a comma, if there is one, from the beginning of `text`. Returns the quoted text; nullopt if
-// `text` does not begin so, or if the quoted text has an escape.
+// Removes `"key": "text"` and a comma, if one follows, from the beginning of `text`. Returns the quoted text; nullopt
+// if `text` does not begin with this member or if the quoted text has an escape.
 std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
   std::string_view rest = text;
   for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
@@ -331,7 +333,8 @@ std::optional<std::string_view> take_member(std::string_view& text, std::string_
   return rest.substr(0, end);
 }
 
-// Returns "ID@TARGET" of a record that begins with its id, as all recorders write records; "" for another record.
+// Returns "ID@TARGET" of a record whose line begins with the id, as all recorders write it; an empty text for other
+// lines.
 std::string key_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
   auto id = take_member(line, "id");

@@ -1,7 +1,7 @@
 // Reads golden records from a file of JSON lines, uncompressed or gzip (format: README.md). A record has the graphs and
-// texts that tinygrad made from one kernel or one tensor graph. If the file ends within a record, because its writer
-// was interrupted, the complete records are read. Only one record is in memory at a time. Reading a line and parsing
-// it are separate calls, so that one thread can read while others parse.
+// texts that tinygrad made from one kernel or one tensor graph. If the file ends within a record because its writer was
+// interrupted, the complete records are read. Only one record is in memory at a time. Reading a line and parsing the
+// line are separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -21,19 +21,19 @@ struct GoldenStage {
   // the graph after the stage: pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
   std::optional<std::string> letters;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
-  std::optional<std::string> full;     // a text of the graph that loses nothing, recorded if `ir` does
-  // the calls in tinygrad that ran the stage ("codegen/__init__.py:344"), innermost first, and the function in which
-  // the innermost call is; empty: not recorded
+  std::optional<std::string> full;     // a text of the graph that loses no facts, recorded if `ir` loses some
+  // where tinygrad ran the stage: the calls ("codegen/__init__.py:344"), innermost first, and the function that
+  // contains the innermost call; both are empty if they were not recorded
   std::vector<std::string> at;
   std::string function;
-  double seconds = -1;  // tinygrad's processor time for the stage; below 0: not recorded
+  double seconds = -1;  // tinygrad's processor time for the stage; negative if it was not recorded
 };
 
 // How often a rule was tried in a record, and how long that took.
 struct GoldenRule {
   std::string place;  // the rule's line in tinygrad: "uop/symbolic.py:102"
   int64_t matches = 0, attempts = 0;
-  double match_seconds = 0, seconds = 0;  // time of the matches, and of all attempts
+  double match_seconds = 0, seconds = 0;  // time of the attempts that matched, and of all attempts
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
@@ -50,14 +50,15 @@ std::string program_text(const GoldenProgram& program);
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
-  std::vector<GoldenBuffer> multi;  // for several devices: one buffer for each; the other fields are then not set
+  // one buffer for each device of a buffer on several devices; then the other fields are not set
+  std::vector<GoldenBuffer> multi;
 };
 
-// The Tensor method that a kernel implements.
+// A Tensor method of the program that a kernel implements.
 struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
-  std::string caller;     // where it was called, "module:line::function"; empty: not recorded
-  std::string node;       // name of the node in the ONNX model; empty: no ONNX model
+  std::string caller;     // where it was called, "module:line::function"; empty if not recorded
+  std::string node;       // name of the node in the ONNX model; empty if the program is not an ONNX model
   bool backward = false;  // true if the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON; else empty
 };
@@ -69,25 +70,26 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 // Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
 struct GoldenStored {
   struct Reason {
-    std::string why;  // "own": the value's op asks for it; "source": its user `by` does; "users", "loops", "output" ...
-    std::string at;   // where the scheduler decides it, "schedule/indexing.py:231"; may be empty
-    std::string by;   // an op; may be empty
+    // "own": the value's op requires it; "source": its user `by` requires it; or "users", "loops", "output", ...
+    std::string why;
+    std::string at;   // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
+    std::string by;   // the op of a user that requires it; may be empty
   };
-  std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty: not known
+  std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty if unknown
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
-  std::vector<GoldenMetadata> made_by;  // the method that made the value
-  int64_t buffers = 0;      // how many buffers the value reads
-  bool reduces = false;     // the value reduces a buffer
+  std::vector<GoldenMetadata> made_by;  // the methods that made the value
+  int64_t buffers = 0;      // number of buffers that the value reads
+  bool reduces = false;     // true if the value reduces a buffer
 };
 
 struct GoldenKernel {  // one kernel of a tensor record
-  std::string id;      // id of the kernel's own record, in the recording of kernels; empty: not recorded
-  std::string ast;     // empty: not recorded
+  std::string id;      // id of the kernel's own record in the recording of kernels; empty if not recorded
+  std::string ast;     // the kernel's AST; empty if not recorded
   std::vector<GoldenBuffer> bufs;
   std::map<std::string, int64_t> fixedvars;
   std::vector<GoldenMetadata> metadata;
-  std::optional<GoldenStored> stored;  // why its result is stored
+  std::optional<GoldenStored> stored;  // why the kernel's result is stored
 };
 
 using GoldenSettings = std::map<std::string, std::string>;
@@ -96,19 +98,20 @@ struct GoldenRecord {
   std::string id, target, device;
   int64_t nodes = 0;
   std::string ast;
-  std::optional<std::string> ast_full;  // as GoldenStage::full
+  std::optional<std::string> ast_full;  // as GoldenStage::full, for `ast`
   std::vector<GoldenStage> stages;
   std::optional<std::string> linear, source, source_error, error;
   std::string error_stage;  // the stage in which tinygrad raised `error`, or the last one before it; may be empty
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  std::map<std::string, std::optional<std::string>> settings;  // override those of the header; nullopt: not set
+  // override the settings of the header; nullopt for a setting that was not set
+  std::map<std::string, std::optional<std::string>> settings;
   std::vector<GoldenMetadata> metadata;                        // kernel records only
-  bool runtime = false;                                        // a kernel of tinygrad's runtime, not of a schedule
-  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
-  std::vector<GoldenRule> rules;  // empty: not recorded
-  double seconds = -1;            // tinygrad's processor time for the whole record; below 0: not recorded
+  bool runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
+  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
+  std::vector<GoldenRule> rules;  // empty if tries of rules were not recorded
+  double seconds = -1;            // tinygrad's processor time for the whole record; negative if it was not recorded
   uint32_t line = 0;  // 1-based number of the record's line in the file
 };
 
@@ -127,23 +130,24 @@ struct GoldenLine {
   uint32_t line = 0;
   uint32_t same_id = 0;  // number of earlier records of the file with the same id and target
 
-  // Returns the id that distinguishes the record in its file: the recorded `id`, or "ID~2" for the second such record.
+  // Returns the id that distinguishes the record in its file: the recorded `id`, "ID~2" for the second record with the
+  // id and target of an earlier one, "ID~3" for the third, and so on.
   std::string distinct_id(std::string id) const;
 };
 
-// Returns a target for reports, with the number of its features instead of a list of more than three:
-// "CL:CL, 11 extensions".
+// Returns a target for reports. If the target has more than three features, the text has their number instead of the
+// list: "CL:CL, 11 extensions".
 std::string shown_target(std::string_view target);
-// Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or its id if it has no target.
+// Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or only its id if it has no target.
 std::string shown_record(std::string_view id, std::string_view target);
 
-// Returns the ids of a schedule's kernels for reports: "k.5, k.6"; "" if they are not recorded.
+// Returns the ids of a schedule's kernels for reports: "k.5, k.6"; an empty text if they are not recorded.
 std::string kernel_ids_text(const GoldenRecord& record);
 
 // Returns true if `wanted`, the ID or ID@TARGET of an INPUT, names the record. The last parts of a target may be left
 // out: "k.0@CUDA" names the record k.0 for CUDA:CUDA:sm_80.
 bool names_record(std::string_view wanted, std::string_view id, std::string_view target);
-// Returns false only if `wanted` certainly does not name the record. To be fast, does not parse the line.
+// Returns false only if `wanted` certainly does not name the record. This is fast, because the line is not parsed.
 bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
 // Parse the line of a record and the header line of a file. `file` is the file's name in messages.
@@ -154,7 +158,7 @@ class LineReader;
 
 class GoldenReader {
  public:
-  // Opens the file `path` ("-": standard input) and reads its header. An error names the file and the problem.
+  // Opens the file `path` ("-" is standard input) and reads its header. An error names the file and the problem.
   static Result<GoldenReader> open(const std::string& path);
   // Makes a reader of `lines`, whose first line, `first`, was already read. `name` is the file's name in messages.
   static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
@@ -178,7 +182,8 @@ class GoldenReader {
   std::unique_ptr<LineReader> lines_;
   GoldenHeader header_;
   std::optional<Diag> cut_;
-  std::unordered_map<std::string, uint32_t> ids_;  // number of records so far, by id and target
+  // number of records read so far with each id and target; the keys join the two
+  std::unordered_map<std::string, uint32_t> ids_;
 };
 
 }  // namespace tgc

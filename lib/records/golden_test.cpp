@@ -14,7 +14,7 @@ namespace {
 
 const std::string kGoldens = test_path("golden/");
 
-std::string trouble_with(std::string text) {
+std::string error_with(std::string text) {
   auto record = parse_golden_record({std::move(text), 7}, "g.jsonl");
   return record ? "none" : record.diag().text();
 }
@@ -145,9 +145,9 @@ TEST_CASE("golden: reads the whole records of a truncated file") {
 }
 
 TEST_CASE("golden: an error in a record has file, line and column") {
-  CHECK(trouble_with("{\"id\":\"x\",\"ast\":3}").starts_with("g.jsonl:7:17: found '3', expected a string"));
-  CHECK(trouble_with("{\"id\":\"x\"}").starts_with("g.jsonl:7:1: a record without 'ast', expected a golden record"));
-  CHECK(trouble_with("[1]").starts_with("g.jsonl:7:1: found '[', expected an object"));
+  CHECK(error_with("{\"id\":\"x\",\"ast\":3}").starts_with("g.jsonl:7:17: found '3', expected a string"));
+  CHECK(error_with("{\"id\":\"x\"}").starts_with("g.jsonl:7:1: a record without 'ast', expected a golden record"));
+  CHECK(error_with("[1]").starts_with("g.jsonl:7:1: found '[', expected an object"));
 }
 
 TEST_CASE("golden: rejects files without a golden header") {

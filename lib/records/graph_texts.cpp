@@ -51,7 +51,8 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-// Returns the length of a progress bar at the begin of `line`, which a program has printed there without a line end.
+// Returns the length of a progress bar at the begin of `line`, which a program printed without a line end; 0 without
+// one.
 size_t end_of_progress(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
@@ -122,7 +123,7 @@ class Finder {
     out_.graphs.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }
 
-  // Each returns the line after the graph that begins in line `i`; `i` if no graph begins there.
+  // Each function returns the line after the graph that begins in line `i`; `i` if no graph begins there.
 
   size_t end_of_repr(size_t i, size_t end) const {
     int depth = 0;
@@ -135,13 +136,13 @@ class Finder {
         else if (s[at] == '\'' || s[at] == '"') quote = s[at];
         else depth += s[at] == '(' ? 1 : s[at] == ')' ? -1 : 0;
       }
-      quote = 0;  // strings end on their line; a tag may have a single quote
+      quote = 0;  // strings end on their line, so a tag may contain a single quote
       if (depth <= 0) return i + 1;
     }
     return end;
   }
 
-  // A line without a number continues the arg of the line above if the list goes on below it.
+  // A line without a number continues the arg of the line above it, if numbered lines follow.
   size_t end_of_listing(size_t i, size_t end) const {
     size_t number = *number_in_listing(line(i)), last = i;
     for (size_t k = i + 1; k < end; k++) {
@@ -157,7 +158,7 @@ class Finder {
     if (begin < no_pyrender_before_) return begin;
     for (; i < end; i++) {
       if (line(i).starts_with("ast = ")) {
-        while (i + 1 < end && line(i + 1).starts_with("# ast")) i++;  // states facts about the last node
+        while (i + 1 < end && line(i + 1).starts_with("# ast")) i++;  // the comment states facts about the last node
         return i + 1;
       }
       if (!is_pyrender_line(line(i)) && !is_blank_or_comment(line(i)) && !line(i).starts_with(' ')) break;
@@ -179,7 +180,8 @@ class Finder {
   std::string_view text_;
   std::vector<Line> lines_;
   GraphTexts out_;
-  size_t no_pyrender_before_ = 0;  // do not search for the end of a text that begins above: there is none
+  // lines above this one are not searched for the end of a pyrender text, because it was searched for in vain
+  size_t no_pyrender_before_ = 0;
   bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
 };
 

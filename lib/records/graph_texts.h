@@ -1,5 +1,6 @@
-// Finds graphs in a text that has several graphs, or other lines around them: reprs one after another, the fences of a
-// Markdown file, and what a program prints at DEBUG=5 (the AST of each kernel) and DEBUG=6 (the list of each kernel).
+// Finds graphs in a text that has several graphs, or other lines around a graph: reprs one after another, fenced code
+// of a Markdown file, and the output of a program at DEBUG=5 (the AST of each kernel) or DEBUG=6 (the list of each
+// kernel).
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,22 +10,23 @@
 
 namespace tgc {
 
-// The text of one graph: bytes `begin` to `end` of a larger text. Begins at the begin of a line, or behind a progress
-// bar.
+// The text of one graph: bytes `begin` to `end` of a larger text. The graph begins at the begin of a line, or after a
+// progress bar.
 struct GraphText {
   InputKind kind;
   size_t begin, end;
 
-  // Returns the graph's text below as many empty lines as there are lines above it, so that errors name its lines.
+  // Returns the graph's text below as many empty lines as `text` has lines above the graph, so that errors name the
+  // right lines.
   std::string of(std::string_view text) const;
 };
 
 struct GraphTexts {
   std::vector<GraphText> graphs;
-  bool others = false;  // true if the text has other lines than graphs, blank lines and comments
+  bool others = false;  // true if the text has lines other than graphs, blank lines and comments
 };
 
-// Returns the graphs in `text`; none if `text` is one graph and nothing else, or if no graph is found.
+// Returns the graphs in `text`. Returns no graphs if `text` is one graph and nothing else, or if none is found.
 GraphTexts find_graph_texts(std::string_view text);
 
 }  // namespace tgc

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kChunk = 1 << 18;  // number of bytes read at a time
 
-Diag trouble(const std::string& path, const std::string& what, int error) {
+Diag diag_of_errno(const std::string& path, const std::string& what, int error) {
   return {.message = what + (error ? std::string(": ") + std::strerror(error) : ""), .file = input_name(path)};
 }
 
@@ -34,7 +34,7 @@ std::string input_name(const std::string& path) { return path == "-" ? "<stdin>"
 
 Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input(path);
-  if (fd < 0) return trouble(path, "cannot open", errno);
+  if (fd < 0) return diag_of_errno(path, "cannot open", errno);
   struct stat info;
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
     ::close(fd);
@@ -51,7 +51,7 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   return out;
 }
 
-// If the file is a rewrites.pkl, reads it whole. Then fill() returns the lines of the recording that it is.
+// If the file is a rewrites.pkl, reads the whole file. Then fill() returns the lines of the recording made from it.
 Status LineReader::convert() {
   if (auto more = fill(); !more || !looks_like_rewrites(left_)) return Unit{};  // next() reports the error
   std::string pickle;
@@ -79,7 +79,7 @@ Result<bool> LineReader::fill() {
   if (n > 0) return true;
   int error = Z_OK;
   const char* text = gzerror(file, &error);
-  if (error == Z_ERRNO) return trouble(path_, "cannot read", errno);
+  if (error == Z_ERRNO) return diag_of_errno(path_, "cannot read", errno);
   if (error != Z_OK && error != Z_STREAM_END) {
     cut_ = error == Z_BUF_ERROR;
     return Diag{.message = cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),

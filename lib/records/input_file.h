@@ -1,5 +1,5 @@
-// Reads input files, uncompressed or gzip, whole or line by line. "-" is standard input. Errors name the file. The text
-// of a rewrites.pkl of tinygrad is that of a recording (rewrite_trace.h).
+// Reads input files, uncompressed or gzip, whole or line by line. "-" is standard input. Errors name the file. A
+// rewrites.pkl of tinygrad is read as the recording that rewrite_trace.h makes of it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,19 +15,19 @@ class RewriteTrace;
 
 class LineReader {
  public:
-  // Opens `path`. Fails if it does not exist, cannot be read or is a directory.
+  // Opens `path`. Returns an error if the file does not exist, cannot be read or is a directory.
   static Result<std::unique_ptr<LineReader>> open(const std::string& path);
   LineReader(const LineReader&) = delete;
   ~LineReader();
 
   // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
-  // Fails on a truncated or damaged gzip file, and on a line of more than Limit::InputBytes bytes.
+  // Returns an error for a truncated or damaged gzip file, and for a line of more than Limit::InputBytes bytes.
   Result<bool> next(std::string& out);
   uint32_t line() const { return line_; }  // 1-based number of the last line read
   bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool cut() const { return cut_; }
-  // Appends the rest of the file to `out`. Fails if the rest has more than Limit::InputBytes bytes.
+  // Appends the rest of the file to `out`. Returns an error if the rest has more than Limit::InputBytes bytes.
   Status rest(std::string& out);
 
  private:
@@ -42,22 +42,22 @@ class LineReader {
   bool line_ended_ = false, cut_ = false;
   std::unique_ptr<char[]> chunk_;
   std::unique_ptr<RewriteTrace> rewrites_;  // set if the file is a rewrites.pkl
-  std::string recorded_;  // the line that rewrites_ returned last
+  std::string recorded_;  // the line that rewrites_ returned last, to which left_ refers
   std::string_view left_;  // the part of chunk_ that next() has not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip.
 Result<std::string> read_file(const std::string& path);
 
-// Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; "" if it cannot be read.
+// Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; an empty text if the file cannot be
+// read.
 std::string read_head(const std::string& path, unsigned bytes);
 
 // Returns the name of an input in messages: the path, or "<stdin>".
 std::string input_name(const std::string& path);
 
-// Reads the complete lines of a recording, one line per record. If the recording was interrupted, its last line is
-// incomplete: the line is dropped with a warning, and the command ends with exit code 2, because part of the input was
-// not read.
+// Functions for recordings, which have one record per line. If a recording was interrupted, its last line is
+// incomplete. The line is dropped with a warning, and the command ends with exit code 2.
 
 // Reads the next line of `lines` into `text`. Returns false at the end of the file and before an incomplete last line;
 // an incomplete line also stores a warning in `cut`. `name` is the file's name in the warning.

@@ -8,14 +8,14 @@
 
 namespace tgc {
 
-// Calls `take` with each report in `files`, a JSON object a line, and the index of its file. Fails if a file cannot be
-// read, or if `take` throws an exception of the JSON library, because a line is no JSON or lacks a member. `command`,
-// such as "tgc check --json", prints such reports.
+// Calls `take` with the index of each file and with each of its lines, which are reports as JSON objects. Returns an
+// error if a file cannot be read, or if `take` throws an exception of the JSON library because a line is not JSON or
+// lacks a member. `command`, such as "tgc check --json", names in errors what prints such reports.
 Status for_each_report(const std::vector<std::string>& files, const std::string& command,
                        const std::function<void(size_t file, const std::string& report)>& take);
 
-// Returns the report `a` with the counts of the report `b` added to the counts with the same names, also in nested
-// objects. Leaves the lists of `b` out. Throws an exception of the JSON library for other values.
+// Returns the report `a` with the counts of the report `b` added to the counts of the same names, also in nested
+// objects. Ignores the lists of `b`. Throws an exception of the JSON library for other values.
 std::string sum_of_counts(const std::string& a, const std::string& b);
 
 }  // namespace tgc

@@ -15,12 +15,12 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // bytes of a source in a node's text
-constexpr int kMostDepth = 1000;  // deepest nesting of values, as lib/text's readers allow
+constexpr size_t kSourceBytes = 8;  // bytes that a source takes in a node's text, for PickledNodes::budget_
+constexpr int kMaxDepth = 1000;  // maximum nesting depth of values; lib/text's readers have the same limit
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
 
-// The members of tinygrad's enums, numbered from 1.
+// The members of tinygrad's enums, whose numbers begin at 1.
 using Members = std::array<std::string_view, 12>;
 constexpr Members kOptOps{"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO",
                           "SWAP"};
@@ -34,7 +34,7 @@ constexpr Members kAxisTypes[] = {
      "LOOP"},
 };
 
-// The names of dtypes in pickles, if they differ from those of the class dtypes.
+// Names of dtypes in pickles, with the names of the same dtypes in tinygrad's class dtypes.
 constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"signed char", "char"},       {"unsigned char", "uchar"}, {"unsigned short", "ushort"},
     {"unsigned int", "uint"},      {"unsigned long", "ulong"}, {"__bf16", "bfloat16"},
@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"float8_e5m2fnuz", "fp8e5m2fnuz"}, {"uint128", "_uint128"}, {"uint256", "_uint256"},
 };
 
-// ParamArg's fields and their defaults: tinygrad's repr leaves out fields with these.
+// A field of ParamArg with the JSON of its default. tinygrad's repr omits a field that has its default value.
 struct Default {
   std::string_view field, json;
 };
@@ -83,7 +83,7 @@ constexpr DialectRow kHistory[] = {
 #undef X
 };
 
-// The releases, then the commits between them.
+// Returns the dialects of the releases, then those of commits between releases.
 std::vector<PickleDialect> make_dialects() {
   std::vector<PickleDialect> out;
   for (Release release : known_releases())
@@ -98,7 +98,8 @@ std::vector<PickleDialect> make_dialects() {
       if (change[0] == '-') std::erase(ops, name);
       else ops.insert(std::ranges::find(ops, after) + 1, name);
     }
-    const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";  // than the release
+    // the commit is later than the release
+    const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";
     out.push_back({row.like, producer_name(row.like) + (is_later ? ".0.post" : ".0.dev"), ops,
                    row.axis_types});
   }
@@ -109,7 +110,7 @@ const std::vector<PickleDialect>& dialects() {
   return out;
 }
 
-// Fields of a node: op, dtype, sources, arg, tag.
+// Indices of the fields of a node.
 constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields = 5;
 
 // Returns the number of a member of an enum; -1 for other values.
@@ -117,17 +118,18 @@ int64_t enum_number(PickleValue v) {
   return v.kind() == Pickle::Object && v.size() == 1 ? v[0].number().value_or(-1) : -1;
 }
 
-// Returns the name of a RANGE's axis type.
+// Returns the name of the axis type in the arg of a RANGE; an empty text for an unknown number.
 std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
   int64_t number = enum_number(arg[arg.size() - 1]);
   return number >= 1 && number <= 12 ? kAxisTypes[d.axis_types][size_t(number - 1)] : std::string_view();
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
-// The form that all versions give the nodes of an op. The nodes of an op that the table lacks are not checked.
+// The sources and the arg that nodes of these ops have in every version. Nodes of ops that the table lacks are not
+// checked.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
-  size_t fewest, most;  // sources
+  size_t fewest, most;  // minimum and maximum number of sources
   ArgIs arg;
 };
 constexpr size_t kMany = SIZE_MAX;
@@ -179,7 +181,7 @@ bool is_of(ArgIs kind, PickleValue arg) {
   return false;
 }
 
-// Returns whether a node's arg and number of sources fit its op. `second` is the op of its second source, if known.
+// Returns true if a node's arg and number of sources fit its op. `second` is the op of its second source, if known.
 bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
   auto is = [&](std::initializer_list<std::string_view> ops) { return std::ranges::find(ops, op) != ops.end(); };
   for (const NodeForm& s : kNodeForms)
@@ -187,7 +189,7 @@ bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view
   const std::string_view type = arg.class_name();
   for (const ArgClass& c : kArgClasses)
     if (type == c.name && !is(c.ops)) return false;
-  if (arg.find("_raw") && op != "INS") return false;  // a machine instruction
+  if (arg.find("_raw") && op != "INS") return false;  // only a machine instruction has the attribute _raw
   bool has_axis = arg.kind() == Pickle::Tuple && arg.size() > 1 && arg[arg.size() - 1].class_name() == "AxisType";
   if (has_axis != (op == "RANGE")) return false;
   if (arg.kind() == Pickle::Bytes && op != "BINARY") return false;
@@ -214,11 +216,11 @@ size_t PickledNodes::add(PickleValue node) {
 size_t PickledNodes::add_number(int64_t number) { return add(Key{number, true}); }
 
 PickleValue PickledNodes::fields_of(Key key) const {
-  const PickledFields* all = key.is_number ? fields_ : &objects_;
+  const PickledFields* all = key.is_field_number ? fields_ : &objects_;
   auto found = all ? all->find(key.id) : objects_.end();
   if (!all || found == all->end()) fail("node " + std::to_string(key.id) + " is missing");
   const PickleValue& v = found->second;
-  bool is_node = key.is_number ? v.kind() == Pickle::Tuple : v.class_name() == "UOp";
+  bool is_node = key.is_field_number ? v.kind() == Pickle::Tuple : v.class_name() == "UOp";
   if (!is_node || v.size() < kFields) fail("a node has other fields than op, dtype, src, arg and tag");
   return v;
 }
@@ -230,8 +232,8 @@ PickledNodes::Key PickledNodes::source_of(PickleValue source) const {
 }
 
 size_t PickledNodes::add(Key root) {
-  constexpr int kMostNesting = 200;
-  if (nesting_ > kMostNesting) fail("nodes nest too deep within args");
+  constexpr int kMaxNesting = 200;
+  if (nesting_ > kMaxNesting) fail("nodes nest too deep within args");
   nesting_++;
   std::vector<std::pair<Key, bool>> stack{{root, false}};
   while (!stack.empty()) {
@@ -248,12 +250,13 @@ size_t PickledNodes::add(Key root) {
     }
     stack.emplace_back(key, true);
     PickleValue sources = fields_of(key)[kSources];
-    budget_.spend(kSourceBytes * sources.size());  // nodes may share the tuple
+    budget_.spend(kSourceBytes * sources.size());  // counted for each node, because nodes may share the tuple
     for (size_t n = sources.size(); n-- > 0;) {
       PickleValue source = sources[n];
       Key next = source_of(source);
-      if (!next.is_number) objects_.emplace(source.id(), source);
-      // a source that another path has begun is written before this node unless there is a cycle
+      if (!next.is_field_number) objects_.emplace(source.id(), source);
+      // Push a source that was begun on another path again: it must be written before this node. A cycle is found
+      // later.
       auto begun = known_.find(next);
       if (begun == known_.end() || begun->second == kOpen) stack.emplace_back(next, false);
     }
@@ -272,11 +275,11 @@ void PickledNodes::write(Key key) {
   }
   if (sources.size()) line += "]";
   if (!arg.is_none()) {
-    bool is_number = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].real();
-    line += ",\"arg\":" + (is_number ? float_text(*arg[0].real()) : value(arg));
+    bool is_field_number = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].real();
+    line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].real()) : value(arg));
   }
   if (!tag.is_none()) line += ",\"tag\":" + value(tag);
-  known_[key] = lines_.size();  // after the arg, which may have added nodes
+  known_[key] = lines_.size();  // set after the arg was written, which may have added nodes
   lines_.push_back(line + "}");
 }
 
@@ -329,7 +332,7 @@ std::string PickledNodes::dtype(PickleValue v) const {
 }
 
 std::string PickledNodes::value(PickleValue v, int depth) {
-  if (depth > kMostDepth) fail("values nest too deep");
+  if (depth > kMaxDepth) fail("values nest too deep");
   budget_.spend(v.text().size());
   switch (v.kind()) {
     case Pickle::None: return "null";
@@ -347,7 +350,7 @@ std::string PickledNodes::value(PickleValue v, int depth) {
       return out.empty() ? "[]" : out + "]";
     }
     case Pickle::Object: return object(v, depth);
-    // objects that tgc does not model; the number keeps different objects apart
+    // Objects that tgc does not model are written as raw text; the number distinguishes different objects.
     case Pickle::Dict: return R"({"raw":"<dict )" + std::to_string(v.id()) + ">\"}";
     case Pickle::Set: return R"({"raw":"<set )" + std::to_string(v.id()) + ">\"}";
     case Pickle::Global: return R"({"raw":)" + json_string("<" + std::string(v.text()) + ">") + "}";
@@ -386,7 +389,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
     for (const Default& d : kParamDefaults)
       if (std::string json = state->find(d.field) ? field(d.field) : std::string(d.json); json != d.json)
         member(d.field, json);
-  } else if (name == "Target" && state) {  // its repr is no Python: "AMD:HIP:gfx1100"
+  } else if (name == "Target" && state) {  // the repr of a Target is not Python: "AMD:HIP:gfx1100"
     auto joined = [&](std::initializer_list<std::string_view> fields) {
       std::string text;
       for (std::string_view key : fields)
@@ -402,7 +405,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
     member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
-    // commits before 0.12.0 have fields that 0.12.0 has not
+    // leave out fields of commits before 0.12.0 that 0.12.0 does not have
     auto known = parse_record_class(name);
     auto is_known = [&](std::string_view field) {
       return dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);
@@ -431,7 +434,8 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std:
     if (kernel) is_fitting = is_fitting && (name(d, *kernel) == "SINK" || name(d, *kernel) == "PROGRAM");
     if (is_fitting) fitting.push_back(&d);
   }
-  // several are no problem if they name all nodes alike; the releases come first
+  // several fitting dialects are no problem if they read all nodes alike; then the first one is taken, a release if
+  // possible
   bool is_clear = std::ranges::all_of(fitting, [&](const PickleDialect* d) {
     auto reads_alike = [&](PickleValue v) {
       bool has_axis = name(*d, v) == "RANGE";

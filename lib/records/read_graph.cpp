@@ -68,7 +68,7 @@ GraphInfo info_before(InputKind kind, std::string_view text) {
 
 namespace {
 
-// Returns true for the repr of a UOp as Svod prints it.
+// Returns true for the repr of a UOp as Svod, a port of tinygrad, prints it.
 bool is_svod_tree(InputKind kind, std::string_view text) {
   return kind == InputKind::Repr && begins_svod_tree(below_comments(text));
 }
@@ -82,7 +82,7 @@ std::string producer_of_text(InputKind kind, std::string_view text, const ReadRe
   return release == Release::v0_12 ? "" : producer_name(release);
 }
 
-// Returns true for a Python program, which somebody took for its recording.
+// Returns true for a Python program, which a user may have passed in place of the program's recording.
 bool is_program(std::string_view text) {
   text = below_comments(text);
   return text.starts_with("import ") || text.starts_with("from ") || text.starts_with("\"\"\"");
@@ -101,7 +101,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // take_malformed is set by comparisons, which read two graphs, perhaps of different releases, into one Graph
+  // comparisons set take_malformed, because they may read graphs of different releases into one Graph
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),
@@ -149,13 +149,13 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
   if (!malformed) malformed = first_malformed(read->list);
   if (!malformed) malformed = first_out_of_order(read->list);
   if (!malformed) return read;
-  return diag_at(text, place_of(report->places, malformed->node.id()), file, malformed->trouble, "");
+  return diag_at(text, place_of(report->places, malformed->node.id()), file, malformed->message, "");
 }
 
 namespace {
 
-// Returns the node that was made at each place: the last node with an id of the place. A place without new nodes states
-// a node that existed before, which is unknown.
+// Returns the last node that was made at each place. A place where no node was made states a node that existed before;
+// which one is unknown, so the place is left out.
 std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
   std::vector<NodeAt> out;
   for (size_t i = 0; i < places.size(); i++) {
@@ -197,7 +197,7 @@ Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::strin
     for (size_t i = 0; i < read->list.size(); i++) nodes.push_back({report.places[i].at, read->list[i]});
   } else {
     nodes = nodes_of_places(graph, report.places);
-    std::ranges::sort(nodes, {}, &NodeAt::at);  // a repr is read from the inside out
+    std::ranges::sort(nodes, {}, &NodeAt::at);  // nodes of a repr are read from the inside out
   }
   return read;
 }

@@ -35,6 +35,7 @@ InputKind detect_kind(std::string_view head);
 // "nodes". Fields that are missing there are empty. If the header or the JSON is malformed, all fields are empty.
 GraphInfo info_before(InputKind kind, std::string_view text);
 
+// Options for reading a graph, and what the reader reports beside the graph.
 struct ReadReport {
   bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
   std::string_view producer;       // option: release of a text that names no release, such as "tinygrad 0.14.0"
@@ -48,7 +49,7 @@ struct ReadReport {
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
-// Reads a graph and returns which part of the text makes which node, for editors.
+// Reads graphs for editors, which need to know which part of the text makes which node.
 
 // Like read_graph with `take_malformed`. Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes`
 // has the nodes above the error.

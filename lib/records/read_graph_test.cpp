@@ -101,7 +101,7 @@ TEST_CASE("nodes in text: each statement of the golden graphs has its node, with
       for (const NodeAt& n : nodes) REQUIRE(below.find(n.node));
       CHECK(nodes.size() == report.places.size());
       statements += nodes.size();
-      // without a header, some dtypes are inferred; a reader that infers nothing makes other nodes
+      // without a header, the reader infers some dtypes; with a header, it infers nothing and makes other nodes
       inferred += !read_pyrender(literal, "# tgc: {}\n" + std::string(*s.text)).ok() ||
                   literal.size() != graph.size();
     }

@@ -37,7 +37,7 @@ class RecordedStages {
   auto end() const { return list_.end(); }
   size_t size() const { return list_.size(); }
   const RecordedStage& operator[](size_t i) const { return list_[i]; }
-  // Returns whether entry `i` is a stage whose result is not what the entry before it has.
+  // Returns true if entry `i` is a stage whose text differs from the text of the entry before it.
   bool is_changed(size_t i) const {
     const RecordedStage& s = list_[i];
     return s.kind == RecordedStage::Kind::Stage && !s.same && s.text != list_[i - 1].text;

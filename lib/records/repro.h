@@ -26,7 +26,7 @@ struct Repro {
   std::string said;            // one-line description of the failure
   std::string script;          // if `symptom` is "cmd": the shell command; {} in it stands for the bundle's file name
   std::string device;          // the device, in the syntax of --device
-  std::string fault;           // the seeded fault, as the value of TGC_FAULT; empty: none
+  std::string fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none
   std::map<std::string, std::string> blamed;   // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
   std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly

@@ -11,9 +11,9 @@ namespace {
 const std::string kGraph =
     R"("graph":{"format":"tgc-graph","version":1,"nodes":[{"op":"SINK","dtype":"dtypes.void"}]})";
 
-std::string trouble_with(const std::string& members) {
+std::string error_with(const std::string& members) {
   Graph g;
-  return trouble_of(read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":1," + members + "}"));
+  return error_of(read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":1," + members + "}"));
 }
 
 }  // namespace
@@ -46,10 +46,10 @@ TEST_CASE("repro: all members survive a round trip") {
 }
 
 TEST_CASE("repro: errors have a position") {
-  CHECK(trouble_with(kGraph) == "none");
-  CHECK(trouble_with("\"said\":\"x\"").find("the bundle holds no graph") != std::string::npos);
+  CHECK(error_with(kGraph) == "none");
+  CHECK(error_with("\"said\":\"x\"").find("the bundle holds no graph") != std::string::npos);
   auto array = [](const std::string& members) {
-    return trouble_with("\"inputs\":{\"a\":{" + members + "}}," + kGraph);
+    return error_with("\"inputs\":{\"a\":{" + members + "}}," + kGraph);
   };
   CHECK(array(R"("dtype":"dtypes.float","shape":[1],"hex":"0000803f")") == "none");
   CHECK(array(R"("dtype":"dtypes.float","shape":[2],"hex":"0000803f")").find("has 4 bytes") != std::string::npos);
@@ -60,10 +60,10 @@ TEST_CASE("repro: errors have a position") {
   CHECK(array(R"("dtype":"dtypes.float","shape":[1],"hex":"0000803")").find("hexadecimal") != std::string::npos);
   CHECK(array(R"("dtype":"dtypes.index","shape":[],"hex":"")").find("dtypes.float") != std::string::npos);
   CHECK(array(R"("shape":[],"hex":"")").find("without a dtype") != std::string::npos);
-  CHECK(trouble_with("\"tolerance\":{\"rtol\":-1}," + kGraph).find("0 or more") != std::string::npos);
+  CHECK(error_with("\"tolerance\":{\"rtol\":-1}," + kGraph).find("0 or more") != std::string::npos);
   Graph g;
   auto other = read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":2," + kGraph + "}");
-  CHECK(trouble_of(other).find("version '2'") != std::string::npos);
+  CHECK(error_of(other).find("version '2'") != std::string::npos);
 }
 
 TEST_CASE("repro: an error in the graph has its line in the bundle") {

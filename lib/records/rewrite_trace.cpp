@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::string_view kExpected = "rewrites.pkl, as tinygrad 0.12.0 to 0.14.0 stores it";
 
-// Rewrites that answer a question about a graph, and are no stages of a kernel or schedule.
+// Graph rewrites that compute a fact of a graph. They are not stages of a kernel or schedule.
 constexpr std::string_view kQueries[] = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid",
                                          "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"};
-// Functions that the trace lists like rewrites and that contain stages of their own.
+// Functions that the trace lists like graph rewrites. They contain stages.
 constexpr std::string_view kInner[] = {"get_kernel_graph", "run_rangeify"};
-constexpr std::string_view kCaller = "schedule to linear";  // a stage whose rules call a function of kInner
+constexpr std::string_view kCaller = "schedule to linear";  // the stage whose rules call the functions of kInner
 
 template <class List>
 bool contains(const List& list, std::string_view name) {
@@ -34,9 +34,9 @@ bool contains(const List& list, std::string_view name) {
   throw Failure(Diag{.message = what, .expected = std::string(kExpected)});
 }
 
-// One call of graph_rewrite.
+// One call of tinygrad's graph_rewrite.
 struct Rewrite {
-  std::string name, place;  // place: where it was called, "codegen/__init__.py:344"
+  std::string name, place;  // `place` is where graph_rewrite was called, "codegen/__init__.py:344"
   int64_t sink = 0, depth = 0;
   bool bottom_up = false;
   PickleValue matches;
@@ -57,7 +57,7 @@ std::string place_of_pair(PickleValue v) {
   return file + ":" + std::to_string(v[1].number().value_or(0));
 }
 
-// Returns a name of the trace as recordings have names: on one line, with visible control characters.
+// Returns a name from the trace in the form that recordings use: one line, with control characters made visible.
 std::string one_line(std::string_view text) {
   std::string out = visible_in_color(text);
   std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\t'; }, ' ');
@@ -74,7 +74,7 @@ Rewrite rewrite_of(PickleValue v) {
   return out;
 }
 
-// A stage: a rewrite of a group, and the rewrites inside it that belong to no earlier stage.
+// A stage: a graph rewrite of a group, and the nested graph rewrites that belong to no earlier stage.
 struct Stage {
   const Rewrite* rewrite = nullptr;
   std::vector<const Rewrite*> ran;
@@ -86,9 +86,9 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   struct Running {
     const Rewrite* rewrite;
     bool is_stage;
-    size_t first;  // the position of its first rewrite in `pending`
+    size_t first;  // index in `pending` of the first graph rewrite inside this one
   };
-  constexpr size_t kMostNesting = 1000;
+  constexpr size_t kMaxNesting = 1000;
   std::vector<Running> running;  // outermost first
   std::vector<const Rewrite*> pending;
   auto end = [&] {
@@ -100,9 +100,9 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
     pending.erase(first, pending.end());
   };
   for (const Rewrite& r : group) {
-    if (r.depth < group[0].depth) break;  // belongs to the caller
+    if (r.depth < group[0].depth) break;  // the graph rewrite belongs to the caller of the group
     while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
-    if (running.size() >= kMostNesting) refuse("the rewrites nest too deep");
+    if (running.size() >= kMaxNesting) refuse("the rewrites nest too deep");
     bool is_outermost = std::ranges::all_of(
         running, [](auto& outer) { return outer.rewrite->name == kCaller || contains(kInner, outer.rewrite->name); });
     bool is_named = !r.name.empty() && r.name != "graph_rewrite" && !r.name.starts_with("View") &&
@@ -114,7 +114,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
   return out;
 }
 
-// ---- targets: the names of tinygrad's renderer classes, where they are not those of their devices
+// ---- targets: names of tinygrad's renderer classes, and the names of the renderers
 constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"ClangRenderer", "CLANG"}, {"ClangJITRenderer", "CLANG"}, {"LLVMRenderer", "LLVM"}, {"CPULLVMRenderer", "LLVM"},
     {"X86Renderer", "X86"}, {"CUDARenderer", "CUDA"}, {"NVRenderer", "CUDA"}, {"PTXRenderer", "PTX"},
@@ -123,7 +123,8 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"AMDLLVMRenderer", "LLVM"}, {"WGSLRenderer", "WGSL"},
 };
 
-// Returns DEVICE:RENDERER[:ARCH] of a kernel. `ret` is its ProgramSpec, or since 0.13 its renderer.
+// Returns the target DEVICE:RENDERER[:ARCH] of a kernel. `ret` is the kernel's ProgramSpec or, since 0.13, its
+// renderer.
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
@@ -143,7 +144,8 @@ std::string target_of(PickleValue ret, std::string_view source) {
   return arch.empty() || out.starts_with("CPU") ? out : out + ":" + arch;
 }
 
-// Returns the name of the function that tinygrad makes of a kernel's name: other characters become hexadecimal.
+// Returns the name of the function that tinygrad generates for a kernel: other characters than letters, digits and '_'
+// become hexadecimal.
 std::string function_name(std::string_view name) {
   std::string out;
   for (char c : ansistrip(name)) {
@@ -155,7 +157,7 @@ std::string function_name(std::string_view name) {
   return out;
 }
 
-// Returns a field of a dataclass in an arg; None if it has no such field.
+// Returns a field of a dataclass in an arg; None if the dataclass has no such field.
 Arg field_of(Arg record, std::string_view name) {
   if (record.kind() != Arg::Kind::Record) return {};
   RecordView fields(record);
@@ -179,7 +181,7 @@ std::optional<Numbers> numbers_of(Arg list) {
   return out.size() == list.items().size() ? std::optional(out) : std::nullopt;
 }
 
-// ---- one group of rewrites: a kernel, or a schedule
+// ---- the record of one group of graph rewrites: of a kernel, or of a schedule
 
 class GroupRecord {
  public:
@@ -189,7 +191,7 @@ class GroupRecord {
     if (dialect.release != Release::v0_12) info_.producer = dialect.producer;
   }
 
-  // Returns the record's JSON; empty: the group has no stage.
+  // Returns the record's JSON; an empty text if the group has no stage.
   std::string make(PickleValue key, const std::vector<Rewrite>& group, const std::string& id) {
     std::vector<Stage> stages = stages_of(group);
     if (stages.empty()) return "";
@@ -310,7 +312,7 @@ class GroupRecord {
     });
   }
 
-  // The last PROGRAM that a rewrite began with or made.
+  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made.
   UOp last_program(const std::vector<Rewrite>& group) {
     auto has_source = [](UOp u) {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
@@ -351,24 +353,25 @@ struct RewriteTrace::State {
   Pickle pickle;
   PickledFields fields = {};
   const PickleDialect* dialect = nullptr;
-  size_t group = 0;                     // the next one
+  size_t group = 0;                     // index of the next group
   bool has_header = false, has_record = false;
-  std::set<uint32_t> listed = {};        // the lists of rewrites of the groups before
+  std::set<uint32_t> listed = {};        // ids of the lists of graph rewrites of earlier groups
   std::map<std::string, int> uses = {};  // number of uses of each id
-  std::optional<Diag> problem = {};      // the last one
+  std::optional<Diag> problem = {};      // the error of the last record that could not be made
   PickleBudget budget = {};
   static constexpr size_t kMatchBytes = 8;
 
   PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
 
-  // Makes the record of a group; "": the group has no stage.
+  // Returns the JSON of the record of group `n`; an empty text if the group has no stage.
   std::string make(size_t n) {
     PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
     if (!listed.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
     std::vector<Rewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
       const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
-      // rewrites may share their matches; a match of its own has more bytes in the file than this
+      // rewrites may share a list of matches, so count each use; a match of its own takes more than kMatchBytes in the
+      // file
       budget.spend(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";
@@ -398,7 +401,7 @@ RewriteTrace::~RewriteTrace() = default;
 
 namespace {
 
-// Returns work(), or its error with the name of the file.
+// Returns work(), or its error with the name of the file added.
 template <class Work>
 auto in_file(const std::string& file, Work&& work) {
   auto out = catch_failures(std::forward<Work>(work));

@@ -1,6 +1,6 @@
 // Reads rewrites.pkl, the graph rewrites that tinygrad 0.12.0 to 0.14.0 store with VIZ=1 or TRACK_MATCH_STATS=2, as a
-// recording: golden records of kernels and tensor graphs, with stages, matches of rules, sources and launch facts. This
-// does without tinygrad what `tinygrad_export.py --viz` does. Nothing in the file is executed.
+// recording: golden records of kernels and tensor graphs, with stages, matches of rules, sources and launch facts. The
+// result is that of `tinygrad_export.py --viz`, but needs no tinygrad. Nothing in the file is executed.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// Returns whether a file that begins with `head`, at least 100 bytes of it, is a rewrites.pkl.
+// Returns true if a file that begins with `head`, at least 100 bytes of the file, is a rewrites.pkl.
 bool looks_like_rewrites(std::string_view head);
 
 class RewriteTrace {
@@ -19,8 +19,8 @@ class RewriteTrace {
   static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
   ~RewriteTrace();
 
-  // Returns the next line of the recording, with its line end: the header, then one record a call. Returns "" at the
-  // end. A record that cannot be made is left out; fails at the end if none could be made.
+  // Returns the next line of the recording, with its line end: the header, then one record per call; an empty text at
+  // the end. Skips a record that cannot be made. At the end, returns an error if no record could be made.
   Result<std::string> next();
 
  private:
@@ -29,8 +29,8 @@ class RewriteTrace {
   std::unique_ptr<State> state_;
 };
 
-// Returns whether a pickle of tinygrad may name a class or function, as data: the names that profile.pkl and
-// rewrites.pkl use. The check refuses pickles of other programs.
+// Returns true for the names of classes and functions that profile.pkl and rewrites.pkl may contain as data. A pickle
+// with another name, such as a pickle of another program, is refused.
 bool is_tinygrad_name(std::string_view module, std::string_view name);
 
 }  // namespace tgc

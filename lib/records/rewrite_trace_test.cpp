@@ -63,7 +63,7 @@ TEST_CASE("rewrites.pkl: becomes a recording with the producer, stages and sourc
 
 TEST_CASE("pickled nodes: the numbers of ops must fit one version") {
   CHECK(problem_of(pickled_uop(200, 1, 1)).find("no known version") != std::string::npos);
-  // 0.13.0: ADD is 37, CONST 64; in other versions, the same numbers are other ops that may look so
+  // 0.13.0: ADD is 37, CONST 64; in other versions, the same numbers belong to other ops whose nodes can look the same
   CHECK(problem_of(pickled_uop(37, 2, 64)).find("fit several versions") != std::string::npos);
   CHECK(problem_of(pickled_uop(37, 3, 64)).find("no known version") != std::string::npos);  // an ADD has two sources
 }

@@ -18,8 +18,8 @@ class Comparer {
   std::optional<GraphDifference> run() {
     for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++) {
       UOp u = nodes_a_[i];
-      if (std::string trouble = compare(u, nodes_b_[i]); !trouble.empty())
-        return GraphDifference{u, "node " + std::to_string(i) + " (" + std::string(shown_op(u)) + "): " + trouble};
+      if (std::string difference = compare(u, nodes_b_[i]); !difference.empty())
+        return GraphDifference{u, "node " + std::to_string(i) + " (" + std::string(shown_op(u)) + "): " + difference};
     }
     if (nodes_a_.size() == nodes_b_.size()) return std::nullopt;
     return GraphDifference{{}, std::to_string(nodes_a_.size()) + " nodes and " + std::to_string(nodes_b_.size())};
@@ -88,8 +88,8 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
   ReadReport report{.take_malformed = true};
   auto read = read_graph(into, kind, *text, file, &report);
   if (!read) return read.diag();
-  if (std::string trouble = graph_difference(root, read->root); !trouble.empty())
-    return Diag{.message = "read back as another graph: " + trouble, .file = file};
+  if (std::string difference = graph_difference(root, read->root); !difference.empty())
+    return Diag{.message = "read back as another graph: " + difference, .file = file};
   if (read->info != info && read->info != GraphInfo())
     return Diag{.message = "read back with another header", .file = file};
   return read->root;

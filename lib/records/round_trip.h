@@ -7,7 +7,8 @@
 
 namespace tgc {
 
-// The first difference in op, dtype, arg, tag, sources or sharing between the graphs under two nodes, `a` and `b`.
+// The first difference in op, dtype, arg, tag or sources, or in the sharing of nodes, between the graphs under `a` and
+// `b`.
 struct GraphDifference {
   UOp node;          // the first node under `a` that differs; empty if only the numbers of nodes differ
   std::string text;  // "node 12 (REDUCE): ..."; the number is the position in the toposort
@@ -18,8 +19,8 @@ std::string graph_difference(UOp a, UOp b);
 inline bool same_graph(UOp a, UOp b) { return graph_difference(a, b).empty(); }
 
 // Writes the graph under `root` in `format` (Pyrender, Repr or Json), reads the text into the graph `into` and returns
-// the new root. Fails if writing or reading fails, or if the graph or `info` differs from what was written. Accepts
-// graphs with nodes that are not well formed.
+// the new root. Returns an error if writing or reading fails, or if the read graph or GraphInfo differs from the
+// written one. Accepts graphs with nodes that are not well formed.
 Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into);
 
 }  // namespace tgc

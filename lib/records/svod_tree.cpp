@@ -14,7 +14,7 @@ struct NamePair {
   std::string_view svod, tinygrad;
 };
 
-// Svod's names of ops that differ from tinygrad's. Svod prints arithmetic in CamelCase.
+// Names of ops that Svod and tinygrad call differently. Svod prints arithmetic in CamelCase.
 constexpr NamePair kOps[] = {
     {"Neg", "NEG"},       {"Sqrt", "SQRT"},         {"Exp2", "EXP2"},         {"Log2", "LOG2"},
     {"Sin", "SIN"},       {"Trunc", "TRUNC"},       {"Add", "ADD"},           {"Mul", "MUL"},
@@ -25,14 +25,14 @@ constexpr NamePair kOps[] = {
     {"Where", "WHERE"},   {"MulAcc", "MULACC"},     {"Threefry", "THREEFRY"}, {"Reciprocal", "RECIPROCAL"},
     {"END_IF", "ENDIF"},  {"INVALID", "CONST"},
 };
-// Ops whose name is tinygrad's, and whose arg is None or the dtype.
+// Ops that have tinygrad's names, and whose arg is None or the dtype.
 constexpr std::string_view kPlainOps[] = {
     "SINK", "END", "STORE", "INDEX", "LOAD", "CAST", "BITCAST", "GROUP", "RESHAPE", "EXPAND", "PAD", "SHRINK",
     "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "MSTACK", "IF", "BARRIER", "DETACH", "AFTER", "NOOP", "STACK", "TUPLE"};
-// Ops whose name is tinygrad's, and whose arg the tree prints.
+// Ops that have tinygrad's names, and whose arg the tree prints.
 constexpr std::string_view kOpsWithArg[] = {"CONST", "PARAM",   "BUFFER",   "RANGE",  "REDUCE", "PERMUTE",
                                             "FLIP",  "SPECIAL", "GETTUPLE", "MSELECT"};
-// Ops whose arg the tree omits or truncates.
+// Ops whose arg the tree omits or truncates. A tree with such an op cannot be read.
 constexpr std::string_view kOpsWithoutArg[] = {
     "STAGE", "CALL",   "FUNCTION", "PROGRAM", "LINEAR",     "SOURCE",   "BINARY",          "INS", "VCONST",
     "MULTI", "COPY",   "CUSTOM",   "SLICE",   "ALL_REDUCE", "CUSTOM_I", "CUSTOM_FUNCTION", "WMMA", "GETADDR"};
@@ -45,7 +45,7 @@ constexpr NamePair kDTypes[] = {
 constexpr std::string_view kKernelInfo =
     "KernelInfo(name='test', axis_types=(), dont_use_locals=False, applied_opts=(), opts_to_apply=None, "
     "estimates=None, beam=0)";
-constexpr std::string_view kVariableSlot = "18446744073709551615";  // Svod's slot of a variable
+constexpr std::string_view kVariableSlot = "18446744073709551615";  // the slot that Svod gives to a variable
 
 std::string_view tinygrad_name(std::span<const NamePair> names, std::string_view svod) {
   auto found = std::ranges::find(names, svod, &NamePair::svod);
@@ -96,7 +96,7 @@ class TreeReader : public PyScan {
 
   size_t offset_of(std::string_view part) const { return size_t(part.data() - text_.data()); }
 
-  // Returns the value of the Python text `text`, which the text at byte `at` means.
+  // Returns the value of the Python text `text`, into which the text at byte `at` was translated.
   Arg value(size_t at, const std::string& text) {
     auto value = catch_failures([&] { return read_value(graph_, text); });
     if (!value) fail(at, value.diag().message, value.diag().expected);
@@ -152,7 +152,7 @@ class TreeReader : public PyScan {
     open_.push_back(std::move(f));
   }
 
-  // Makes the nodes of the open lines at `depth` and below.
+  // Makes the nodes of the open lines from `depth` on, and closes the lines.
   void close(size_t depth) {
     while (open_.size() > depth) {
       Frame f = std::move(open_.back());
@@ -176,7 +176,7 @@ class TreeReader : public PyScan {
     return "dtypes." + std::string(known);
   }
 
-  // Returns the Python text of the arg that the tree prints as `args` behind the op's name; empty: None.
+  // Returns the Python text of an arg, which the tree prints as `args` after the op's name; an empty text for None.
   std::string arg_text(std::string_view word, std::string_view args, const std::string& dtype) const {
     auto wrong = [&]() -> std::string {
       fail(offset_of(args), "found '" + std::string(args) + "' behind " + std::string(word),

@@ -31,11 +31,11 @@ void append_dot_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Returns the text, below a header if a header is needed: if the graph has a stage, if the text has comments for lost
-// facts, or if the graph's release is not 0.12.0 and the text does not show the release.
+// Returns the text, below a header if a header is needed: if `text` needs one, if `info` names a stage, or if the
+// graph's release is not 0.12.0 and the text does not show the release.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
-  return (text.lost || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
+  return (text.needs_header || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
 }
 
 std::string listing(std::span<const UOp> list, const GraphInfo& info) {

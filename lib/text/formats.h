@@ -1,4 +1,4 @@
-// Writes graphs as text, in a format chosen by its name. lib/records/read_graph.h reads them.
+// Writes graphs as text, in a format chosen by its name. lib/records/read_graph.h reads such texts.
 #pragma once
 #include <optional>
 #include <span>

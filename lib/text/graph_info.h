@@ -13,9 +13,9 @@ class JsonScanner;
 
 // Metadata of a graph. Any field may be empty.
 struct GraphInfo {
-  std::string producer = {};  // tinygrad release that made the graph, "tinygrad 0.14.0"; empty: 0.12.0
+  std::string producer = {};  // tinygrad release that made the graph, such as "tinygrad 0.14.0"; empty for 0.12.0
   std::string name;                             // name of the kernel or record
-  std::string stage;  // tinygrad's name of the last stage applied to the graph; empty or "ast": none
+  std::string stage;  // tinygrad's name of the last stage applied to the graph; empty or "ast" before the first stage
   std::string target;
   std::map<std::string, std::string> settings;  // the settings that were set explicitly
 
@@ -36,7 +36,7 @@ bool has_header(std::string_view text);
 // The text of a graph, with comments that state the facts which the text's format cannot express.
 struct CompleteText {
   std::string text;
-  bool lost = false;  // true if the text must have a header, because it would be read as a different graph without one
+  bool needs_header = false;  // true if the text would be read as a different graph without a header
 };
 
 // Parses the header of `text`. Returns nullopt if `text` has no header. `file` is the name of the input in messages.

@@ -248,7 +248,7 @@ class JsonReader {
   UOp node() {
     size_t at = in_.position();
     std::optional<Op> op;
-    std::string other;  // name of the node's op if no release has that op; else empty
+    std::string other;  // name of the node's op if no known release has the op; else empty
     std::optional<DType> dtype;
     Arg a, tag;
     sources_.clear();
@@ -278,7 +278,7 @@ class JsonReader {
     });
     if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
     if (!graph_.is_foreign()) {
-      if (!has_structure(*op, sources_, a)) in_.fail(at, structure_trouble(*op, sources_, a));
+      if (!has_structure(*op, sources_, a)) in_.fail(at, structure_error(*op, sources_, a));
     } else if (*op == Op::OTHER) {
       a = other_arg(graph_, other, a);
     }
@@ -409,7 +409,7 @@ class JsonReader {
     using is_transparent = void;
   };
   std::unordered_map<std::string, Arg, TextHash, std::equal_to<>> values_;
-  int64_t id_ = -1;  // the node id in the current line of a trace file; -1 if the line has none
+  int64_t id_ = -1;  // id of the node in the current line of a trace file; -1 if the line has no id
   int arg_depth_ = 0;
 };
 

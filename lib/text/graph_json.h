@@ -46,6 +46,7 @@ class JsonNodeWriter {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+// Reads lines that a JsonNodeWriter wrote.
 class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);

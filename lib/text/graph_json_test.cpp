@@ -10,7 +10,7 @@ using namespace tgc;
 
 namespace {
 
-std::string trouble_with(std::string_view text) {
+std::string error_with(std::string_view text) {
   Graph g;
   auto file = graph_from_json(g, text, "in.json");
   if (file) return "none";
@@ -86,28 +86,28 @@ TEST_CASE("JSON: keeps image pitches, list order and metadata") {
 
 TEST_CASE("JSON: rejects bad input") {
   std::string c = R"({"op":"CONST","dtype":"dtypes.int","arg":1})";
-  CHECK(trouble_with("{}").find("the format ''") != std::string::npos);
-  CHECK(trouble_with(R"({"format":"tgc-graph","version":2,"nodes":[]})").find("version '2'") != std::string::npos);
-  CHECK(trouble_with(with_nodes("")).find("holds no graph") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONTS","dtype":"dtypes.int"})")).find("unknown op 'CONTS'") !=
+  CHECK(error_with("{}").find("the format ''") != std::string::npos);
+  CHECK(error_with(R"({"format":"tgc-graph","version":2,"nodes":[]})").find("version '2'") != std::string::npos);
+  CHECK(error_with(with_nodes("")).find("holds no graph") != std::string::npos);
+  CHECK(error_with(with_nodes(R"({"op":"CONTS","dtype":"dtypes.int"})")).find("unknown op 'CONTS'") !=
         std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.x","arg":1})")).find("unknown dtype 'x'") !=
+  CHECK(error_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.x","arg":1})")).find("unknown dtype 'x'") !=
         std::string::npos);
-  CHECK(trouble_with(with_nodes(c + R"(,{"op":"NEG","dtype":"dtypes.int","src":[1]})"))
+  CHECK(error_with(with_nodes(c + R"(,{"op":"NEG","dtype":"dtypes.int","src":[1]})"))
             .find("found node 1, expected one of the nodes above") != std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.int","arg":{"uop":0}})")).find("found node 0") !=
+  CHECK(error_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.int","arg":{"uop":0}})")).find("found node 0") !=
         std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"NEG","dtype":"dtypes.int"})")).find("Ops.NEG with 0 sources") !=
+  CHECK(error_with(with_nodes(R"({"op":"NEG","dtype":"dtypes.int"})")).find("Ops.NEG with 0 sources") !=
         std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"Opt":{"op":3}}})")).find("wrong types") !=
+  CHECK(error_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"Opt":{"op":3}}})")).find("wrong types") !=
         std::string::npos);
-  CHECK(trouble_with(R"({"texts":[{"text":{"format":"tgc-graph"}}]})").find("several graphs in one text") !=
+  CHECK(error_with(R"({"texts":[{"text":{"format":"tgc-graph"}}]})").find("several graphs in one text") !=
         std::string::npos);
   CHECK(
-      trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") !=
+      error_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") !=
       std::string::npos);
-  CHECK(trouble_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","tag":[{"raw":"os.abort"}]})"))
+  CHECK(error_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","tag":[{"raw":"os.abort"}]})"))
             .find("an argument of the kind raw, 'os.abort', expected data") != std::string::npos);
-  CHECK(trouble_with(R"({"format":"tgc-graph",)")
+  CHECK(error_with(R"({"format":"tgc-graph",)")
             .starts_with("in.json:1:23: found the end of the input, expected a key in quotes"));
 }

@@ -34,7 +34,7 @@ std::string upper(std::string text) {
 
 Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   GraphMap out;
-  out.given_ = true;
+  out.is_read_ = true;
   uint32_t number = 0;
   for (std::string_view line : lines_of(text)) {
     number++;
@@ -224,7 +224,8 @@ class MappedGraph {
     return out;
   }
 
-  // Returns the value of the reference "$" + `text`, which has one of the forms that graph_map.h lists: "NAME:dtype".
+  // Returns the value of a reference "$" + `text`, where `text` has one of the forms that graph_map.h lists, such as
+  // "NAME:dtype".
   json referred(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
@@ -258,8 +259,8 @@ class MappedGraph {
 Result<std::string> GraphMap::to_tgc(std::string_view text) const {
   return catch_failures([&] {
     try {
-      constexpr int kMostLevels = 1000;  // because MappedGraph recurses
-      const bool fits = json_fits(text, kMostLevels);
+      constexpr int kMaxLevels = 1000;  // because MappedGraph recurses
+      const bool fits = json_fits(text, kMaxLevels);
       json in = json::parse(text);  // throws if the text is no JSON
       if (!fits) throw Failure("the graph has more than 1000 levels of lists and objects");
       return MappedGraph(*this, in).write();

@@ -37,17 +37,17 @@ namespace tgc {
 class GraphMap {
  public:
   GraphMap() = default;
-  // Parses a table. Fails on a line that is not a mapping.
+  // Parses a table. Returns an error for a line of another form.
   static Result<GraphMap> read(std::string_view text, std::string_view file);
-  bool empty() const { return !given_; }
+  bool empty() const { return !is_read_; }
 
-  // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no release. Fails if `json`
-  // is not JSON or if a node lacks a required member.
+  // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no line `release`. Returns
+  // an error if `json` is not JSON or if a node lacks a required member.
   Result<std::string> to_tgc(std::string_view json) const;
 
  private:
   friend class MappedGraph;
-  bool given_ = false, upper_ops_ = false;
+  bool is_read_ = false, upper_ops_ = false;
   std::string producer_ = "port";
   std::map<std::string, std::string, std::less<>> members_, ops_, dtypes_, values_, args_;
 };

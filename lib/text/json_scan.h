@@ -56,7 +56,7 @@ class JsonScanner {
   bool boolean();
   bool null();  // reads a null; if another value comes next, returns false and reads nothing
   int64_t int64();
-  // Fast path for integers of few digits. If another value comes next, returns nullopt and reads nothing.
+  // Fast path of int64() for integers of few digits. If another value comes next, returns nullopt and reads nothing.
   std::optional<int64_t> short_int() {
     blanks();
     int64_t value = 0;
@@ -70,7 +70,7 @@ class JsonScanner {
   }
   std::string_view number();                     // reads a number, returns its text
   std::string_view skip();                       // reads any value, returns its text
-  void end();                                    // fails unless the text ends here
+  void end();                                    // throws a Failure unless the text ends here
 
   size_t position() { return blanks(), pos_; }  // byte where the next value begins
   // Throws a Failure for the error at byte `at`.
@@ -83,7 +83,7 @@ class JsonScanner {
     while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);     // reads `bracket`; for an empty list, also its end, and returns false
+  bool open(char bracket, const char* what);  // reads `bracket`; of an empty list, also reads the end and returns false
   bool next(char close) {                        // reads a ',' and returns true, or reads `close` and returns false
     blanks();
     if (here() == ',') return pos_++, true;

@@ -312,7 +312,7 @@ TEST_CASE("other releases: nodes sort and have keys as in their release") {
     UOp sink = graph_from_json(graph, graph_of(producer, nodes)).value_or_throw().root;
     CHECK(compare_tuplize(sink.src(0), sink.src(1)) == order);
   }
-  Graph graph;  // the expected key of a SINK without sources was computed by tinygrad
+  Graph graph;  // tinygrad computed the expected key of a SINK without sources
   UOp sink = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"({"op":"SINK","dtype":"dtypes.void"})"))->root;
   CHECK(to_hex(key_of(sink)).starts_with("bc014fc96d9de08e"));
 }

@@ -30,7 +30,7 @@ class ParseCache {
   static_assert(std::is_trivially_destructible_v<T>);
   static constexpr size_t kSlots = 512, kLongest = 39;
   struct Slot {
-    uint8_t size;  // length of the cached text; 0: the slot is free
+    uint8_t size;  // length of the cached text; 0 if the slot is free
     char text[kLongest];
     T value;
   };

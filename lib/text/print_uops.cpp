@@ -75,7 +75,7 @@ class ListingReader : public PyValues {
   using PyValues::PyValues;
 
   UopsListing read() {
-    lost_ = lost_facts();
+    stated_facts_ = stated_facts();
     const size_t begin = pos_;
     read_lines();
     if (find_distinct()) pos_ = begin, read_lines();
@@ -91,7 +91,7 @@ class ListingReader : public PyValues {
 
   // Reads the text, which is the listing of `list`. Returns the positions that are read as a different node.
   std::vector<size_t> misread(std::span<const UOp> list) {
-    truth_ = list;
+    listed_ = list;
     read();
     return std::move(misread_);
   }
@@ -107,8 +107,9 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Finds the lines that look like a later line but are another node, which differs in a tag. A source names the last
-  // position of its node, so such a line is named by its own position. Returns true if there are new such lines.
+  // Finds the lines that look like a later line but show another node, which differs in a tag. A source names its node
+  // by the last line of the node, so a line whose own position is a source shows another node than the later line.
+  // Returns true if there are new such lines.
   bool find_distinct() {
     if (!is_open()) return false;
     UOpMap<size_t> last(graph_);
@@ -140,8 +141,8 @@ class ListingReader : public PyValues {
     DType d = dtype();
     skip();
     size_t sources_at = pos_;
-    auto said = lost_.find(position);
-    const Lost* lost = said == lost_.end() ? nullptr : &said->second;
+    auto known = stated_facts_.find(position);
+    const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t ambiguous = ambiguous_;
     sources(op, d);
     // the arg begins one column after the sources, which are padded to 32 columns
@@ -150,11 +151,11 @@ class ListingReader : public PyValues {
     Arg a = arg(op, arg_at);
     if (op == Op::OTHER) a = other_arg(graph_, name, a);
     note_place(at);
-    if (lost) d = lost->dtype;
-    if (lost && lost->src.is_tuple()) correct_sources(lost->src, at), ambiguous_ = ambiguous;
-    Arg tag = lost ? lost->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
+    if (stated) d = stated->dtype;
+    if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), ambiguous_ = ambiguous;
+    Arg tag = stated ? stated->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
     UOp u = make(at, op, d, sources_, a, tag);
-    if (!truth_.empty() && !(u == truth_[position])) misread_.push_back(position), u = truth_[position];
+    if (!listed_.empty() && !(u == listed_[position])) misread_.push_back(position), u = listed_[position];
     if (op == Op::CONST) constants_[a.str()].push_back(u);
     return u;
   }
@@ -163,7 +164,7 @@ class ListingReader : public PyValues {
   // list of instructions has sources below their users.
   UOp node_ahead(size_t position, size_t at) {
     auto line_at = lines_.find(position);
-    if (line_at == lines_.end() || levels_ahead_ == kMostAhead)
+    if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
       fail(at, "found the source " + std::to_string(position), "a position above this line");
     auto [ahead, is_new] = ahead_.try_emplace(position);
     if (!is_new && !ahead->second.node) fail(at, "the source " + std::to_string(position) + " needs itself");
@@ -213,7 +214,8 @@ class ListingReader : public PyValues {
   // Reads the sources [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
   void sources(Op op, DType dtype) {
     sources_.clear();
-    std::vector<std::pair<size_t, std::string>> constants;  // each: its index among the sources, its value
+    // the constants among the sources: index of the source, printed value
+    std::vector<std::pair<size_t, std::string>> constants;
     expect('[', "and the sources");
     while (skip(), peek() != ']') {
       size_t at = pos_;
@@ -349,17 +351,18 @@ class ListingReader : public PyValues {
   std::unordered_map<std::string_view, size_t> above_;           // maps a line's text to the first position that has it
   struct Ahead {
     UOp node;        // empty while its line is being read
-    size_t end = 0;  // byte offset of the end of the node's lines
+    size_t end = 0;  // byte offset of the end of the node's text
   };
-  static constexpr size_t kMostAhead = 1000;      // limit on the nesting of node_ahead
+  static constexpr size_t kMaxAhead = 1000;      // limit on the nesting of node_ahead
   size_t levels_ahead_ = 0;
   std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
-  std::unordered_map<size_t, Ahead> ahead_;       // the nodes that were read before their turn, by position
+  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to the node that was read before its turn
   std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
-  std::unordered_set<size_t> distinct_;           // positions whose nodes get their position as a tag
+  // positions whose nodes get the position as a tag, so that the nodes differ from equal lines
+  std::unordered_set<size_t> distinct_;
   size_t ambiguous_ = 0, outside_ = 0;
-  LostByNumber lost_;              // facts that comments state, by the node's position
-  std::span<const UOp> truth_;     // in misread(): the nodes that were listed; otherwise empty
+  StatedFactsByNumber stated_facts_;  // maps a node's position to the facts that comments state
+  std::span<const UOp> listed_;        // in misread(): the nodes that were listed; otherwise empty
   std::vector<size_t> misread_;
 };
 
@@ -382,7 +385,7 @@ CompleteText print_uops_complete(std::span<const UOp> list) {
     if (!u.tag().is_none()) comments += ", tag=" + u.tag().repr();
     comments += '\n';
   }
-  out.lost = !comments.empty();
+  out.needs_header = !comments.empty();
   out.text.insert(0, comments);
   return out;
 }

@@ -34,9 +34,9 @@ using namespace tgc;
 
 namespace {
 
-std::string trouble_with(std::string_view text) {
+std::string error_with(std::string_view text) {
   Graph g;
-  return trouble_of(read_uops(g, text, "in"));
+  return error_of(read_uops(g, text, "in"));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ TEST_CASE("print_uops: sources name the last position of a node listed twice") {
     CHECK(print_uops(listing->list).starts_with(text));
   }
   auto with = [&](std::string_view old, std::string_view now) {
-    return trouble_with(std::string(text).replace(text.find(old), old.size(), now));
+    return error_with(std::string(text).replace(text.find(old), old.size(), now));
   };
   CHECK(with("[11]", "[12]").find("found the source 12") != std::string::npos);  // error: no line above equals line 12
   CHECK(with("[11]", "[19]").find("found the source 19") != std::string::npos);  // error: the list has no position 19
@@ -101,7 +101,7 @@ TEST_CASE("print_uops: a source position below the line means the node above wit
   auto listing = read_uops(g, text("two"));
   REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
   CHECK(listing->list[1].src(0) == listing->list[0]);
-  CHECK(trouble_with(text("three")).find("found the source 2") != std::string::npos);
+  CHECK(error_with(text("three")).find("found the source 2") != std::string::npos);
 }
 
 TEST_CASE("print_uops: in other releases, sources may be below, and equal lines may be different nodes") {
@@ -156,17 +156,17 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other lo
 
 TEST_CASE("print_uops: rejects bad input") {
   std::string good = "   0 Ops.CONST : dtypes.int" + std::string(31, ' ') + "[]" + std::string(31, ' ') + "1\n";
-  CHECK(trouble_with("").find("the input holds no listing") != std::string::npos);
-  CHECK(trouble_with("   3 Ops.CONST :            dtypes.int []  1")
+  CHECK(error_with("").find("the input holds no listing") != std::string::npos);
+  CHECK(error_with("   3 Ops.CONST :            dtypes.int []  1")
             .starts_with("in:1:4: found line 3 of the listing, expected line 0"));
-  CHECK(trouble_with("   0 Ops.CONTS :            dtypes.int []  1")
+  CHECK(error_with("   0 Ops.CONTS :            dtypes.int []  1")
             .starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
-  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") !=
+  CHECK(error_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") !=
         std::string::npos);
-  CHECK(trouble_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
+  CHECK(error_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
         std::string::npos);
-  CHECK(trouble_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
-  CHECK(trouble_with("   0 Ops.CUSTOM :            dtypes.int []                               f(\xff)")
+  CHECK(error_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
+  CHECK(error_with("   0 Ops.CUSTOM :            dtypes.int []                               f(\xff)")
             .find("an arg that is not UTF-8") != std::string::npos);
 }
 
@@ -178,7 +178,7 @@ TEST_CASE("print_uops: comments restore what a listing loses") {
   UOp image = g.node(Op::DEFINE_GLOBAL, dtypes::imagef(std::vector<int64_t>{4, 16, 4}, 128), {}, 0);
   std::vector<UOp> list{one, other, wide, narrow, image, tagged};
   CompleteText text = print_uops_complete(list);
-  CHECK(text.lost);
+  CHECK(text.needs_header);
   CHECK(text.text.find("# UOp 2: dtypes.long, src=(0,)\n") != text.text.npos);
   CHECK(text.text.ends_with(print_uops(list)));
   auto again = read_uops(h, text_header({.stage = "linear"}) + text.text);
@@ -186,6 +186,6 @@ TEST_CASE("print_uops: comments restore what a listing loses") {
   CHECK(again->notes.empty());
   REQUIRE(again->list.size() == list.size());
   for (size_t i = 0; i < list.size(); i++) CHECK(graph_difference(list[i], again->list[i]) == "");
-  CHECK(trouble_with("# UOp 0: dtypes.int, src=(7,)\n   0 Ops.CAST : dtypes.int []  None").find("the source 7") !=
+  CHECK(error_with("# UOp 0: dtypes.int, src=(7,)\n   0 Ops.CAST : dtypes.int []  None").find("the source 7") !=
         std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Scanner for Python text: blanks, comments, names, numbers and strings. Errors have line and column. PyScanner is the
+// Scanner for Python text: blanks, comments, names, numbers and strings. Errors have line and column. PyScan is the
 // base class of all readers of Python-like texts.
 #pragma once
 #include <array>

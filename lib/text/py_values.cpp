@@ -32,7 +32,7 @@ void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
 }
 
 UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (!is_open() && !has_structure(op, src, arg)) fail(at, structure_trouble(op, src, arg));
+  if (!is_open() && !has_structure(op, src, arg)) fail(at, structure_error(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
 
@@ -256,8 +256,8 @@ Arg PyValues::addrspace() {
   fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
-PyValues::LostByNumber PyValues::lost_facts() {
-  LostByNumber out;
+PyValues::StatedFactsByNumber PyValues::stated_facts() {
+  StatedFactsByNumber out;
   for (;;) {
     while (peek() == ' ' || peek() == '\n') pos_++;
     if (peek() != '#') return out;
@@ -270,14 +270,14 @@ PyValues::LostByNumber PyValues::lost_facts() {
       if (!node.is_int() || !node.as_int().is_small()) fail(at, "found " + node.str(), "the number of a UOp");
       expect(':', "after the number of the UOp");
       at = (skip(), pos_);
-      Lost& lost = out[size_t(node.as_int().small())];
-      lost.dtype = as_dtype(value(), at);
+      StatedFacts& stated = out[size_t(node.as_int().small())];
+      stated.dtype = as_dtype(value(), at);
       while (take(',')) {
         at = (skip(), pos_);
         std::string_view key = identifier("'src=' or 'tag='");
         if (key != "src" && key != "tag") fail(at, "unknown keyword '" + std::string(key) + "'", "'src' or 'tag'");
         expect('=', "after the keyword");
-        (key == "src" ? lost.src : lost.tag) = as_arg(value());
+        (key == "src" ? stated.src : stated.tag) = as_arg(value());
       }
       if (pos_ != end) fail(pos_, "unexpected " + found(pos_), "the end of the line");
     }

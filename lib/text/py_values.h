@@ -31,7 +31,7 @@ class PyValues : public PyScan {
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
   struct Argument {
-    std::string_view keyword;  // empty: a positional argument
+    std::string_view keyword;  // empty for a positional argument
     Value value;
     size_t at;
   };
@@ -46,8 +46,9 @@ class PyValues : public PyScan {
     const Argument& operator[](size_t i) const { return begin()[i]; }
     const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
     const Argument* end() const { return begin() + size(); }
-    const Argument* keyword(std::string_view name) const;                  // null if absent
-    const Argument* find(size_t position, std::string_view name) const;    // by position or by keyword; null if absent
+    const Argument* keyword(std::string_view name) const;                  // null if there is no such argument
+    // finds the argument by position or by keyword; null if there is none
+    const Argument* find(size_t position, std::string_view name) const;
 
    private:
     PyValues& reader_;
@@ -58,7 +59,7 @@ class PyValues : public PyScan {
   virtual Value expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
   virtual bool quick_item(Value&) { return false; }
-  // Returns the value of a name that is not Python's or tinygrad's own. The base class fails: it knows no such names.
+  // Returns the value of a name that is not Python's or tinygrad's own. The base class knows no such names and fails.
   virtual Value other_name(std::string_view name, size_t at);
 
   // ---- grammar
@@ -110,7 +111,8 @@ class PyValues : public PyScan {
   DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
   Value record(RecordClass c, size_t at);          // reads the fields of a dataclass; call it at the '('
   Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
-  bool is_open() const { return graph_.is_foreign(); }  // true if the release is not 0.12.0: unknown names stay text
+  // true if the graph's release is not 0.12.0; then unknown names are kept as text
+  bool is_open() const { return graph_.is_foreign(); }
   Value open_record(std::string_view name, size_t at);  // reads a dataclass 0.12.0 lacks; call it at the '('
 
   // Records byte `at` as the position of all nodes that are made from now on.
@@ -120,12 +122,12 @@ class PyValues : public PyScan {
 
   // The facts of one comment above a text, such as "# UOp 3: dtypes.int, src=(1, 2), tag='a'". The comment states facts
   // about node 3 that the format of the text cannot express.
-  struct Lost {
+  struct StatedFacts {
     DType dtype;
-    Arg src, tag;  // None if the comment has no src or tag, because the text itself has them
+    Arg src, tag;  // None if the comment does not state the src or tag, because the text has it
   };
-  using LostByNumber = std::unordered_map<size_t, Lost>;
-  LostByNumber lost_facts();
+  using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
+  StatedFactsByNumber stated_facts();
 
   static constexpr size_t kUsual = 64;  // initial capacity of the vectors below, enough for most texts
 

@@ -24,7 +24,7 @@ constexpr OpSet kInfix{Op::ADD,   Op::IDIV,  Op::MOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE, Op::AND, Op::OR,  Op::XOR};
 
 bool holds_graph(Arg a) {
-  Oddities odd;
+  RareArgFeatures odd;
   odd.add(a);
   return odd.graph;
 }
@@ -46,7 +46,7 @@ std::string_view method_name(Op op) {
 
 void PyrenderWriter::write_lines() {
   mark_named(root_, order_, info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
-  const Oddities odd = Oddities::of(order_);
+  const RareArgFeatures odd = RareArgFeatures::of(order_);
   odd_text_ = odd.text, holds_graphs_ = odd.graph;
   for (size_t i = 0; i < order_.size(); i++) {
     UOp u = order_[i];
@@ -90,8 +90,8 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
   size_t number = known->second;
   if (!is_new) return number;
   kernels_.push_back(ast);
-  if (level_ == kMostLevels)
-    throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMostLevels) + " deep",
+  if (level_ == kMaxLevels)
+    throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
   check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions may double the size
@@ -186,7 +186,7 @@ inline void PyrenderWriter::movement_argument(UOp u) {
   put(n == 1 ? ",)" : ")");
 }
 
-inline bool PyrenderWriter::is_number(UOp u) const { return on_device(u) && !info_[u.id()].plain; }
+inline bool PyrenderWriter::is_printed_as_number(UOp u) const { return on_device(u) && !info_[u.id()].plain; }
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
   bool bracketed = strip && info.inlined && !info.plain;

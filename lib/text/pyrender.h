@@ -1,4 +1,4 @@
-// Reads and writes pyrender text of every release. It is Python code that builds a graph.
+// Reads and writes pyrender text of every release: Python code that builds a graph.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,13 +17,13 @@ namespace tgc {
 // what tinygrad prints. The reader accepts any Python expression over the same names.
 class PyrenderReader;
 
-// Returns the text of the graph under `root`, without a final newline. Fails if tinygrad's own pyrender fails, because
-// shapes do not fit.
+// Returns the text of the graph under `root`, without a final newline. Returns an error if tinygrad's own pyrender
+// fails, because shapes do not fit.
 Result<std::string> pyrender(UOp root);
 
 // Like pyrender, but adds a comment below each line that would be read as a different node: "# c12 = UOp(...)" states
-// the whole node c12, and "# c12: dtypes.float.vec(8)" states only its dtype. If `lost` is true in the result, the text
-// must be written below a header (graph_info.h).
+// the whole node c12, and "# c12: dtypes.float.vec(8)" states only its dtype. If `needs_header` of the
+// result is true, the text must be written below a header (graph_info.h).
 Result<CompleteText> pyrender_complete(UOp root);
 
 // Returns the node that the text assigns to `ast`, or, without such a node, the last assigned node. Nodes are not
@@ -42,7 +42,7 @@ struct PlacedText {
   std::vector<std::pair<UOp, uint32_t>> lines;   // each node that has its own line, with the 0-based line number
 };
 
-// Returns the text pyrender(root) and the line number of each node in it. Fails if pyrender fails.
+// Returns the text pyrender(root) and the line number of each node in it, or the error of pyrender().
 Result<PlacedText> pyrender_with_places(UOp root);
 
 // Writes pyrender text exactly as tinygrad 0.13 and later print it (uop/render.py). A graph that tinygrad cannot print,
@@ -53,12 +53,12 @@ Result<PlacedText> pyrender_with_places(UOp root);
 struct OpenText {
   std::string text;
   bool generic = false;
-  std::vector<UOp> lines = {};  // the node of each line
+  std::vector<UOp> lines = {};  // the node of each line of `text`
 };
 OpenText pyrender_open(UOp root);
 
 // Like pyrender_open, but adds a comment with the whole node, "# c12 = UOp(...)", below each line that would be read as
-// a different node. `lost` is also true if the text itself does not show which release printed it.
+// a different node. `needs_header` is also true if the text itself does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 // Reads pyrender text of tinygrad 0.13 and later (uop/render.py prints it; uop/ops.py and mixin/ define its meaning).

@@ -29,9 +29,9 @@ class CompleteWriter : public PyrenderWriter {
       if (out.text.back() != '\n') out.text += '\n';
       out.text += "# " + correction(u, read);
       if (i + 1 < line_begins_.size()) out.text += '\n';
-      lost_ = true;
+      has_comments_ = true;
     }
-    out.lost = lost_ || reader.would_infer();
+    out.needs_header = has_comments_ || reader.would_infer();
     return out;
   }
 
@@ -40,7 +40,7 @@ class CompleteWriter : public PyrenderWriter {
     CompleteWriter writer(ast, whole_movements_);
     writer.level_ = level_ + 1;
     CompleteText kernel = writer.write_complete();
-    lost_ |= kernel.lost;
+    has_comments_ |= kernel.needs_header;
     return kernel.text;
   }
 
@@ -103,7 +103,7 @@ class CompleteWriter : public PyrenderWriter {
   }
 
   static constexpr int kRounds = 16;
-  bool lost_ = false;
+  bool has_comments_ = false;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr OpSet kMethods{Op::SINK,   Op::END,        Op::STORE,    Op::LOAD,    
                          Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
 constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, Op::MUL,
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
-constexpr size_t kMostInlined = 100;  // limit on the nesting depth of inline expressions
+constexpr size_t kMaxInlined = 100;  // limit on the nesting depth of inline expressions
 
 UOp base_of_open(UOp u) {
   while (u.num_src() && (u.in(ops::Movement) || u.is(Op::DETACH))) u = u.src(0);
@@ -54,7 +54,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       Info& info = info_[u.id()];
       uint32_t deepest = 0;
       for (UOp s : u.src()) deepest = std::max(deepest, info_[s.id()].depth);
-      if (deepest + 1 > kMostInlined) info.named = true;
+      if (deepest + 1 > kMaxInlined) info.named = true;
       if (!info.named) {
         info.depth = deepest + 1;
         piece(u, [&] { info.is_bracketed = expression(u, false) && u.tag().is_none(); });
@@ -89,7 +89,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       out.text.append("\n# ").append(this->text(info_[u.id()])).append(" = ");
       make_plain(u);
       out.text.append(this->text(info_[u.id()]));
-      out.lost = true;
+      out.needs_header = true;
     }
     return out;
   }
@@ -102,7 +102,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   };
 
   void scan_uses() {
-    const Oddities odd = Oddities::of(order_);
+    const RareArgFeatures odd = RareArgFeatures::of(order_);
     odd_text_ = odd.text || odd.graph;
     mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
     generic_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
@@ -149,7 +149,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op);
   }
   static int precedence(Op op) { return op == Op::FLOORDIV || op == Op::FLOORMOD ? 1 : infix_precedence(op); }
-  bool is_number(UOp u) const { return is_0_13_ && u.is_const() && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
+  bool is_printed_as_number(UOp u) const {
+    return is_0_13_ && u.is_const() && u.num_src() == 1 && u.src(0).is(Op::DEVICE);
+  }
 
   void src(UOp u) { to_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
   void operand(UOp u, bool strip) {
@@ -229,8 +231,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   bool reduction(UOp u) {
     if (!u.arg().is_tuple() || u.arg().items().size() != 2 || !u.num_src()) return false;
     Arg axes = u.arg()[1];
-    constexpr int64_t kMostAxes = 64;
-    const bool is_count = axes.is_int() && Int(0) < axes.as_int() && axes.as_int() <= Int(kMostAxes);
+    constexpr int64_t kMaxAxes = 64;
+    const bool is_count = axes.is_int() && Int(0) < axes.as_int() && axes.as_int() <= Int(kMaxAxes);
     if (axes.is_tuple() ? axes.items().empty() : !is_count) return false;
     src(u.src(0)), put("._rop("), str(u.arg()[0]), put(", ");
     if (axes.is_tuple()) return repr(axes), put(')'), true;
@@ -244,7 +246,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   }
 
   // True if an operator of 0.14 would not cast the operands of `u` to a common dtype.
-  static bool stays(UOp u) {
+  static bool needs_no_cast(UOp u) {
     const DType a = u.src(0).dtype(), b = u.src(1).dtype();
     const auto is_weak = [](DType d) { return d == weakint() || d == weakfloat(); };
     if (a == b && a != dtypes::void_ && !is_weak(a)) return true;
@@ -315,7 +317,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
-      if (is_0_13_ || stays(u)) return infix(u, bare), true;
+      if (is_0_13_ || needs_no_cast(u)) return infix(u, bare), true;
       return alu(u), false;
     }
     if (special_form(u)) return false;

@@ -49,7 +49,7 @@ class OpenReader : public PyrenderReader {
 
   // ---- constants
 
-  // Converts the number `value` to the arg that a CONST of `dtype` has.
+  // Returns `value` as the arg of a CONST of `dtype`: an integer as a float for float dtypes, a float as a ConstFloat.
   Arg number_of(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
@@ -254,7 +254,7 @@ class OpenReader : public PyrenderReader {
     }
     if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " without sources");
     UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
-    // in 0.13, a REDUCE of a vector may yield a shorter vector, so its length is inferred from the uses
+    // in 0.13, a REDUCE of a vector may make a shorter vector, so its length is inferred from its uses
     if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
     return out;
   }
@@ -374,7 +374,7 @@ class OpenReader : public PyrenderReader {
 
   const bool is_0_13_;
   UOpMap<Arg> device_;  // cache of the results of device_of
-  Arg first_device_;    // the first device in the text; None: no device yet
+  Arg first_device_;    // the first device in the text so far; None if there was none yet
   bool in_tag_ = false;  // true while the argument of rtag(...) is read
 };
 
@@ -382,20 +382,20 @@ class OpenReader : public PyrenderReader {
 
 // A bit set of releases, by the position in known_releases().
 using Releases = uint32_t;
-Releases those(auto has) {
+Releases releases_where(auto has) {
   Releases out = 0;
   for (size_t i = 0; i < known_releases().size(); i++)
     if (known_releases()[i] >= Release::v0_12 && has(known_releases()[i])) out |= 1u << i;
   return out;
 }
 Releases all_releases() {
-  static const Releases all = those([](Release) { return true; });
+  static const Releases all = releases_where([](Release) { return true; });
   return all;
 }
 
 struct Word {
   std::string_view before, word;  // for UOp.variable: "UOp" and "variable"; for a method x.store: "" and "store"
-  Release first, last;            // the releases that print it; Other: no last one
+  Release first, last;  // the releases that print the word; `last` is Other if the newest release still prints it
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr Word kWords[] = {
@@ -406,19 +406,19 @@ constexpr Word kWords[] = {
 
 // Returns the releases that may print `before.word` followed by the text `after`.
 Releases releases_with(std::string_view before, std::string_view word, std::string_view after) {
-  if (before == "Ops") return those([&](Release r) { return has_op(r, word); });
+  if (before == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
   if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {
     const std::string name = std::string(before).append(".").append(word);
-    const Releases known = those([&](Release r) { return has_name(r, name); });
+    const Releases known = releases_where([&](Release r) { return has_name(r, name); });
     return known ? known : all_releases();
   }
   if (before == "UOp" && word == "const") {
     const bool has_dtype_first = after.starts_with("(dtypes.");
-    return those([&](Release r) { return (r <= k13) == has_dtype_first; });
+    return releases_where([&](Release r) { return (r <= k13) == has_dtype_first; });
   }
   for (const Word& w : kWords)
     if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('('))))
-      return those([&](Release r) { return w.first <= r && (w.last == kNoLast || r <= w.last); });
+      return releases_where([&](Release r) { return w.first <= r && (w.last == kNoLast || r <= w.last); });
   return all_releases();
 }
 
@@ -442,7 +442,7 @@ Release release_in_text(std::string_view text) {
     if (!may_be) return k12;
     if (std::has_single_bit(may_be)) return newest();
   }
-  return may_be & those([](Release r) { return r == k12; }) ? k12 : newest();
+  return may_be & releases_where([](Release r) { return r == k12; }) ? k12 : newest();
 }
 
 }  // namespace tgc

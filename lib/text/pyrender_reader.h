@@ -31,7 +31,7 @@ class PyrenderReader : public PyValues {
  protected:
   struct Infix {
     Op op;
-    int8_t precedence;  // higher binds tighter
+    int8_t precedence;  // a higher number binds tighter
     int8_t length;
     bool negate = false;  // negate the result: a >= b is built as !(a < b)
     bool swap = false;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <ctime>
 
+#include "lib/records/read_graph.h"
 #include "lib/records/round_trip.h"
 #include "lib/records/testing.h"
 #include "lib/support/settings.h"
@@ -22,9 +23,9 @@ std::string reread(std::string_view text) {
   return out ? *out : "unwritable: " + out.diag().text();
 }
 
-std::string trouble_with(std::string_view text) {
+std::string error_with(std::string_view text) {
   Graph g;
-  return trouble_of(read_pyrender(g, text, "in.uop"));
+  return error_of(read_pyrender(g, text, "in.uop"));
 }
 
 }  // namespace
@@ -196,36 +197,36 @@ TEST_CASE("pyrender: omitted dtypes are inferred from the uses, or a warning is 
 }
 
 TEST_CASE("pyrender: errors have a position and what was expected") {
-  CHECK(trouble_with("") == "in.uop:1:1: the input holds no graph, expected an assignment such as 'ast = c5.sink()'");
-  CHECK(trouble_with("ast = UOp(Ops.ADDD, dtypes.int)") == "in.uop:1:15: unknown op 'ADDD', expected ADD, AND");
-  CHECK(trouble_with("ast = UOp.const(dtypes.flaot, 1.0)")
+  CHECK(error_with("") == "in.uop:1:1: the input holds no graph, expected an assignment such as 'ast = c5.sink()'");
+  CHECK(error_with("ast = UOp(Ops.ADDD, dtypes.int)") == "in.uop:1:15: unknown op 'ADDD', expected ADD, AND");
+  CHECK(error_with("ast = UOp.const(dtypes.flaot, 1.0)")
             .starts_with("in.uop:1:24: unknown dtype 'flaot', expected float"));
-  CHECK(trouble_with("ast = c1.sink()").starts_with("in.uop:1:7: unknown name 'c1'"));
-  CHECK(trouble_with("a = UOp.sink()\nb = a.snik()")
+  CHECK(error_with("ast = c1.sink()").starts_with("in.uop:1:7: unknown name 'c1'"));
+  CHECK(error_with("a = UOp.sink()\nb = a.snik()")
             .starts_with("in.uop:2:7: a UOp has no method 'snik', expected sin, sink"));
-  CHECK(trouble_with("a = (UOp.sink()")
+  CHECK(error_with("a = (UOp.sink()")
             .starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
-  CHECK(trouble_with("a = UOp.sink() b").starts_with("in.uop:1:16: unexpected 'b', expected the end of the line"));
-  CHECK(trouble_with("ast = UOp.sink()\nast = UOp.sink()").starts_with("in.uop:2:1: a second graph in one text"));
-  CHECK(trouble_with("a = 3").starts_with("in.uop:1:5: found 3, expected a UOp"));
-  CHECK(trouble_with("c1 = c2.sink()\nc2 = c1.sink()").starts_with("in.uop:1:6: unknown name 'c2'"));
-  CHECK(trouble_with(std::string("a = UOp\0", 8)).starts_with("in.uop:1:8: found the byte 0x00"));
-  CHECK(trouble_with("a = UOp.variable('\xFF', 0, 1)").starts_with("in.uop:1:19: a string that is not UTF-8"));
-  CHECK(trouble_with("a = UOp.variable('\\\xFF', 0, 1)").starts_with("in.uop:1:20: a string that is not UTF-8"));
-  CHECK(trouble_with("a = UOp.variable(b'\xC3\xA9', 0, 1)").starts_with("in.uop:1:19: bytes that are not ASCII"));
-  CHECK(trouble_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
-  CHECK(trouble_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
+  CHECK(error_with("a = UOp.sink() b").starts_with("in.uop:1:16: unexpected 'b', expected the end of the line"));
+  CHECK(error_with("ast = UOp.sink()\nast = UOp.sink()").starts_with("in.uop:2:1: a second graph in one text"));
+  CHECK(error_with("a = 3").starts_with("in.uop:1:5: found 3, expected a UOp"));
+  CHECK(error_with("c1 = c2.sink()\nc2 = c1.sink()").starts_with("in.uop:1:6: unknown name 'c2'"));
+  CHECK(error_with(std::string("a = UOp\0", 8)).starts_with("in.uop:1:8: found the byte 0x00"));
+  CHECK(error_with("a = UOp.variable('\xFF', 0, 1)").starts_with("in.uop:1:19: a string that is not UTF-8"));
+  CHECK(error_with("a = UOp.variable('\\\xFF', 0, 1)").starts_with("in.uop:1:20: a string that is not UTF-8"));
+  CHECK(error_with("a = UOp.variable(b'\xC3\xA9', 0, 1)").starts_with("in.uop:1:19: bytes that are not ASCII"));
+  CHECK(error_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
+  CHECK(error_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
             .starts_with("in.uop:1:27: an integer of 6000 digits"));
-  CHECK(trouble_with("a = " + std::string(10 << 20, '('))
+  CHECK(error_with("a = " + std::string(10 << 20, '('))
             .starts_with("in.uop:1:262149: more than 262144 levels of nested brackets"));
-  CHECK(trouble_with("a = UOp(Ops.STORE, dtypes.void, ())")
+  CHECK(error_with("a = UOp(Ops.STORE, dtypes.void, ())")
             .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
-  CHECK(trouble_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
+  CHECK(error_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
         std::string::npos);
-  CHECK(trouble_with("a = -UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)").starts_with("in.uop:1:5: "));
-  CHECK(trouble_with("def k0():\n  a = UOp.sink()\n")
+  CHECK(error_with("a = -UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)").starts_with("in.uop:1:5: "));
+  CHECK(error_with("def k0():\n  a = UOp.sink()\n")
             .starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
-  CHECK(trouble_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") !=
+  CHECK(error_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") !=
         std::string::npos);
 }
 
@@ -261,7 +262,7 @@ TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
     Graph into;
     INFO(name_of(format));
     INFO(*write_graph(format, root));
-    CHECK(trouble_of(round_trip(format, root, {}, into)) == "none");
+    CHECK(error_of(round_trip(format, root, {}, into)) == "none");
   }
 }
 
@@ -273,9 +274,9 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
     auto begin = std::clock();
     auto text = write_graph(Format::Pyrender, u);
-    REQUIRE(trouble_of(text) == "none");
+    REQUIRE(error_of(text) == "none");
     auto read = read_graph(into, InputKind::Pyrender, *text);
-    REQUIRE(trouble_of(read) == "none");
+    REQUIRE(error_of(read) == "none");
     double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
     CHECK(toposort(read->root).size() == size_t(n) + 1);
     return seconds;

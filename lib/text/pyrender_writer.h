@@ -1,6 +1,6 @@
 // Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except a
 // constant, has one user and is written inside the user's expression. The texts of names and constants are stored once,
-// in pieces_, and copied to each use. Private to lib/text; pyrender_complete.cpp adds comments for lost facts.
+// in pieces_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with omitted facts.
 #pragma once
 #include <span>
 #include <string>
@@ -19,13 +19,13 @@ namespace tgc {
 std::string_view method_name(Op op);
 
 // Rare features of args that make the writer slower: a string with a parenthesis (`text`), a UOp as an arg (`graph`).
-struct Oddities {
+struct RareArgFeatures {
   bool text = false, graph = false;
 
   void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) look_into(a);  // fast path: most args are integers or None
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare(a);  // fast path: most args are integers or None
   }
-  void look_into(Arg a) {
+  void add_rare(Arg a) {
     switch (a.kind()) {
       case Arg::Kind::Str:
       case Arg::Kind::Bytes:
@@ -39,8 +39,8 @@ struct Oddities {
       default: break;
     }
   }
-  static Oddities of(std::span<const UOp> nodes) {
-    Oddities out;
+  static RareArgFeatures of(std::span<const UOp> nodes) {
+    RareArgFeatures out;
     for (UOp u : nodes) out.add(u.arg()), out.add(u.tag());
     return out;
   }
@@ -54,7 +54,9 @@ struct NodeUses {
   bool named = false;      // true if the node has its own line
 };
 struct Naming {
-  OpSet reductions, never, always;  // ops whose first source gets a line; ops that need no line; ops that get a line
+  OpSet reductions;  // ops whose first source gets a line
+  OpSet never;       // ops that get no line, however many users they have
+  OpSet always;      // ops that get a line even with a single user
 };
 // Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -103,7 +105,8 @@ class PyrenderForms {
   // them. A constant on a device is written as a number, without its device.
   void infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
-    bool a_is_number = !u.is(Op::CMPNE) && self().is_number(a), b_is_number = !a_is_number && self().is_number(b);
+    const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);
+    const bool b_is_number = !a_is_number && self().is_printed_as_number(b);
     int p = Writer::precedence(u.op());
     if (!bare) put('(');
     if (a_is_number) str(a.arg());
@@ -164,7 +167,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
  protected:
   struct Info : NodeUses {
     size_t begin = 0;            // offset in pieces_ of the node's text: its name, or the constant
-    uint32_t size = 0;           // length of that text; 0: the node has no text in pieces_
+    uint32_t size = 0;           // length of that text; 0 if the node has no text in pieces_
     bool inlined = false;        // true if the node is written within its user's expression
     bool plain = false;          // true if the node must be written as UOp(...), which states every field
   };
@@ -182,8 +185,8 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
     kernel.level_ = level_ + 1;
     return kernel.write();
   }
-  static constexpr int kMostLevels = 64;
-  int level_ = 0;                     // nesting depth of the function that this object writes; 0: not in a function
+  static constexpr int kMaxLevels = 64;
+  int level_ = 0;                     // nesting depth of the function that this object writes; 0 outside functions
 
   UOp root_;
   std::vector<UOp> order_;            // the named node c12 is order_[12]
@@ -194,7 +197,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   std::vector<UOp> kernels_;          // graphs contained in args and tags; kernels_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
   std::string kernels_text_;
-  bool whole_movements_ = false;      // true: write movement ops as UOp(...), as methods fail if shapes do not fit
+  bool whole_movements_ = false;  // true to write movement ops as UOp(...), because methods fail if shapes do not fit
 
  private:
   void line(UOp u, const Info& info);
@@ -205,7 +208,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   friend class PyrenderForms<PyrenderWriter>;
   static std::string_view symbol(Op op) { return infix_symbol(op); }
   static int precedence(Op op) { return infix_precedence(op); }
-  bool is_number(UOp u) const;
+  bool is_printed_as_number(UOp u) const;
 
   // ---- parts of expressions
   void src(UOp u);

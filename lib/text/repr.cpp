@@ -12,14 +12,13 @@ namespace tgc {
 
 namespace {
 
-// The repr written so far, the number of nodes in it, and comments (`lost`) that state the facts which the repr omits.
-struct Printed {
-  std::string text;
-  size_t nodes = 0;
-  std::string lost;
+struct ReprOutput {
+  std::string text;      // the repr written so far
+  size_t nodes = 0;      // number of nodes in `text`
+  std::string comments;  // comments that state the facts which `text` omits
 };
 
-void append_repr(Printed& to, UOp root, size_t indent);
+void append_repr(ReprOutput& to, UOp root, size_t indent);
 
 bool holds_uop(Arg a) {
   if (a.is_uop()) return true;
@@ -30,7 +29,7 @@ bool holds_uop(Arg a) {
 }
 
 // Appends the repr of `a`, which may contain UOps.
-void append_arg(Printed& to, Arg a) {
+void append_arg(ReprOutput& to, Arg a) {
   if (a.is_uop()) return with_stack([&] { append_repr(to, a.uop(), 0); });
   std::string& out = to.text;
   if (!holds_uop(a)) return a.append_repr(out);
@@ -48,7 +47,7 @@ void append_arg(Printed& to, Arg a) {
 }
 
 // Appends the arg of `u`. A float arg of a CONST is printed as ConstFloat(...) from 0.13 on.
-void append_own_arg(Printed& to, UOp u) {
+void append_own_arg(ReprOutput& to, UOp u) {
   Arg a = shown_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
   if (u.is(Op::CONST) && is_const_float(a)) to.text.append("ConstFloat(").append(a.repr()).append(")");
@@ -83,7 +82,7 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
 }
 
 // Appends a comment if the repr of node `number` omits facts: "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'".
-void append_lost(std::string& out, size_t number, UOp u) {
+void append_comment(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
   out.append("# UOp ").append(std::to_string(number)).append(": ").append(complete_repr(u.dtype()));
@@ -91,7 +90,7 @@ void append_lost(std::string& out, size_t number, UOp u) {
   out += '\n';
 }
 
-void append_repr(Printed& to, UOp root, size_t indent) {
+void append_repr(ReprOutput& to, UOp root, size_t indent) {
   std::string& out = to.text;
   UOpMap<Sharing> sharing(root.graph());
   find_sharing(root, sharing);
@@ -109,7 +108,7 @@ void append_repr(Printed& to, UOp root, size_t indent) {
       if (s->printed) return;
       s->printed = s->uses > 1;
     }
-    append_lost(to.lost, to.nodes++, u);
+    append_comment(to.comments, to.nodes++, u);
     out.append("UOp(Ops.").append(shown_op(u)).append(", ").append(u.dtype().repr()).append(", arg=");
     append_own_arg(to, u);
     if (holds_uop(u.tag())) out += ", tag=", append_arg(to, u.tag());
@@ -136,7 +135,7 @@ class ReprReader : public PyValues {
   using PyValues::PyValues;
 
   UOp read() {
-    lost_ = lost_facts();
+    stated_facts_ = stated_facts();
     brackets_++;  // a repr may span several lines, so skip line ends like blanks
     UOp root = graph();
     skip();
@@ -213,8 +212,8 @@ class ReprReader : public PyValues {
     Frame f{};
     f.name = label;
     expect('(', "after 'UOp'");
-    auto said = lost_.find(nodes_++);
-    const Lost* lost = said == lost_.end() ? nullptr : &said->second;
+    auto known = stated_facts_.find(nodes_++);
+    const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t op_at = (skip(), pos_);
     if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
     f.op = op_name();
@@ -222,7 +221,7 @@ class ReprReader : public PyValues {
     expect(',', "after the op");
     size_t dtype_at = (skip(), pos_);
     f.dtype = as_dtype(value(), dtype_at);
-    if (lost) f.dtype = lost->dtype;
+    if (stated) f.dtype = stated->dtype;
     for (;;) {
       expect(',', "before 'arg=', 'tag=' or 'src='");
       size_t at = (skip(), pos_);
@@ -231,7 +230,7 @@ class ReprReader : public PyValues {
       if (key == "src") break;
       lists_.clear();
       if (key == "arg") f.arg = as_arg(value());
-      else if (key == "tag" && lost && !lost->tag.is_none()) f.tag = lost->tag, pos_ += f.tag.str().size();
+      else if (key == "tag" && stated && !stated->tag.is_none()) f.tag = stated->tag, pos_ += f.tag.str().size();
       else if (key == "tag") f.tag = tag();
       else fail(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
     }
@@ -270,21 +269,21 @@ class ReprReader : public PyValues {
   }
 
   size_t nodes_ = 0;                        // number of nodes whose UOp( has been read
-  LostByNumber lost_;
+  StatedFactsByNumber stated_facts_;
 };
 
 }  // namespace
 
 std::string repr(UOp root) {
-  Printed out;
+  ReprOutput out;
   append_repr(out, root, 0);
   return std::move(out.text);
 }
 
 CompleteText repr_complete(UOp root) {
-  Printed out;
+  ReprOutput out;
   append_repr(out, root, 0);
-  return {out.lost + out.text, !out.lost.empty()};
+  return {out.comments + out.text, !out.comments.empty()};
 }
 
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file, Places* places) {

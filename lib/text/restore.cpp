@@ -92,7 +92,7 @@ UOp restore_constants(UOp root) {
   Graph& g = root.graph();
   std::set<Int> taken;
   std::vector<UOp> unique;
-  Arg device;  // the first device that occurs in the graph; None: the graph has no device
+  Arg device;  // the first device in the graph; None if the graph has no device
   bool in_kernel = false, several = false;
   auto nodes = toposort(root);
   for (UOp u : nodes) {
@@ -172,7 +172,7 @@ class Lengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
-  static constexpr int64_t kMostElements = 1 << 20;  // limit on the index of a GEP, because the text is untrusted
+  static constexpr int64_t kMaxElements = 1 << 20;  // limit on the index of a GEP, because the text is untrusted
 
   size_t find(size_t i) {
     while (class_[i] != i) i = class_[i] = class_[class_[i]];
@@ -208,7 +208,7 @@ class Lengths {
       if (u.in({Op::VECTORIZE, Op::STACK}) && u.num_src()) learn(k, u.dtype().count() / int64_t(u.num_src()));
       if (u.is(Op::GEP) && u.arg().is_tuple())
         for (Arg e : u.arg().items())
-          if (e.is_int() && e.as_int() < kMostElements) taken_[k] = std::max(taken_[k], e.small_int() + 1);
+          if (e.is_int() && e.as_int() < kMaxElements) taken_[k] = std::max(taken_[k], e.small_int() + 1);
       if (u.in({Op::BUFFERIZE, Op::STAGE}) && s == u.src(0)) learn(k, u.dtype().count());
       if (u.is(Op::STORE) && s == u.src(1)) learn(k, length_of_place(u.src(0).dtype()));
     }

@@ -1,5 +1,5 @@
-// Restores what pyrender text does not state: unique numbers and devices of constants, vector lengths, and dtypes that
-// operators promote.
+// Restores facts that pyrender text does not state: unique numbers and devices of constants, vector lengths, and dtypes
+// that operators promote.
 #pragma once
 #include <optional>
 #include <vector>
@@ -21,8 +21,8 @@ UOp local_unique_constant(UOp constant, int64_t occurrence);
 // its occurrences in `value`, except the occurrences below the nodes in `named`.
 UOp make_assign_to_unique_constant(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
-// Returns a stand-in for a constant whose device the text does not state, because pyrender prints an operand that is a
-// constant on a device as a bare number.
+// Returns a stand-in for a constant whose device the text does not state: pyrender prints a constant on a device as a
+// bare number if the constant is an operand.
 UOp constant_on_some_device(UOp constant);
 
 bool is_stand_in(UOp constant);

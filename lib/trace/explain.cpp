@@ -26,7 +26,7 @@ void Explainer::kernel_end() {
     found_ = true;
     return print_(to_json() + "\n");
   }
-  if (is_number_) return explain_number();
+  if (is_trace_number_) return explain_number();
   std::string stage = stage_.empty() && !stages().empty() ? std::string(last_graph()) : stage_ == "ast" ? "" : stage_;
   for (std::string_view name : stages())
     if (names_choice(stage_, {name, alias_of_recorded(name), slug_of_stage(name)})) stage = name;
@@ -49,7 +49,8 @@ void Explainer::kernel_end() {
   if (last) print_(final_places(last));
 }
 
-// Explains the node with the number *node_ in the last graph that has it, or in the graph of stage_.
+// Explains the node with the number *node_, in the graph of stage_ or, if stage_ is empty, in the last graph that has
+// the node.
 void Explainer::explain_number() {
   std::vector<std::string_view> names{"ast"};
   for (std::string_view name : stages()) names.push_back(name);
@@ -73,7 +74,7 @@ void Explainer::explain_number() {
 Status Explainer::outcome() const {
   if (!valid_nodes_.empty())
     return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
-  if (!found_ && is_number_)
+  if (!found_ && is_trace_number_)
     return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +
                            std::to_string(*node_)};
   if (!found_ && !stage_.empty() && !known_stages_.empty())
@@ -83,14 +84,15 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-// Returns text with the lines of the node in the linear list and in the source; "" if there are none.
+// Returns text with the node's lines in the linear list and in the source; an empty text if there are none.
 std::string Explainer::final_places(UOp last) {
-  if (stages().empty() || last.graph().is_foreign()) return "";  // the trace file has no stages, or other lists
+  // the trace file has no stages, or the lists of another release
+  if (stages().empty() || last.graph().is_foreign()) return "";
   auto target = recorded_target(kernel_target(), last.graph().settings());
   // Tensor graphs have no linear list, and neither do traces that end before the last stage.
   UOp end = result_of(last_graph());
   if (kernel_target().empty() || !target || last_graph() != kernel_stages().back().name) return "";
-  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // a trace file may have an invalid graph
+  if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // the graph in a trace file may be invalid
   KernelJob job{last.graph(), *target};
   auto list = linear_list(job, end);
   if (!list) return list.diag().text() + "\n";

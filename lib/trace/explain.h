@@ -1,5 +1,5 @@
-// `tgc trace --explain`: prints the history of one node. This is the rewrites from the AST to the node, the rewrites
-// from the node to the last graph, and the lines of the node in the linear list and in the source.
+// `tgc trace --explain`: prints the history of one node: the rewrites from the AST to the node, the rewrites from the
+// node to the last graph, and the node's lines in the linear list and in the source.
 #pragma once
 #include <functional>
 #include <optional>
@@ -13,14 +13,19 @@ namespace tgc {
 class Explainer : public Provenance {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `node` is the node's number in the toposort after the stage `stage`; if `stage` is empty, after the last stage.
-  // With `is_number`, `node` is the number #N of the trace, of a node of the last graph that has it, or of the stage's.
-  // Without `node`, prints the histories of all nodes as JSON (Provenance::to_json).
-  Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_number = false)
-      : node_(node), is_number_(is_number), stage_(std::move(stage)), color_(color), print_(std::move(print)) {}
+  // `node` is the node's position in the toposort after the stage `stage` or, if `stage` is empty, after the last
+  // stage. If `is_trace_number` is set, `node` is the number #N of a node in the trace: a node of the graph after
+  // `stage` or, if `stage` is empty, of the last graph that has it. Without `node`, prints the histories of all nodes
+  // as JSON (Provenance::to_json).
+  Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
+      : node_(node),
+        is_trace_number_(is_trace_number),
+        stage_(std::move(stage)),
+        color_(color),
+        print_(std::move(print)) {}
   void kernel_end() override;
 
-  // Fails if the stage never ran, or if no kernel has a node with this number after the stage.
+  // Returns an error if the stage never ran, or if no kernel has a node with this number after the stage.
   Status outcome() const;
 
  private:
@@ -30,12 +35,12 @@ class Explainer : public Provenance {
   void explain_number();
 
   std::optional<uint32_t> node_;
-  bool is_number_;
+  bool is_trace_number_;
   std::string stage_;
   bool color_, found_ = false;
   Print print_;
-  std::vector<std::string> known_stages_;  // for the error: the stages of the last kernel
-  std::string valid_nodes_;  // for the error: the range of valid node numbers
+  std::vector<std::string> known_stages_;  // names of the stages of the last kernel, for the error
+  std::string valid_nodes_;  // the range of valid node numbers, for the error
 };
 
 }  // namespace tgc

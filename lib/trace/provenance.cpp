@@ -31,7 +31,7 @@ void Provenance::begin(const TraceRewrite& rewrite, int, UOp input) {
 
 // Returns the first rewrite of the stage whose input contains the node. Ignores rewrites of the stage's own input.
 TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
-  for (const Begun& b : stage.begun)
+  for (const RewriteInput& b : stage.begun)
     if (!(b.input == stage.input) && is_in(b.input, node)) return b.rewrite;
   return {};
 }
@@ -89,8 +89,9 @@ class Provenance::History {
   bool is_in_input(UOp node) const { return input_.contains(node); }
   bool is_in_result(UOp node) const { return result_.contains(node); }
 
-  // Returns what made `node`: the first rewrite before event `end` that resulted in it, else the innermost rewrite that
-  // created it, else a substitution that inserted it, else the rewrite that created it and is still running at `end`.
+  // Returns how `node` was made: by the first rewrite before event `end` that resulted in it, else by the innermost
+  // rewrite that created it, else by a substitution that inserted it, else by the rewrite that created it and is still
+  // running at `end`.
   Maker maker(UOp node, size_t end) const {
     auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
@@ -109,7 +110,8 @@ class Provenance::History {
     const bool is_root = node == stage_.result;
     for (size_t end = stage_.last; !is_in_input(node);) {
       Maker m = maker(node, end);
-      if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;  // as in the optimizer
+      // the optimizer, for example, makes a new root outside of rules
+      if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;
       step(m, node);
       if (!m.before || m.kind == Step::Kind::Stage) return m.before;
       node = m.before, end = std::min(end, m.event);
@@ -117,9 +119,9 @@ class Provenance::History {
     return node;
   }
 
-  // Returns the node of the result that comes from `node` of the input; the empty UOp if there is none. If there
-  // are several, returns one of the same op, else the last.
-  UOp heir(UOp node) const {
+  // Returns the node of the stage's result that comes from `node` of its input; the empty UOp if there is none. If
+  // several come from `node`, returns one with the same op, else the last one.
+  UOp successor(UOp node) const {
     UOp out;
     if (!stage_.result) return out;  // the stage failed
     for (UOp u : toposort(stage_.result))
@@ -127,8 +129,8 @@ class Provenance::History {
     return out;
   }
 
-  // Returns the events that replace `node` one after another, and sets `node` to what it becomes. First tries the
-  // stage's own rewrites; if these do not lead into the result, tries rewrites inside rules.
+  // Returns the events that replace `node` one after another, and sets `node` to the last replacement. First tries the
+  // stage's own rewrites; if these do not lead to a node of the result, tries rewrites that rules started.
   std::vector<size_t> forward(UOp& node) const {
     std::vector<size_t> own;
     UOp begun = node;
@@ -144,7 +146,7 @@ class Provenance::History {
   }
 
  private:
-  // For nodes that older code made, finds the rule that first used them.
+  // For nodes that existed before the stage but are not in its input, finds the rule that first used them.
   void find_inserted() {
     UOpSet seen(graph_);
     for (UOp u : toposort(stage_.input)) seen.insert(u);
@@ -156,7 +158,8 @@ class Provenance::History {
       if (const Event& e = p_.events_[i]; !e.rule.name.empty()) add(e.before, kNoEvent), add(e.after, i);
   }
 
-  // Returns the first event from `from` on that replaces `node`. `own`: only of rewrites that the stage starts.
+  // Returns the first event from `from` on that replaces `node`; if `own` is true, only events of rewrites that the
+  // stage itself started.
   size_t next_of(UOp node, size_t from, bool own) const {
     const std::vector<size_t>* list = events_of_.find(node);
     if (!list) return kNoEvent;
@@ -165,7 +168,8 @@ class Provenance::History {
     return kNoEvent;
   }
 
-  // Returns events, each of which replaces the result of the one before, from `node` to a node of the stage's result.
+  // Returns a chain of events from `node` to a node of the stage's result; each event replaces the result of the one
+  // before.
   std::vector<size_t> path_to_result(UOp node) const {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
     made[node] = kNoEvent;
@@ -187,8 +191,8 @@ class Provenance::History {
   Graph& graph_;
   UOpSet input_, result_;
   UOpMap<size_t> result_of_;    // for a node, the first event that resulted in it
-  UOpMap<size_t> inserted_by_;  // for an older node, the rewrite that inserted it
-  std::unordered_map<uint32_t, size_t> made_by_;  // for the number of a node, the innermost rewrite that created it
+  UOpMap<size_t> inserted_by_;  // for a node that existed before the stage, the rewrite that inserted it
+  std::unordered_map<uint32_t, size_t> made_by_;  // for the id of a node, the innermost rewrite that created it
   UOpMap<std::vector<size_t>> events_of_;         // for a node, the events that replace it
 };
 
@@ -244,9 +248,9 @@ class DtypelessEquality {
 
 }  // namespace
 
-// Looks for the rule that removed `node`, and made the same operation of another dtype, as lowering of index dtypes
-// does. Sets `node` to what this operation becomes in the result, and adds the steps to it. Returns false if there is
-// none.
+// Looks for a rule that removed `node` and made a node of the same operation with another dtype, as the lowering of
+// index dtypes does. Sets `node` to what the new node becomes in the result, and adds the steps to it. Returns false if
+// there is no such rule.
 bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
                                        std::vector<Step>& steps) const {
   if (node.is(Op::CAST)) return false;
@@ -281,17 +285,17 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     const History history(*this, here);
     const UOp begun = node;
     const std::vector<size_t> path = history.forward(node);
-    UOp heir = history.is_in_result(node) || begun == here.input ? UOp() : history.heir(begun);
-    if (heir) {
+    UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
+    if (successor) {
       const size_t first = out.size();
-      history.back(heir, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
+      history.back(successor, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
       std::reverse(out.begin() + int64_t(first), out.end());
-      node = heir;
+      node = successor;
       continue;
     }
     for (size_t i : path) out.push_back(step(events_[i], here));
     if (history.is_in_result(node)) continue;
-    if (begun == here.input) {  // code of the stage outside its rules replaced the root, as in the optimizer
+    if (begun == here.input) {  // code of the stage outside its rules, such as the optimizer, replaced the root
       out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;

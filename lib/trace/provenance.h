@@ -1,5 +1,6 @@
 // Finds the history of a node in the graph after a stage: the rewrites that lead from the kernel's AST to the node, and
-// those from the node to the last graph. Provenance receives trace events and keeps those of one kernel.
+// the rewrites that lead from the node to the last graph. Provenance receives trace events and stores those of one
+// kernel.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,9 +15,10 @@ struct Step {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
     Rebuilt,  // `after` is `before` with new sources
-    Stage,    // code of the stage outside its rules made `after`; `rewrite`: the first rewrite with it in its input
-    Gone,     // the node is no longer used; `rule`, if set, was the last rule that replaced a user of the node
-    Unknown,  // the rewrites do not show how the stage made its result, and none of them shows what the node became
+    // code of the stage outside its rules made `after`; `rewrite` is the first graph rewrite that has it in its input
+    Stage,
+    Gone,     // the node is no longer used; `rule`, if set, is the last rule that replaced a user of the node
+    Unknown,  // the events do not show how the stage made its result, or what the node became
   };
   Kind kind;
   std::string_view stage;
@@ -35,27 +37,27 @@ class Provenance : public TraceConsumer {
   void rebuilt(int depth, UOp before, UOp after) override;
 
   const std::string& kernel_target() const { return target_; }
-  // Returns the result of a stage, or the AST for ""; the empty UOp if the stage was not traced.
+  // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced.
   UOp result_of(std::string_view stage) const;
   // Returns the names of the traced stages in order.
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, which is in the result of `stage`. Sets `from_ast` to whether the steps
+  // Returns the steps from the AST to `node`, which is in the result of `stage`. Sets `from_ast` to true if the steps
   // begin in the AST.
   std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
-  // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what the node
-  // became in the last graph. If the node was removed, or if that is unknown, `last` is the empty UOp, and the last
-  // step says so.
+  // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to the node of the
+  // last graph that `node` became. If `node` was removed, or if its successor is unknown, sets `last` to the empty UOp;
+  // the last step then has the kind Gone or Unknown.
   std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
 
-  // Returns what each node comes from and becomes, as one line of JSON. `origins` of a stage: pairs of a node that the
-  // stage made and the node of its input from which that node comes (-1: none). `became`: pairs of a node of its input
-  // and what the stage made of it (-1: removed).
+  // Returns the origins and successors of all nodes as one line of JSON. The member `origins` of a stage has pairs of a
+  // node that the stage made and the node of the stage's input from which the node comes (-1 for none). `became` has
+  // pairs of a node of the input and the node that the stage made of it (-1 if it was removed).
   std::string to_json() const;
 
  private:
   static constexpr size_t kNoEvent = SIZE_MAX;
-  // What made a node of the node `before`. Kind Stage: code of the stage outside its rules.
+  // How a node was made from the node `before`. Kind Stage: by code of the stage outside its rules.
   struct Maker {
     Step::Kind kind;
     size_t event = kNoEvent;
@@ -64,13 +66,13 @@ class Provenance : public TraceConsumer {
   class History;
   struct Event {
     UOp before, after;
-    TraceRule rule;       // has an empty name if the node was only rebuilt with new sources
-    uint32_t made_from;   // the rule created the nodes with numbers from made_from up to made_to - 1
+    TraceRule rule;       // its name is empty if the node was only rebuilt with new sources
+    uint32_t made_from;   // made_from to made_to - 1 are the ids of the nodes that the rule created
     uint32_t made_to;
     uint32_t stage;
     int depth;
   };
-  struct Begun {
+  struct RewriteInput {
     TraceRewrite rewrite;
     UOp input;
   };
@@ -78,7 +80,7 @@ class Provenance : public TraceConsumer {
     std::string_view name;
     UOp input, result;
     size_t first, last = 0;  // the events of the stage are events_[first] to events_[last - 1]
-    std::vector<Begun> begun = {};
+    std::vector<RewriteInput> begun = {};
   };
 
   const StageEvents* find(std::string_view stage) const;

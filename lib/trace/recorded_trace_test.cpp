@@ -14,7 +14,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   Graph graph;
   UOp x = graph.variable("x", 0, 9), sum = x + 0, product = sum * 3, twice = product + product;
   UOp input = graph.node(Op::SINK, dtypes::void_, {twice});
-  // The rule for `twice` makes product*2, of which it rewrites 2*1 to 2.
+  // The rule for `twice` makes product*2; inside the rule, a nested rewrite replaces 2*1 by 2.
   UOp rebuilt = x * 3, doubled = rebuilt + rebuilt;
   UOp two = x.const_like(2), one = x.const_like(1);
   UOp inner = two * one, scaled = rebuilt * two;
@@ -50,7 +50,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(from_ast);
 }
 
-// Returns the kinds of the steps from `node` of the AST, and what it becomes.
+// Returns the kinds of the steps from `node` of the AST, and the node that it becomes.
 std::pair<std::vector<Step::Kind>, UOp> future_of(const Provenance& provenance, UOp node) {
   UOp last;
   std::vector<Step::Kind> kinds;

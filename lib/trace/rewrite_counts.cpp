@@ -71,7 +71,8 @@ auto RewriteCounts::slowest_rules() const -> std::vector<std::pair<std::string, 
 }
 
 std::string RewriteCounts::times_text() const {
-  if (!selection_.is_empty() || !ops_.empty()) return "";  // the times are those of whole records
+  // not with a selection, because the times are those of whole records
+  if (!selection_.is_empty() || !ops_.empty()) return "";
   if (!timed_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
   std::string out = "processor time of each stage, without the exporter's own:\n";
   if (timed_ < pipelines_)

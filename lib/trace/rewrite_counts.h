@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The rewrites by one rule (rule_name()).
+// The rewrites by one rule, which rule_name() names.
 struct RuleCount {
   size_t hits = 0;
   std::map<std::string, size_t> ops, stages;  // the hits by the op of the node that was rewritten, and by stage
@@ -16,18 +16,19 @@ struct RuleCount {
 
 class RewriteCounts {
  public:
-  // Counts only in the stages that `stages` lists (an empty list: all) and only nodes of `ops` (an empty set: all).
+  // Counts only in the stages that `stages` lists (in all if it is empty), and only nodes of `ops` (all if it is
+  // empty).
   RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
 
   Status add(Pipeline& pipeline);
   size_t pipelines() const { return pipelines_; }
-  // Fails if a listed stage is in no pipeline.
+  // Returns an error if a listed stage is in no pipeline.
   Status outcome() const { return selection_.outcome(); }
 
-  // The report of `tgc stats`: rewrites by rule, then nodes by op.
+  // Returns the report of `tgc stats`: rewrites by rule, then nodes by op.
   std::string text() const;
   std::string json() const;
-  // The report of `tgc patterns`: each rule with its hits, its ops and its stages.
+  // Returns the report of `tgc patterns`: each rule with its hits, its ops and its stages.
   std::string rules_text() const;
   std::string rules_json() const;
 
@@ -45,12 +46,12 @@ class RewriteCounts {
   StageSelection selection_;
   OpSet ops_;
   std::map<std::string, RuleCount> rules_;
-  std::map<std::string, size_t> nodes_;  // by op
-  std::map<std::string, RuleTime> rule_times_;             // by place
-  std::vector<std::pair<std::string, double>> stage_ms_;  // in the order of the stages
-  size_t timed_ = 0;                                       // pipelines with times of stages
+  std::map<std::string, size_t> nodes_;  // number of nodes by op
+  std::map<std::string, RuleTime> rule_times_;             // by the rule's place in tinygrad
+  std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
+  size_t timed_ = 0;                                       // number of pipelines with times of stages
   size_t pipelines_ = 0, graphs_ = 0, discarded_ = 0;
-  bool lacks_rewrites_ = false;          // a pipeline has no rewrites
+  bool lacks_rewrites_ = false;          // true if a pipeline has no recorded rewrites
 };
 
 }  // namespace tgc

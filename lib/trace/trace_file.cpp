@@ -78,7 +78,8 @@ void TraceWriter::line(const std::string& text) {
 std::string TraceWriter::node(UOp u) {
   constexpr std::string_view kId = "{\"id\":";
   std::string lines, out = std::to_string(nodes_->add(u, lines));
-  for (size_t from = 0, end; from < lines.size(); from = end) {  // writes the number of each node in place of its id
+  // replaces the id at the begin of each line by the node's number
+  for (size_t from = 0, end; from < lines.size(); from = end) {
     end = lines.find('\n', from) + 1;
     const size_t comma = lines.find(',', from);
     const auto id = uint32_t(std::strtoul(lines.c_str() + from + kId.size(), nullptr, 10));
@@ -134,7 +135,7 @@ void TraceWriter::gated(int depth, UOp u) {
 // ---- reading trace files
 
 bool is_trace_file(const std::string& path) {
-  if (path == "-") return false;  // standard input cannot be read twice, so it is not tested
+  if (path == "-") return false;  // standard input is not tested, because it could not be read again
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
@@ -191,8 +192,8 @@ class Reader {
     return nodes_->at(size_t(n));
   }
 
-  // Returns a letter for each field after the name of an event: n number, s text, u node, o node or null, b flag.
-  // `fields_` is the number of fields read so far, with the name.
+  // Returns the kinds of the fields after the name of an event, one letter per field: n number, s text, u node, o node
+  // or null, b flag. `fields_` counts the fields read so far, including the name.
   static std::string_view kinds(std::string_view name) {
     if (name == "graph" || name == "made_for") return "s";
     if (name == "kernel") return "ssu";

@@ -27,9 +27,7 @@
 
 namespace tgc {
 
-// Checks the events of a rewrite trace (lib/compilation/trace_events.h): the traced rewrites give the traced results.
-
-// Checks a trace: the traced rewrites, applied to the input of a graph_rewrite, must give the traced result.
+// Checks a trace: the traced rewrites, applied to the input of a graph rewrite, must give the traced result.
 class TraceReplay : public TraceConsumer {
  public:
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -48,7 +46,7 @@ class TraceReplay : public TraceConsumer {
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<Pending> pending_;  // by depth: the rewrites that have begun but not ended
+  std::vector<Pending> pending_;  // the graph rewrites that have begun but not ended, indexed by depth
   size_t same_ = 0, different_ = 0;
 };
 
@@ -56,7 +54,8 @@ class TraceWriter : public TraceConsumer {
  public:
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path);
   ~TraceWriter() override;
-  // Completes the file. Must be called once, at the end; otherwise, no file is written. Fails if writing fails.
+  // Completes the file. Must be called once, at the end; otherwise, no file is written. Returns an error if writing
+  // fails.
   Status close();
 
   void kernel(std::string_view id, std::string_view target, UOp ast) override;
@@ -85,13 +84,13 @@ class TraceWriter : public TraceConsumer {
   std::string buffer_;
   std::unique_ptr<JsonNodeWriter> nodes_;
   Graph* graph_ = nullptr;  // graph of the current kernel
-  // the number of each rule; key: file, line, branch
+  // maps the file, line and branch of a rule to the rule's number
   std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
 };
 
-// Returns whether the file is a trace file; false for standard input ("-").
+// Returns true if the file is a trace file; false for standard input ("-").
 bool is_trace_file(const std::string& path);
-// Sends the events of a file to `to`, in order. Fails if the file cannot be read or is damaged.
+// Sends the events of a file to `to`, in order. Returns an error if the file cannot be read or is damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);
 
 }  // namespace tgc

@@ -14,9 +14,10 @@ namespace {
 
 constexpr size_t kMaxWidth = 200;
 constexpr size_t kMaxInfix = 90;
-constexpr size_t kMostLookedAt = 100'000'000;  // limit for visited nodes and sources in one kernel: a few seconds
+// limit for visited nodes and sources in one kernel; visiting them takes a few seconds
+constexpr size_t kMaxLookedAt = 100'000'000;
 
-// Returns whether `text` matches `pattern`, in which `*` matches any text.
+// Returns true if `text` matches `pattern`, in which `*` matches any text.
 bool glob(std::string_view pattern, std::string_view text) {
   size_t star = pattern.find('*');
   if (star == pattern.npos) return pattern == text;
@@ -28,7 +29,7 @@ bool glob(std::string_view pattern, std::string_view text) {
 
 std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
-// Returns "  1.25 us"; "" if the time is unknown.
+// Returns a text such as "  1.25 us"; an empty text if the time is unknown.
 std::string micros(uint64_t ns) { return ns == TraceCost::kUnknown ? "" : formatted("  %.2f us", double(ns) / 1e3); }
 
 bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && u.num_src() == 0; }
@@ -143,14 +144,15 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
 void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
-  std::vector<UOp> context;  // sources of the changed nodes, which did not change
-  // Finding changed nodes takes time: beyond the limit (if a stage does not terminate), print only the roots.
-  if (looked_at_ <= kMostLookedAt) {
+  std::vector<UOp> context;  // unchanged sources of the changed nodes
+  // Finding the changed nodes takes time. Beyond the limit (if a stage does not end, for example), print only the
+  // roots.
+  if (looked_at_ <= kMaxLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);
     for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
     for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
-    if (looked_at_ > kMostLookedAt)
+    if (looked_at_ > kMaxLookedAt)
       write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
     auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
       std::vector<UOp> out;

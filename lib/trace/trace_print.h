@@ -1,5 +1,5 @@
-// Prints a trace as text: for each rewrite, its rule with the rule's source line, and the nodes that it removed ("-")
-// and added ("+").
+// Prints a trace as text: each rewrite with the source line of its rule, the removed nodes ("-") and the added nodes
+// ("+").
 #pragma once
 #include <functional>
 #include <string>
@@ -13,15 +13,15 @@ namespace tgc {
 struct TraceFilter {
   std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
   OpSet ops;            // ops of the rewritten node
-  int64_t node = -1;    // #N: the rewrite replaced this node, resulted in it, or created it; -1: any node
+  int64_t node = -1;    // number #N of a node that the rewrite must replace, result in, or create; -1 for any node
   bool nested = false;  // include rewrites inside rules
-  std::string stage;    // name of the stage, which the caller applies
+  std::string stage;    // name of a stage; the caller passes only events of this stage
 
   bool wants(const TraceRule& rule, UOp before) const;
-  bool names(const TraceRule& rule) const;  // returns whether `rule` matches the argument
+  bool names(const TraceRule& rule) const;  // true if `rule` matches this->rule
 };
 
-// Fails if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
+// Returns an error if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
 Status check_names_a_rule(const TraceFilter& filter);
 
 class TracePrinter : public TraceConsumer {
@@ -43,7 +43,7 @@ class TracePrinter : public TraceConsumer {
   void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
   void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
-  // Fails if no traced kernel and stage has a node with the number of the filter.
+  // Returns an error if no traced kernel and stage has a node with the number of the filter.
   Status outcome() const;
 
  private:
@@ -53,13 +53,14 @@ class TracePrinter : public TraceConsumer {
   Style style_;
   Write write_;
   std::string stage_;
-  // number of printed rewrites, and of all rewrites, in the current stage: those that count, and discarded ones
+  // in the current stage: the number of printed rewrites; of all rewrites that are in the result; of discarded rewrites
   size_t shown_ = 0, all_ = 0, discarded_ = 0;
   size_t looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
-  int64_t last_node_ = -1;      // largest node number
+  int64_t last_node_ = -1;      // largest node number so far, for the error
 };
 
-// Returns "#12 = MUL dtypes.index (#10, 4)"; for index arithmetic, followed by the value in infix notation.
+// Returns a line such as "#12 = MUL dtypes.index (#10, 4)". For index arithmetic, the expression in infix notation
+// follows.
 std::string trace_line(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc
