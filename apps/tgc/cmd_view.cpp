@@ -84,7 +84,7 @@ void add_view(Command& cmd) {
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
   auto* b = cmd.positional("B", o.other,
                            "a second input to compare with; records and folders are shown as recorded; for a\n"
-                           "profile.pkl, an input with its kernels, for their source lines and UOps");
+                           "profile.pkl, a newer profile.pkl, or an input with its kernels, for their lines and UOps");
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.group(Group::Device);

@@ -1,8 +1,8 @@
-// Compares two profiles: the times of kernels, and the times of each instruction of kernels that both have.
+#include "lib/profile/against.h"
+
 #include <algorithm>
 
 #include "lib/profile/align_code.h"
-#include "lib/profile/report.h"
 #include "lib/run/run_report.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -11,60 +11,42 @@
 namespace tgc::profile {
 namespace {
 
-struct Executed {
-  uint64_t address = 0;
-  InstructionTimes times;
-  std::string assembly;
-  double per_hit() const { return times.hits ? double(times.cycles) / double(times.hits) : 0; }
-};
-using Code = std::vector<Executed>;
+using Side = ComparedInstruction::Side;
+using Code = std::vector<Side>;
 
-Code code_of_run(const Profile& p, size_t kernel, Listings& listings) {
+Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listing, double waves) {
   Code out;
   auto times = p.instructions_of(kernel);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].hits) continue;
-    uint64_t address = p.code_of(kernel)->address_of(n);
-    auto text = listings.of(kernel).find(address);
-    out.push_back({address, times[n], text == listings.of(kernel).end() ? "" : text->second});
+    const uint64_t address = p.code_of(kernel)->address_of(n);
+    auto text = listing.find(address);
+    out.push_back({n, address, times[n], text == listing.end() ? "" : text->second, double(times[n].cycles) / waves});
   }
   return out;
 }
-
-// An instruction of the old run and its counterpart in the new run; null if one of them does not have it.
-struct Aligned {
-  const Executed* old_one = nullptr;
-  const Executed* new_one = nullptr;
-  double change() const {  // new minus old cycles of one execution by a wave
-    return (new_one ? new_one->per_hit() : 0) - (old_one ? old_one->per_hit() : 0);
-  }
-};
 
 // Aligns the code of two runs. Code that is too long for align_code() is paired by position.
-std::vector<Aligned> align(const Code& a, const Code& b) {
+std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
   auto texts = [](const Code& code) {
     std::vector<std::string> out;
-    for (const Executed& e : code) out.push_back(e.assembly);
+    for (const Side& e : code) out.push_back(e.assembly);
     return out;
   };
-  std::vector<Aligned> out;
+  auto at = [](const Code& code, size_t n) { return n < code.size() ? std::optional(code[n]) : std::nullopt; };
+  std::vector<ComparedInstruction> out;
   if (auto pairs = align_code(texts(a), texts(b))) {
-    for (const AlignedPair& x : *pairs)
-      out.push_back({x.a == AlignedPair::kNone ? nullptr : &a[x.a], x.b == AlignedPair::kNone ? nullptr : &b[x.b]});
+    for (const AlignedPair& x : *pairs) out.push_back({at(a, x.a), at(b, x.b)});  // kNone is larger than any size
     return out;
   }
-  for (size_t i = 0; i < std::max(a.size(), b.size()); i++)
-    out.push_back({i < a.size() ? &a[i] : nullptr, i < b.size() ? &b[i] : nullptr});
+  for (size_t n = 0; n < std::max(a.size(), b.size()); n++) out.push_back({at(a, n), at(b, n)});
   return out;
 }
 
-struct KernelPair {
-  size_t old_run = 0, new_run = 0;
-};
 // Returns the runs to compare: those with the same name in both profiles, so that the n-th run of a kernel is compared
 // with the n-th; but if each profile has only one chosen run, these two.
-std::vector<KernelPair> pairs_of(const Profile& a, const Profile& b) {
-  std::vector<KernelPair> out;
+std::vector<std::pair<size_t, size_t>> pairs_of(const Profile& a, const Profile& b) {
+  std::vector<std::pair<size_t, size_t>> out;
   auto only = [](const Profile& p) {
     return std::ranges::count(p.chosen, true) == 1 ? std::ranges::find(p.chosen, true) - p.chosen.begin() : -1;
   };
@@ -75,92 +57,120 @@ std::vector<KernelPair> pairs_of(const Profile& a, const Profile& b) {
   return out;
 }
 
-struct MeanTime {
-  double seconds = 0;
-  size_t count = 0;
-  double mean() const { return count ? seconds / double(count) : 0; }
-};
-struct TimesOfKernel {
-  MeanTime old_time, new_time;
-};
-std::map<std::string, TimesOfKernel> times_of(const Profile& a, const Profile& b) {
-  std::map<std::string, TimesOfKernel> out;
-  auto add = [&](const Profile& p, MeanTime TimesOfKernel::* side) {
+std::string cycles_text(const std::optional<Side>& side) { return side ? formatted("%.1f", side->of_wave) : "-"; }
+
+}  // namespace
+
+std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
+  Listings old_listings(a), new_listings(b);
+  std::vector<ComparedRun> out;
+  for (auto [old_run, new_run] : pairs_of(a, b)) {
+    ComparedRun pair{.old_run = old_run, .new_run = new_run};
+    auto code_of = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
+      const Listings::Listing& listing = listings.of(run);
+      const double waves = double(std::max<size_t>(figures_of(p, run, listing).followed, 1));
+      const StallReport stalls = stalls_of(p, run, listing);
+      for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.reasons[r].cycles) / waves;
+      Code code = code_of_run(p, run, listing, waves);
+      for (const Side& e : code) cycles += e.of_wave;
+      return code;
+    };
+    const Code before = code_of(a, old_run, old_listings, pair.old_reasons, pair.old_cycles);
+    const Code after = code_of(b, new_run, new_listings, pair.new_reasons, pair.new_cycles);
+    if (!before.empty() && !after.empty()) pair.instructions = align(before, after);
+    out.push_back(std::move(pair));
+  }
+  return out;
+}
+
+std::vector<ComparedTime> compare_times(const Profile& a, const Profile& b) {
+  struct Mean {
+    double seconds = 0;
+    size_t count = 0;
+  };
+  std::map<std::string, std::pair<Mean, Mean>> means;
+  auto add = [&](const Profile& p, Mean std::pair<Mean, Mean>::* side) {
     std::map<std::string_view, bool> is_program;
     for (const auto& program : p.trace.programs) is_program[program->name] = true;
     for (const RangeEvent& e : p.trace.ranges) {
       if (!is_program.contains(e.name)) continue;
-      MeanTime& t = out[e.name].*side;
-      t.seconds += (e.end - e.begin) * 1e-6, t.count++;
+      Mean& m = means[e.name].*side;
+      m.seconds += (e.end - e.begin) * 1e-6, m.count++;
     }
   };
-  add(a, &TimesOfKernel::old_time), add(b, &TimesOfKernel::new_time);
+  add(a, &std::pair<Mean, Mean>::first), add(b, &std::pair<Mean, Mean>::second);
+  std::vector<ComparedTime> out;
+  auto mean = [](const Mean& m) { return m.count ? std::optional(m.seconds / double(m.count)) : std::nullopt; };
+  for (auto& [name, m] : means) out.push_back({name, mean(m.first), mean(m.second)});
   return out;
 }
 
-std::string per_hit_text(const Executed* e) { return e ? formatted("%.1f", e->per_hit()) : "-"; }
-
-}  // namespace
-
 std::string against_text(const Profile& a, const Profile& b) {
-  Listings old_listings(a), new_listings(b);
   std::vector<std::vector<std::string>> rows{{"old", "new", "change", "kernel"}};
-  for (auto& [name, t] : times_of(a, b)) {
-    auto text = [](const MeanTime& m) { return m.count ? time_text(m.mean(), 0) : "-"; };
-    bool both = t.old_time.count && t.new_time.count && t.old_time.mean() > 0;
-    double change = both ? (t.new_time.mean() / t.old_time.mean() - 1) * 100 : 0;
-    rows.push_back({text(t.old_time), text(t.new_time), both ? formatted("%+.1f%%", change) : "-", name});
+  for (const ComparedTime& t : compare_times(a, b)) {
+    auto text = [](std::optional<double> seconds) { return seconds ? time_text(*seconds, 0) : "-"; };
+    const bool both = t.old_seconds && t.new_seconds && *t.old_seconds > 0;
+    rows.push_back({text(t.old_seconds), text(t.new_seconds),
+                    both ? formatted("%+.1f%%", (*t.new_seconds / *t.old_seconds - 1) * 100) : "-", t.kernel});
   }
   std::string out = rows.size() == 1 ? "" : table(rows, "rrr");
-  for (const KernelPair& pair : pairs_of(a, b)) {
-    Code old_code = code_of_run(a, pair.old_run, old_listings), new_code = code_of_run(b, pair.new_run, new_listings);
-    if (old_code.empty() || new_code.empty()) continue;
-    std::vector<Aligned> aligned = align(old_code, new_code);
-    double slower = 0, faster = 0;
-    for (const Aligned& x : aligned) (x.change() > 0 ? slower : faster) += x.change();
-    out += formatted("\n%s: cycles of each wave at an instruction, old and new; %+.1f slower, %+.1f faster\n",
-                     b.trace.kernels[pair.new_run].name.c_str(), slower, faster);
+  for (const ComparedRun& pair : compare_runs(a, b)) {
+    if (pair.instructions.empty()) continue;
+    out += formatted("\n%s: cycles of a wave: %.1f, before %.1f, %+.1f\n", b.trace.kernels[pair.new_run].name.c_str(),
+                     pair.new_cycles, pair.old_cycles, pair.new_cycles - pair.old_cycles);
+    std::vector<std::vector<std::string>> reasons{{"old", "new", "change", "reason of stalls"}};
+    for (size_t r = 0; r < kStallReasons; r++)
+      if (const double before = pair.old_reasons[r], after = pair.new_reasons[r]; before + after >= 0.1)
+        reasons.push_back({formatted("%.1f", before), formatted("%.1f", after), formatted("%+.1f", after - before),
+                           std::string(stall_reason_name(StallReason(r)))});
+    out += table(reasons, "rrr");
     std::vector<std::vector<std::string>> lines{{"old", "new", "change", "hits", "instruction"}};
-    for (const Aligned& x : aligned) {
-      const Executed& e = x.new_one ? *x.new_one : *x.old_one;
-      lines.push_back({per_hit_text(x.old_one), per_hit_text(x.new_one), formatted("%+.1f", x.change()),
-                       std::to_string(x.new_one ? x.new_one->times.hits : 0), e.assembly});
-    }
+    for (const ComparedInstruction& x : pair.instructions)
+      lines.push_back({cycles_text(x.old_one), cycles_text(x.new_one), formatted("%+.1f", x.change()),
+                       std::to_string(x.new_one ? x.new_one->times.hits : 0), x.shown().assembly});
     out += table(lines, "rrrr");
   }
   return out.empty() ? "the profiles have no kernel in common\n" : out;
 }
 
 std::string against_json(const Profile& a, const Profile& b) {
-  Listings old_listings(a), new_listings(b);
+  const std::vector<ComparedRun> runs = compare_runs(a, b);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.key("kernels").array([&] {
-        for (auto& [name, t] : times_of(a, b)) {
-          auto seconds = [](const MeanTime& m) { return m.count ? std::optional(m.mean()) : std::nullopt; };
+        for (const ComparedTime& t : compare_times(a, b))
           json.line().object([&] {
-            json.member("name", name).member("old", seconds(t.old_time)).member("new", seconds(t.new_time));
+            json.member("name", t.kernel).member("old", t.old_seconds).member("new", t.new_seconds);
           });
-        }
+      });
+      json.key("runs").array([&] {
+        for (const ComparedRun& pair : runs)
+          json.line().object([&] {
+            json.member("kernel", b.trace.kernels[pair.new_run].name);
+            json.member("old_cycles_of_wave", pair.old_cycles).member("new_cycles_of_wave", pair.new_cycles);
+            auto reasons = [&](std::string_view name, const auto& cycles) {
+              json.key(name).object([&] {
+                for (size_t r = 0; r < kStallReasons; r++)
+                  if (cycles[r] > 0) json.member(stall_reason_name(StallReason(r)), cycles[r]);
+              });
+            };
+            reasons("old_reasons", pair.old_reasons), reasons("new_reasons", pair.new_reasons);
+          });
       });
       json.key("instructions").array([&] {
-        for (const KernelPair& pair : pairs_of(a, b)) {
-          Code old_code = code_of_run(a, pair.old_run, old_listings);
-          Code new_code = code_of_run(b, pair.new_run, new_listings);
-          for (const Aligned& x : align(old_code, new_code))
+        for (const ComparedRun& pair : runs)
+          for (const ComparedInstruction& x : pair.instructions)
             json.line().object([&] {
-              json.member("kernel", b.trace.kernels[pair.new_run].name);
-              json.member("asm", x.new_one ? x.new_one->assembly : x.old_one->assembly);
-              auto side = [&](std::string_view name, const Executed* e) {
+              json.member("kernel", b.trace.kernels[pair.new_run].name).member("asm", x.shown().assembly);
+              auto side = [&](std::string_view name, const std::optional<Side>& e) {
                 if (!e) return;
                 json.key(name).object([&] {
                   json.member("pc", e->address).member("hits", e->times.hits).member("cycles", e->times.cycles);
-                  json.member("stall", e->times.stall);
+                  json.member("stall", e->times.stall).member("cycles_of_wave", e->of_wave);
                 });
               };
               side("old", x.old_one), side("new", x.new_one);
             });
-        }
       });
     });
   });

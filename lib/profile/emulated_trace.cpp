@@ -100,7 +100,7 @@ class TraceMaker {
  public:
   TraceMaker(const Section& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
     for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
-    hits_.resize(code.instructions().size());
+    hits_.resize(code.instructions().size()), lane_sums_.resize(hits_.size());
     at_.fill(kNowhere);
   }
 
@@ -113,6 +113,7 @@ class TraceMaker {
       at_[wave] = 0;
       return;
     }
+    if (type == hip::TraceEvent::ActiveLanes) return void(lanes_[wave] = uint32_t(address / 4));
     auto found = by_address_.find(address);
     if (found == by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
     // the emulator does not log instructions without an operation, such as waits
@@ -124,7 +125,7 @@ class TraceMaker {
       at = code_.instructions()[at].next;
     }
     const CodeInstruction& i = code_.instructions()[at];
-    hits_[at]++;
+    hits_[at]++, lane_sums_[at] += lanes_[wave];
     if (type == hip::TraceEvent::Ended) {
       packets_.end(wave);
       at = kNowhere;
@@ -149,6 +150,14 @@ class TraceMaker {
     return blob;
   }
 
+  // By instruction: the lanes that were active, added up over its executions, as 8 bytes, the lowest first.
+  std::string active_lanes() const {
+    std::string out;
+    for (uint64_t sum : lane_sums_)
+      for (int n = 0; n < 8; n++) out += char(sum >> 8 * n & 255);
+    return out;
+  }
+
  private:
   static constexpr uint32_t kNowhere = KernelCode::kNowhere;
   void plain(uint32_t wave, uint32_t n) {
@@ -166,8 +175,9 @@ class TraceMaker {
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> hits_;       // by instruction: number of logged executions
-  std::array<uint32_t, 32> at_;      // by wave: number of its next instruction
+  std::vector<uint64_t> hits_, lane_sums_;  // by instruction: logged executions, and sum of their active lanes
+  std::array<uint32_t, 32> lanes_{};        // by wave: number of its active lanes
+  std::array<uint32_t, 32> at_;             // by wave: number of its next instruction
 };
 
 // ---- the pickle
@@ -257,6 +267,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       }
       events.begin("tinygrad.runtime.ops_amd", "ProfileSQTTEvent").text("device").text("AMD").text("kern");
       events.number(tag->second).text("se").number(0).text("blob").bytes(blob).text("itrace").truth();
+      events.text("active_lanes").bytes(trace.active_lanes());
       events.text("exec_tag").number(++launches).end();
     }
     if (!launches)

@@ -30,6 +30,7 @@ class HintFinder {
       add_waves();
       add_short_waves();
       add_lanes();
+      add_divergence();
       add_accesses();
       add_repeats();
       add_spills();
@@ -118,6 +119,29 @@ class HintFinder {
                   figures_.lanes, figures_.wave_lanes - figures_.lanes, figures_.wave_lanes, figures_.waves),
         formatted("use work groups of a multiple of %u threads: Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes,
                   figures_.wave_lanes));
+  }
+
+  // Vector instructions that run in fewer lanes than the wave has threads. Needs EXEC.
+  void add_divergence() {
+    const auto active = p_.active_lanes_of(kernel_);
+    double lost = 0, most = 0;
+    uint32_t worst = 0;
+    for (uint32_t n = 0; n < active.size(); n++) {
+      const auto text = listing_.find(p_.code_of(kernel_)->address_of(n));
+      if (!times_[n].hits || text == listing_.end() || !runs_in_lanes(text->second)) continue;
+      StallTime time{times_[n].hits, 0};
+      for (const StallTime& t : stalls_.instructions[n].reasons) time += t;
+      const double unused = 1 - double(active[n]) / double(times_[n].hits) / figures_.lanes;
+      const double cost = unused * double(time.cycles) / all_;
+      lost += cost;
+      if (cost > most) most = cost, worst = n;
+    }
+    if (lost <= 0) return;
+    add("divergence", lost,
+        formatted("vector instructions run in %.1f of the wave's %u lanes on average, and %s in %.1f",
+                  figures_.active_lanes.value_or(0), figures_.lanes, place(worst).c_str(),
+                  double(active[worst]) / double(times_[worst].hits)),
+        "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
 
   // What the executed memory instructions of a source line cost.

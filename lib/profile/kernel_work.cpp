@@ -50,6 +50,12 @@ double single_flops(std::string_view op) {
 
 }  // namespace
 
+bool runs_in_lanes(std::string_view assembly) {
+  for (std::string_view unit : {"v_", "global_", "ds_", "buffer_", "flat_", "scratch_"})
+    if (assembly.starts_with(unit)) return true;
+  return false;
+}
+
 double flops_per_lane(std::string_view assembly) {
   double out = 0;
   while (!assembly.empty()) {  // both halves of a dual instruction: "v_dual_... :: v_dual_..."
@@ -215,12 +221,17 @@ KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_
     if (resources->most_threads) out.lanes = std::min(out.lanes, resources->most_threads);
   const auto times = p.instructions_of(kernel);
   if (times.empty() || listing.empty() || !out.followed) return out;
-  double ops = 0;
+  const auto active = p.active_lanes_of(kernel);
+  double ops = 0, vectors = 0, lanes = 0;
   for (uint32_t n = 0; n < times.size(); n++) {
     auto text = listing.find(p.code_of(kernel)->address_of(n));
-    if (text != listing.end()) ops += double(times[n].hits) * flops_per_lane(text->second) * out.lanes;
+    if (text == listing.end()) continue;
+    const double executed_lanes = active.empty() ? double(times[n].hits) * out.lanes : double(active[n]);
+    ops += executed_lanes * flops_per_lane(text->second);
+    if (runs_in_lanes(text->second)) vectors += double(times[n].hits), lanes += executed_lanes;
   }
-  out.executed = ops / double(out.followed) * double(out.waves), out.executed_at_most = true;
+  out.executed = ops / double(out.followed) * double(out.waves), out.executed_at_most = active.empty();
+  if (!active.empty() && vectors > 0) out.active_lanes = lanes / vectors;
   return out;
 }
 
@@ -253,9 +264,9 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
            rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
   }
   if (f.executed) {
+    const std::string lanes = f.active_lanes ? formatted("%.1f", *f.active_lanes) : formatted("at most %u", f.lanes);
     out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") + (f.executed_at_most ? "at most " : "") +
-           with_commas(*f.executed) + formatted(", with %s%u of %u lanes active", f.executed_at_most ? "at most " : "",
-                                            f.lanes, f.wave_lanes);
+           with_commas(*f.executed) + formatted(", with %s of %u lanes active", lanes.c_str(), f.wave_lanes);
     if (!f.work) out += rate(*f.executed, "FLOPS", peak ? peak->flops : 0);
   }
   if (!out.empty()) out += "\n";

@@ -47,6 +47,7 @@ struct KernelFigures {
   std::optional<double> executed;  // floating-point operations of all waves, scaled from those of the followed waves
   bool executed_at_most = false;   // true if `executed` counts `lanes` lanes, because the active ones are unknown
   uint32_t lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
+  std::optional<double> active_lanes;  // mean over the executed vector instructions, if EXEC is known
   size_t waves = 0, followed = 0;  // number of waves, and of those whose instructions the traces have
   std::optional<double> bytes;     // bytes of the kernel's buffers, each buffer counted once
 
@@ -61,6 +62,8 @@ std::string figures_text(const Profile& profile, size_t kernel, const KernelFigu
 // Returns the number of floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints
 // it. For a matrix instruction, these are the wave's operations divided by 32 lanes; for other instructions, 0.
 double flops_per_lane(std::string_view assembly);
+// Returns true for an instruction that executes in the active lanes: of the vector unit, or of memory.
+bool runs_in_lanes(std::string_view assembly);
 
 // The nominal peak rates of a GPU with this architecture.
 struct DevicePeak {

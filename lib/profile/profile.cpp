@@ -46,6 +46,14 @@ const KernelCode* Profile::packet_code_of(size_t event) const {
   return code && is_rdna(code->isa()) ? code : nullptr;
 }
 
+std::optional<int64_t> Profile::clock_offset(size_t event) const {
+  const size_t first = trace.kernels[trace.sqtt[event].kernel].sqtt.front();
+  if (first == event) return 0;
+  const auto &a = summaries[first].mark, &b = summaries[event].mark;
+  if (!a || !b || a->id != b->id) return {};
+  return int64_t(uint64_t(a->time) - uint64_t(b->time));  // the times of a damaged trace may overflow
+}
+
 const CodeSource* Profile::source_of(size_t kernel) const {
   auto found = sources.find(trace.kernels[kernel].program);
   return found == sources.end() ? nullptr : &found->second;
@@ -67,6 +75,17 @@ std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
       out[n].hits += times[n].hits, out[n].cycles += times[n].cycles;
       out[n].stall += times[n].stall, out[n].idle += times[n].idle;
     }
+  }
+  return out;
+}
+
+std::vector<uint64_t> Profile::active_lanes_of(size_t kernel) const {
+  std::vector<uint64_t> out(instructions_of(kernel).size());
+  for (size_t i : trace.kernels[kernel].sqtt) {
+    if (summaries[i].instructions.empty()) continue;
+    const auto& sums = trace.sqtt[i].active_lanes;
+    if (sums.size() != out.size()) return {};
+    for (size_t n = 0; n < out.size(); n++) out[n] += sums[n];
   }
   return out;
 }

@@ -210,8 +210,14 @@ class TraceReader {
     SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .itrace = f.get("itrace").truth()};
     e.blob = f.bytes("blob");
     budget_.spend(e.blob.size());
+    if (f.find("active_lanes")) {
+      std::string_view sums = f.bytes("active_lanes");
+      budget_.spend(sums.size());
+      e.active_lanes.resize(sums.size() / 8);
+      if (!sums.empty()) std::memcpy(e.active_lanes.data(), sums.data(), e.active_lanes.size() * 8);
+    }
     to_.kernels[e.kernel].sqtt.push_back(to_.sqtt.size());
-    to_.sqtt.push_back(e);
+    to_.sqtt.push_back(std::move(e));
   }
   void add_counters(const PickleValue& event) {
     Fields f(event);

@@ -2,6 +2,8 @@
 
 #include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
+#include "lib/profile/memory_levels.h"
+#include "lib/profile/occupancy_over_time.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 #include "lib/profile/stalls.h"
@@ -26,12 +28,14 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
         if (f.work) json.member("flops_from", f.work->from);
         if (f.executed)
           json.member("executed", *f.executed).member("executed_at_most", f.executed_at_most).member("lanes", f.lanes);
+        if (f.active_lanes) json.member("active_lanes", *f.active_lanes);
         if (const DevicePeak* peak = device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
           json.key("peak_share").object([&] {
             if (auto ops = f.ops()) json.member("flops", *ops / *run.seconds / peak->flops);
             if (auto b = f.work ? std::optional(f.work->bytes) : f.bytes)
               json.member("bytes", *b / *run.seconds / peak->bytes);
           });
+        if (auto occupancy = occupancy_over_time(p, n)) json.key("occupancy"), write_occupancy(json, *occupancy);
       });
     }
   });
@@ -50,6 +54,7 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
         json.member("by_op", by_op).member("inst_ops", inst_ops);
         json.key("first_time"), s.packets ? json.value(s.first_time) : json.null();
         json.key("last_time"), s.packets ? json.value(s.last_time) : json.null();
+        json.member("clock_offset", p.clock_offset(i));
       });
     }
   });
@@ -111,10 +116,11 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
-// Writes the instructions of all chosen runs, and the hints: both need the stalls of a run, for which its traces are
-// decoded once more.
+// Writes the instructions of all chosen runs, the levels of memory and the hints: all need the stalls of a run, for
+// which its traces are decoded once more.
 void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
   std::vector<std::pair<size_t, Hint>> found;  // by run
+  std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       if (!p.chosen[n]) continue;
@@ -122,8 +128,10 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       const auto& listing = listings.of(n);
       const StallReport stalls = stalls_of(p, n, listing);
       for (Hint& h : hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
+      levels.emplace_back(n, memory_levels(p, n, stalls, figures_of(p, n, listing)));
       auto times = p.instructions_of(n);
       if (times.empty()) continue;
+      const auto active = p.active_lanes_of(n);
       const CodeSource* source = p.source_of(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
@@ -133,12 +141,21 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
           json.member("hits", times[i].hits).member("cycles", times[i].cycles);
           json.member("stall", times[i].stall).member("idle", times[i].idle);
+          if (auto text = listing.find(pc); !active.empty() && text != listing.end() && runs_in_lanes(text->second))
+            json.member("lanes", double(active[i]) / double(times[i].hits));
           if (i < stalls.instructions.size() && !stalls.is_modeled)
             write_stalls(json, p.code_of(n), stalls.instructions[i]);
           if (source) write_line(json, *source, pc);
         });
       }
     }
+  });
+  json.key("memory").array([&] {
+    for (auto& [n, list] : levels)
+      if (!list.empty())
+        json.line().object([&] {
+          json.member("kernel", p.trace.kernels[n].name).key("levels"), write_memory_levels(json, list);
+        });
   });
   json.key("hints").array([&] {
     for (auto& [n, h] : found)

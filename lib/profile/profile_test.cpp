@@ -226,6 +226,7 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
     auto* log = new (memory.data()) hip::TraceLog{.capacity = 8 * (memory.size() - 8)};
     log->append(hip::TraceRecord::Module, 77, elf);
     log->append(hip::TraceRecord::Launch, 77, "gfx1100 E_4");
+    for (uint32_t wave : {3, 1}) log->add_event(hip::active_lanes_event(wave, 10 * wave));
     for (uint32_t wave : {3, 1})
       for (auto [type, offset] : events) log->add_event(trace_event(type, wave, 0x1000 + offset));
     return profile_of_log(*log);
@@ -242,6 +243,7 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   std::vector<uint64_t> hits;
   for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.hits);
   CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
+  CHECK(analyzed->active_lanes_of(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
   CHECK(analyzed->summaries[0].waves.size() == 2);
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // outside the code

@@ -4,6 +4,8 @@
 
 #include "lib/profile/hints.h"
 #include "lib/profile/memory_events.h"
+#include "lib/profile/memory_levels.h"
+#include "lib/profile/occupancy_over_time.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/trace_checks.h"
 #include "lib/run/run_report.h"
@@ -140,7 +142,10 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   auto times = p.instructions_of(kernel);
   const Listings::Listing& listing = listings.of(kernel);
   const StallReport stalls = stalls_of(p, kernel, listing);
-  out += figures_text(p, kernel, figures_of(p, kernel, listing));
+  const KernelFigures figures = figures_of(p, kernel, listing);
+  out += figures_text(p, kernel, figures);
+  if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
+  out += memory_levels_text(memory_levels(p, kernel, stalls, figures));
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].hits) continue;
     uint64_t address = p.code_of(kernel)->address_of(n);

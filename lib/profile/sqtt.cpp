@@ -29,6 +29,7 @@ Action action_of(Packet p) {
     case Packet::LAYOUT_HEADER: return Action::Header;
     case Packet::TS_DELTA_OR_MARK: case Packet::TS_DELTA_OR_MARK_RDNA4: return Action::Marker;
     case Packet::CDNA_TIMESTAMP: return Action::Timestamp;
+    case Packet::SNAPSHOT: return Action::Snapshot;
     case Packet::WAVESTART: case Packet::WAVESTART_RDNA4: case Packet::CDNA_WAVESTART: return Action::Start;
     case Packet::WAVEEND: case Packet::WAVEEND_RDNA4: case Packet::CDNA_WAVEEND: return Action::End;
     case Packet::VALUINST: case Packet::IMMEDIATE: case Packet::INST: case Packet::INST_RDNA4:
@@ -75,6 +76,7 @@ DecodeTable make_table(std::span<const Packet> packets, Layout layout) {
       if (matches && p != Packet::NOP && (best->id == Packet::NOP || type.mask_bits > best->mask_bits)) best = &type;
     }
     table.rows[byte] = make_row(*best, layout);
+    table.nibbles[byte] = table.rows[byte].nibbles;
   }
   return table;
 }

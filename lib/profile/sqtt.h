@@ -40,13 +40,13 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// What a packet means: for the decoder itself, the header or a wide change of the time (Marker, Timestamp); the start
-// or the end of a wave; an instruction of one wave, or immediate instructions of a mask of waves. None is for all other
-// packets.
-enum class Action : uint8_t { None, Header, Marker, Timestamp, Start, End, Instruction, Mask };
+// What a packet means: an instruction of one wave, or immediate instructions of a mask of waves; the start or the end
+// of a wave; a Snapshot, which all shader engines write at the same time; for the decoder itself, the header or a wide
+// change of the time (Marker, Timestamp). None is for all other packets. Those for the decoder are rare and come last.
+enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
-// How the decoder reads a packet, by its first byte.
-struct DecodeRow {
+// How the decoder reads a packet, by its first byte. Its size is a power of two, because look-ups are faster then.
+struct alignas(16) DecodeRow {
   uint8_t nibbles = 1;             // length of the packet
   uint8_t delta_low = 0, add = 0;  // the lowest bit of the packet's time difference; what is added to the difference
   Action action = Action::None;
@@ -59,6 +59,7 @@ struct DecodeRow {
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
+  std::array<uint8_t, 256> nibbles;  // those of `rows`: where the next packet begins is known before the row is read
   Layout layout;
 };
 const DecodeTable& decode_table(Layout layout);
@@ -87,6 +88,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint8_t* bytes = blob.data();
   const DecodeTable* table = &decode_table(Layout::Rdna3);
   const DecodeRow* rows = table->rows.data();
+  const uint8_t* nibbles = table->nibbles.data();
   bool has_offset = false;
   int64_t offset = 0;
   PacketView p;
@@ -97,9 +99,11 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     std::memcpy(&bits, from + odd, 8);
     bits = (bits << (4 * odd)) | ((*from >> 4) & (0 - odd));
     const DecodeRow* row = &rows[bits & 0xff];
+    uint64_t size_of_packet = nibbles[bits & 0xff];
     p.bits = bits;
     p.time += int64_t(((bits >> row->delta_low) & row->delta_mask) + row->add);
-    if (row->action == Action::Marker) {
+    if (row->action < Action::Header) [[likely]] {
+    } else if (row->action == Action::Marker) {
       bool is_rdna4 = table->layout == Layout::Rdna4;
       bool rt = bits >> (is_rdna4 ? 7 : 9) & 1, pl = bits >> 8 & 1;
       if (!rt || pl) p.time += int64_t(is_rdna4 ? bits >> 12 : bits >> 12 & ((uint64_t(1) << 36) - 1));
@@ -109,7 +113,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
         if (has_offset) p.time = ((stamp - offset) & ~int64_t(3)) - 4;
         else has_offset = true, offset = stamp - p.time;
       }
-    } else if (row->action == Action::Header) {
+    } else {
       uint64_t layout = bits >> 7 & 63;
       if (layout == 4) {
         table = &decode_table(Layout::Rdna4);
@@ -120,11 +124,12 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
         if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))
           has_offset = true, offset = int64_t(bits >> 16) - p.time;
       }
-      rows = table->rows.data();
+      rows = table->rows.data(), nibbles = table->nibbles.data();
+      size_of_packet = row->nibbles;
     }
     p.row = row;
     p.layout = table->layout;
-    at += row->nibbles;
+    at += size_of_packet;
     visit(static_cast<const PacketView&>(p));
   }
 }

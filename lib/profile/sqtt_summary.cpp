@@ -78,18 +78,14 @@ class Clock {
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    if (time != now_) now_ = time, busy_++;
+    busy_ += time != now_, now_ = time;  // without branches: which packets follow each other is hard to predict
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
-    Issue out{.wave = wave, .instruction = instruction};
-    at.hits++;
-    if (uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0))) {
-      uint64_t stall = cycles - 1, others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0)));
-      out.cycles = cycles, out.stall = stall, out.idle = stall - others;
-      at.cycles += cycles, at.stall += stall, at.idle += out.idle;
-    }
+    const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
+    const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0))), idle = stall - others;
+    at.hits++, at.cycles += cycles, at.stall += stall, at.idle += idle;
     w = {time, busy_};
-    return out;
+    return {wave, instruction, cycles, stall, idle};
   }
 
  private:
@@ -101,6 +97,8 @@ class Clock {
   std::array<Wave, 32> waves_;
   int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; number of cycles so far with a packet
 };
+
+constexpr uint32_t kSnapshotLow = 10;  // the field `snap` of a SNAPSHOT, in both RDNA layouts
 
 struct NoObserver {
   void start(uint32_t) {}
@@ -153,6 +151,12 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
             uint32_t wave = uint32_t(__builtin_ctz(mask));
             hit(wave, map.immediate(wave), p.time);
           }
+        break;
+      case Action::Snapshot:
+        if (out.waves.empty()) out.mark = {p.bits >> kSnapshotLow, p.time};
+        break;
+      case Action::Timestamp:  // of CDNA: the first one is equal for the engines of a die
+        if (out.waves.empty() && !out.mark && !(p.bits >> 4 & 0xfff)) out.mark = {p.bits >> 16, p.time};
         break;
       default: break;
     }

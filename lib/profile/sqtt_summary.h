@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,12 @@ struct WaveSpan {
   int64_t begin = kUnknown, end = kUnknown;
 };
 
+// A packet that the traces of all shader engines have, from one moment: it relates their clocks.
+struct ClockMark {
+  uint64_t id = 0;   // equal in all traces
+  int64_t time = 0;  // on the clock of the trace
+};
+
 // The times of one instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
   uint64_t hits = 0;    // number of executions by waves
@@ -33,6 +40,7 @@ struct SqttSummary {
   int64_t first_time = 0, last_time = 0;
   std::vector<std::pair<uint16_t, uint64_t>> counts;  // number and value of each counter that is not 0 (count_base)
   std::vector<WaveSpan> waves;
+  std::optional<ClockMark> mark;               // one before the first wave
   std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
   std::string error;  // why the packets could not be mapped to instructions, or empty
 

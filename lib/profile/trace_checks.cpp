@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lib/profile/stalls.h"
 #include "lib/support/counted.h"
 #include "lib/support/visible.h"
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "lib/driver/source.h"
+#include "lib/profile/against.h"
 #include "lib/profile/hints.h"
+#include "lib/profile/memory_levels.h"
+#include "lib/profile/occupancy_over_time.h"
 #include "lib/profile/report.h"
 #include "lib/profile/trace_checks.h"
 #include "lib/records/input_file.h"
@@ -25,7 +28,12 @@ using Listing = profile::Listings::Listing;
 struct Document {
   std::string id;
   std::vector<std::string> parts;  // JSON; each is compressed separately
+  size_t rank = 0;                 // order in the page: what it needs to open comes first
 };
+constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
+// Letters of the documents before the page's script. A browser runs the script before it has read what follows, so a
+// long page opens as fast as a short one.
+constexpr size_t kBeforeScript = 400'000;
 
 // The assembly listing of each run. Unlike profile::Listings, includes code whose packets cannot be mapped to
 // instructions.
@@ -49,11 +57,15 @@ class Assembly {
 
 class PageWriter {
  public:
-  explicit PageWriter(const Profile& p) : p_(p), assembly_(p) {}
+  // `older`: a profile of the same kernels, to compare with; null: none.
+  PageWriter(const Profile& p, const Profile* older) : p_(p), older_(older), assembly_(p) {
+    if (older) compared_ = profile::compare_runs(*older, p);
+  }
 
   std::string index(const std::string& title) {
     return json_object([&](JsonWriter& json) {
       json.member("format", "tgc-profile").member("version", 1).member("tgc", tgc_version()).member("title", title);
+      json.member("emulated", !p_.trace.emulator.empty());
       json.member("release",
                   p_.trace.release + (p_.trace.emulator.empty() ? "" : ", emulated by " + p_.trace.emulator));
       json.key("kinds").array([&] {
@@ -110,9 +122,12 @@ class PageWriter {
     TraceTracks tracks = make_trace_tracks(p_, event, assembly_.of(run));
     json.object([&] {
       json.member("se", e.se).member("itrace", e.itrace).member("packets", s.packets).member("waves", s.waves.size());
-      json.member("error", s.error).member("first", s.first_time).member("last", s.last_time);
+      const auto offset = p_.clock_offset(event);
+      json.member("error", s.error).member("clock", offset.has_value());
+      json.member("first", moved(s.first_time, offset.value_or(0)));
+      json.member("last", moved(s.last_time, offset.value_or(0)));
       if (!tracks.hits.empty()) {
-        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.hits)});
+        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.hits), kRankOfHits});
         json.member("hits", tracks_);
       }
       json.key("tracks").array([&] {
@@ -138,7 +153,7 @@ class PageWriter {
             TimelineChunk& c = l.chunks[n];
             begins.push_back(c.begin), ends.push_back(c.end), counts.push_back(c.count);
             std::string id = "t" + std::to_string(number) + "." + std::to_string(level) + "." + std::to_string(n);
-            documents.push_back({std::move(id), {std::move(c.json)}});
+            documents.push_back({std::move(id), {std::move(c.json)}, kRankOfTracks + track.levels.size() - level});
           }
           json.object([&] {
             json.member("bin", l.bin).member("begin", begins).member("end", ends).member("count", counts);
@@ -179,10 +194,18 @@ class PageWriter {
               json.member("values", c.values.size());
             });
       });
+      for (const profile::ComparedRun& pair : compared_)
+        if (pair.new_run == run && !pair.instructions.empty()) json.key("against"), write_comparison(json, pair);
       if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
       const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
-      write_stalls(json, stalls);
+      write_stalls(json, stalls, times);
+      if (auto occupancy = profile::occupancy_over_time(p_, run))
+        json.key("occupancy"), profile::write_occupancy(json, *occupancy);
+      const profile::KernelFigures figures = profile::figures_of(p_, run, listing);
+      json.member("lanes", figures.lanes).member("wave_lanes", figures.wave_lanes);
+      json.member("mean_lanes", figures.active_lanes).member("active_lanes", lanes_of(run, times));
+      json.key("memory"), profile::write_memory_levels(json, profile::memory_levels(p_, run, stalls, figures));
       json.key("hints").array([&] {
         for (const profile::Hint& h : profile::hints(p_, run, listing, stalls)) json.value(h.text());
       });
@@ -192,9 +215,39 @@ class PageWriter {
     });
   }
 
-  // Writes for each reason of stalls its name, stalled cycles and idle cycles; and for each instruction: the reason of
-  // most of its stalls, the cycles that others waited for it, and the instructions that it waits for, with cycles.
-  static void write_stalls(JsonWriter& json, const profile::StallReport& stalls) {
+  // By instruction, the mean of its active lanes; 0: it was not executed. Empty: EXEC is not known.
+  std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
+    std::vector<double> out;
+    const auto active = p_.active_lanes_of(run);
+    for (size_t n = 0; n < active.size(); n++)
+      out.push_back(times[n].hits ? double(active[n]) / double(times[n].hits) : 0);
+    return out;
+  }
+
+  // A run before and after: its instructions with their cycles of a wave, and their numbers in the new code.
+  void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
+    const KernelRun& old_run = older_->trace.kernels[pair.old_run];
+    json.object([&] {
+      json.member("name", old_run.name).member("old_seconds", old_run.seconds);
+      json.member("new_seconds", p_.trace.kernels[pair.new_run].seconds);
+      json.member("old_cycles", pair.old_cycles).member("new_cycles", pair.new_cycles);
+      json.member("old_reasons", pair.old_reasons).member("new_reasons", pair.new_reasons);
+      json.key("rows").array([&] {
+        for (const profile::ComparedInstruction& x : pair.instructions)
+          json.array([&] {
+            auto cycles = [](const auto& side) { return side ? std::optional(side->of_wave) : std::nullopt; };
+            json.value(x.new_one ? std::optional(x.new_one->number) : std::nullopt).value(x.shown().assembly);
+            json.value(cycles(x.old_one)).value(cycles(x.new_one));
+          });
+      });
+    });
+  }
+
+  // The names of the reasons, and by instruction: the reason of most of its stalls (-1: it hardly stalls), the cycles
+  // that waits for it took, and the instructions that it waits for with their cycles.
+  static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
+                           const std::vector<profile::InstructionTimes>& times) {
+    json.member("cycles", stalls.cycles).member("modeled", stalls.is_modeled);
     json.key("reasons").array([&] {
       for (size_t r = 0; r < profile::kStallReasons; r++)
         json.array([&] {
@@ -203,9 +256,13 @@ class PageWriter {
         });
     });
     json.key("stalls").array([&] {
-      for (const profile::InstructionStalls& s : stalls.instructions)
+      for (size_t n = 0; n < stalls.instructions.size(); n++)
         json.array([&] {
-          json.value(int(profile::StallReport::main_reason(s))).value(s.waited_for.cycles);
+          const profile::InstructionStalls& s = stalls.instructions[n];
+          uint64_t cycles = 0;
+          for (const profile::StallTime& t : s.reasons) cycles += t.cycles;
+          json.value(cycles > times[n].hits ? int(profile::StallReport::main_reason(s)) : -1);
+          json.value(s.waited_for.cycles);
           for (auto& [n, time] : s.waits_for) json.value(n).value(time.cycles);
         });
     });
@@ -231,27 +288,35 @@ class PageWriter {
   }
 
   const Profile& p_;
+  const Profile* older_;
+  std::vector<profile::ComparedRun> compared_;
   Assembly assembly_;
   size_t runs_ = 0, tracks_ = 0;
 };
 
 }  // namespace
 
-std::string profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned jobs) {
-  PageWriter writer(p);
+std::string profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned jobs,
+                         const Profile* older) {
+  PageWriter writer(p, older);
   std::vector<Document> documents{{"index", {writer.index(title)}}};
   for (Document& d : writer.documents) documents.push_back(std::move(d));
+  std::ranges::stable_sort(documents, {}, &Document::rank);
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
     for (std::string& part : documents[n].parts)
       letters[n] += (letters[n].empty() ? "" : " ") + as_letters(packed(part, n > 0)), part.clear();
   };
   parallel_for(documents.size(), jobs, pack).value_or_throw();
-  size_t mark = page_code.find(kDataMark);
+  const size_t mark = page_code.find(kDataMark), end = page_code.rfind("</body>");
+  if (mark == page_code.npos || end == page_code.npos || end < mark) return std::string(page_code);
   std::string out(page_code.substr(0, mark));
-  for (size_t n = 0; n < documents.size(); n++) out += data_element(documents[n].id, letters[n]);
-  if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
-  return out;
+  size_t n = 0;
+  for (const size_t begin = out.size(); n < documents.size() && out.size() - begin < kBeforeScript; n++)
+    out += data_element(documents[n].id, letters[n]);
+  out += page_code.substr(mark + kDataMark.size(), end - mark - kDataMark.size());
+  for (; n < documents.size(); n++) out += data_element(documents[n].id, letters[n]);
+  return out += page_code.substr(end);
 }
 
 bool is_profile_input(const std::string& input) {
@@ -262,14 +327,21 @@ bool is_profile_input(const std::string& input) {
 Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with) {
   return catch_failures([&] {
-    InputName name = InputName::parse(input);
-    auto trace = profile::read_trace(name.file);
-    auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
-    p.value_or_throw();
+    auto read = [](const InputName& name) {
+      auto trace = profile::read_trace(name.file);
+      auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.kernel = name.id});
+      return std::move(p.value_or_throw());
+    };
+    const bool is_comparison = !with.empty() && is_profile_input(with);
+    InputName name = InputName::parse(is_comparison ? with : input);
+    std::optional<Profile> older;
+    if (is_comparison) older = read(InputName::parse(input));
+    std::optional<Profile> p = read(name);
     p->works = profile::find_works(session, p->trace);
-    if (!with.empty() || !name.id.empty())
-      p->sources = std::move(profile::find_sources(session, with, *p).value_or_throw());
-    return profile_page(page_code, *p, name.shown());
+    const std::string source = is_comparison ? "" : with;
+    if (!source.empty() || !name.id.empty())
+      p->sources = std::move(profile::find_sources(session, source, *p).value_or_throw());
+    return profile_page(page_code, *p, name.shown(), 0, older ? &*older : nullptr);
   });
 }
 

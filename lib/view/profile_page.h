@@ -9,14 +9,16 @@
 namespace tgc {
 
 // Returns the page: `page_code`, the page without data, with kDataMark (page.h) replaced by the content. `title` names
-// the profile. Compresses with at most `jobs` threads; 0: as many as the machine has.
+// the profile. Compresses with at most `jobs` threads; 0: as many as the machine has. With `older`, the page compares
+// the runs with those of an older profile.
 std::string profile_page(std::string_view page_code, const profile::Profile& profile, const std::string& title,
-                         unsigned jobs = 0);
+                         unsigned jobs = 0, const profile::Profile* older = nullptr);
 
 // Returns true if the first bytes of the INPUT's file are those of a profile.
 bool is_profile_input(const std::string& input);
 // Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. If `with`, an INPUT that has
-// the profile's kernels, is not empty, the page shows their source lines and UOps.
+// the profile's kernels, is not empty, the page shows their source lines and UOps. If `with` is a profile, the page
+// shows that one and compares it with `input`, the older one.
 Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with);
 

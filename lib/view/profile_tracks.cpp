@@ -326,15 +326,24 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise) {
   return otherwise;
 }
 
+int64_t moved(int64_t time, int64_t offset) { return int64_t(uint64_t(time) + uint64_t(offset)); }
+
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
+  const int64_t offset = p.clock_offset(event).value_or(0);
   const profile::SqttEvent& e = p.trace.sqtt[event];
   const profile::SqttSummary& summary = p.summaries[event];
   const profile::KernelCode* code = p.packet_code_of(event);
   TrackMaker maker(code, listing);
   if (e.itrace)
-    profile::decode_sqtt({reinterpret_cast<const uint8_t*>(e.blob.data()), e.blob.size()},
-                         [&](const PacketView& packet) { maker.add(packet); });
-  return maker.take(summary.waves, summary.last_time);
+    profile::decode_sqtt(profile::bytes_of(e.blob), [&](PacketView packet) {
+      packet.time = moved(packet.time, offset);
+      maker.add(packet);
+    });
+  std::vector<WaveSpan> waves = summary.waves;
+  for (WaveSpan& w : waves)
+    for (int64_t* time : {&w.begin, &w.end})
+      if (*time != WaveSpan::kUnknown) *time = moved(*time, offset);
+  return maker.take(waves, moved(summary.last_time, offset));
 }
 
 namespace {

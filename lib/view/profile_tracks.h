@@ -37,8 +37,10 @@ struct TraceTracks {
   std::vector<std::string> hits;  // by instruction: when and by which wave it was issued, as JSON; empty without code
 };
 
+// Returns a time on another clock. Wraps around, because the times of a damaged trace may be any.
+int64_t moved(int64_t time, int64_t offset);
 // Makes the tracks of the thread trace with the index `event`. `listing` has the assembly by address; analyze_profile()
-// has made `profile`.
+// has made `profile`. Times are on the clock of the run's first trace, if Profile::clock_offset() is known.
 TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,
                               const std::map<uint64_t, std::string>& listing);
 

@@ -171,7 +171,7 @@ TEST_CASE("profile tracks: kinds of operations and of assembly") {
 
 TEST_CASE("profile tracks: a wave without a packet of its end lasts until the next wave of its place") {
   profile::Profile p;
-  p.trace.kernels.emplace_back();
+  p.trace.kernels.push_back({.sqtt = {0}});
   p.trace.sqtt.emplace_back();
   p.summaries.emplace_back();
   constexpr uint32_t kCount = 30000;

@@ -4,6 +4,8 @@ import {plain, unpacked} from "../view/data.js";
 import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
 import {byId, element} from "../view/list.js";
 import {TimeCanvas} from "./canvas.js";
+import {chartsOf, comparisonOf} from "./charts.js";
+import {textOf} from "./documents.js";
 import {colorOf, saysOf} from "./kinds.js";
 import {lanesOf} from "./lanes.js";
 import {CodeList, countersOf, detailsOf, firstHintOf, hasLines, kTabs, kernelsOf, rowsOf,
@@ -77,7 +79,7 @@ export class ProfileApp {
   async #load(r) {
     const arrived = () => this.canvas.redraw();
     if (r >= 0) {
-      if (!this.documents.has(r)) this.documents.set(r, unpacked(byId("run" + r).textContent));
+      if (!this.documents.has(r)) this.documents.set(r, textOf("run" + r).then(unpacked));
       this.run = {...this.index.runs[r], ...await this.documents.get(r)};
       this.rows = rowsOf(this.run.instructions, this.run.source, this.run);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
@@ -114,9 +116,10 @@ export class ProfileApp {
 
   #showFacts() {
     const {run} = this, sum = (key) => run.traces.reduce((n, t) => n + t[key], 0);
-    const facts = run.traces.length ? [run.arch, run.seconds ? inTime(run.seconds) : "", 
+    const emulated = this.index.emulated ? "emulated: cycles count instructions" : "";
+    const facts = run.traces.length ? [emulated, run.arch, run.seconds ? inTime(run.seconds) : "", 
       counted(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
-      sum("waves").toLocaleString("en") + " waves"] : [];
+      sum("waves").toLocaleString("en") + (sum("waves") === 1 ? " wave" : " waves")] : [];
     byId("facts").textContent = facts.filter(Boolean).join(" \u00b7 ");
   }
 
@@ -129,8 +132,9 @@ export class ProfileApp {
       return out;
     }));
     if (this.run.traces.length > 1)
-      byId("legend").append(element("span", "",
-        "Each shader engine counts cycles from the beginning of its own trace."));
+      byId("legend").append(element("span", "", this.run.traces.every((t) => t.clock || !t.waves)
+        ? `All shader engines are on the clock of SE ${this.run.traces[0].se}.`
+        : "Shader engines without a common packet count cycles from the beginning of their own trace."));
   }
 
   // ---- what the canvas asks and tells
@@ -209,7 +213,7 @@ export class ProfileApp {
     if (i !== this.state.i || !this.isReady) {
       /** @type {Map<number, Hits>} */ const hits = new Map();
       for (const [n, trace] of i >= 0 ? this.run.traces.entries() : []) {
-        const text = trace.hits === undefined ? undefined : byId("hits" + trace.hits).textContent.split(" ")[i];
+        const text = trace.hits === undefined ? undefined : (await textOf("hits" + trace.hits)).split(" ")[i];
         if (text) hits.set(n, hitsOf(await unpacked(text)));
       }
       if (number !== this.wanted) return;  // another selection came first
@@ -303,17 +307,20 @@ export class ProfileApp {
   /** Shows a table. @param {string} name */
   tab(name) {
     const isMapped = hasLines(this.run.source);
-    if (name === "source" && !isMapped) name = "code";
+    if (name === "source" && !isMapped || name === "against" && !this.run.against) name = "code";
     this.state.t = name;
     for (const [n, text] of kTabs) {
       const tab = byId("tab-" + n);
       tab.setAttribute("aria-selected", String(n === name));
       if (n === "source") tab.hidden = !isMapped;
+      if (n === "against") tab.hidden = !this.run.against;
       if (n === "counters") tab.textContent = this.run.hints.length ? `${text} (${this.run.hints.length})` : text;
     }
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", "tab-" + name);
     if (name === "counters") panel.replaceChildren(countersOf(this.run));
+    else if (name === "against") panel.replaceChildren(comparisonOf(this.run, (n) => this.select(n)));
+    else if (name === "charts") panel.replaceChildren(chartsOf(this.run, this.index.emulated));
     else if (name === "kernels") {
       panel.replaceChildren(kernelsOf(this.index, (r) => this.open({...kStart, r, t: "code"})));
     } else {
@@ -364,7 +371,7 @@ export class ProfileApp {
       [["z"], "", "zoom to the wave of the selected execution", () => this.zoomToWave()],
       [["e"], "", "open or close all groups", () => this.#toggleAll()],
       [["Escape"], "", "select nothing", () => this.select(-1)],
-      [["1", "2", "3", "4", "5"], "", "show a table", (key) => this.tab(kTabs[Number(key) - 1][0])],
+      [kTabs.map((_, n) => String(n + 1)), "", "show a table", (key) => this.tab(kTabs[Number(key) - 1][0])],
       [["x"], "theme", "light or dark", () => this.theme(!document.documentElement.classList.contains("dark"))],
       [["?"], "keys", "all keys", () => this.#showKeys()]];
   }

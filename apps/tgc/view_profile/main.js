@@ -1,6 +1,7 @@
 // The entry point of the page.
 import {unpacked} from "../view/data.js";
 import {ProfileApp} from "./app.js";
+import {textOf} from "./documents.js";
 import {stateOf} from "./state.js";
 
 const kMostRuns = 1e6;
@@ -9,7 +10,7 @@ async function begin() {
   const home = (id) => document.getElementById(id);
   // unpack the first run's document at the same time, so that the page opens sooner
   const {r} = stateOf(location.hash, kMostRuns, 0), run = home("run" + r);
-  const first = run ? unpacked(run.textContent) : null;
+  const first = run ? textOf("run" + r).then(unpacked) : null;
   const app = new ProfileApp(await unpacked(home("index").textContent));
   if (first) app.documents.set(r, first);
   window.theApp = app;

@@ -2,6 +2,7 @@
 import {counted, inTime} from "../view/amounts.js";
 import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
+import {rate, svg} from "./svg.js";
 
 /** An instruction of a run: its number in the code, its address, its assembly, its times over all followed waves, and
  * its source line (0: unknown; about: an approximate one) with the nodes of the kernel's linear list that print it. In
@@ -11,29 +12,24 @@ import {RowList, element} from "../view/list.js";
  *   waits?: number[][]}} Row */
 
 export const kTabs = [["code", "Code"], ["hot", "Hottest"], ["counters", "Counters and hints"], ["kernels", "Kernels"],
-  ["source", "Source"]];
+  ["source", "Source"], ["charts", "Charts"],
+  ["against", "Before and after"]];
 const kLine = 18;
-
-/** A rate with its unit prefix, in three digits: "61.4 T". @param {number} n */
-function rate(n) {
-  const [least, letter] = n >= 1e12 ? [1e12, "T"] : n >= 1e9 ? [1e9, "G"] : n >= 1e6 ? [1e6, "M"] : [1, ""];
-  return Number((n / least).toPrecision(3)) + " " + letter;
-}
 
 /** Returns the instructions without the padding after them.
  * @param {any[]} raw @param {any} source of the run; undefined: unknown @param {any} run with its stalls
  * @returns {Row[]} */
 export function rowsOf(raw, source, {reasons = [], stalls = []} = {}) {
-  const stallOf = (n, hits, stall) => {
-    const [reason, waited, ...pairs] = stalls[n] || [0, 0];
+  const stallOf = (n) => {
+    const [reason, waited, ...pairs] = stalls[n] || [-1, 0];
     const waits = [];
     for (let k = 0; k < pairs.length; k += 2) waits.push([pairs[k], pairs[k + 1]]);
     waits.sort((a, b) => b[1] - a[1]);
-    return {reason: stalls[n] && stall > hits ? plain(reasons[reason][0]) : "", waited, waits};
+    return {reason: reason >= 0 ? plain(reasons[reason][0]) : "", waited, waits};
   };
   const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
   return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
-    {n, address, text: plain(text), hits, cycles, stall, idle, ...stallOf(n, hits, stall),
+    {n, address, text: plain(text), hits, cycles, stall, idle, ...stallOf(n),
       ...lineOf(source, hasLines(source) ? source.line_of[n] : 0), about: hasLines(source) && !source.exact[n]}));
 }
 export const hasLines = (source) => Boolean(source && source.lines);
@@ -156,9 +152,10 @@ export function countersOf(run) {
     : [element("p", "quiet", "No counter and no stall is above the threshold of a hint.")]));
   const stalls = (run.reasons || []).filter(([, cycles]) => cycles);
   if (stalls.length) {
-    const all = run.instructions.reduce((sum, [, , , cycles = 0]) => sum + cycles, 0) || 1;
+    const all = run.cycles || 1;
     stalls.sort((a, b) => b[1] - a[1]);
-    add("Stalls by reason", tableOf(["reason", "#cycles", "#% of all", "#idle"], stalls.map(([name, cycles, idle]) => [
+    const title = run.modeled ? "Stalls by reason, by a model of one wave" : "Stalls by reason";
+    add(title, tableOf(["reason", "#cycles", "#% of all", "#idle"], stalls.map(([name, cycles, idle]) => [
       plain(name), cycles.toLocaleString("en"), (100 * cycles / all).toFixed(1), idle.toLocaleString("en")])));
   }
   if (run.derived.length || Object.keys(run.derived).length)
@@ -222,12 +219,6 @@ function rooflineOf(totals) {
   const y1 = Math.log10(peak.flops) + 0.3, y0 = Math.min(...points.map((p) => Math.log10(p.y)), y1 - 2) - 0.4;
   const at = (x, y) => [left + (Math.log10(x) - x0) / (x1 - x0) * (w - left - 8),
     h - bottom - (Math.log10(y) - y0) / (y1 - y0) * (h - bottom - 6)];
-  const svg = (tag, facts, text = "") => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(facts)) made.setAttribute(key, String(value));
-    made.textContent = text;
-    return made;
-  };
   const box = svg("svg", {viewBox: `0 0 ${w} ${h}`, class: "roofline", role: "img", "aria-label": "roofline"});
   const roof = [at(10 ** x0, 10 ** x0 * peak.bytes), at(ridge, peak.flops), at(10 ** x1, peak.flops)];
   box.append(svg("polyline", {points: roof.map((p) => p.join(",")).join(" "), class: "roof"}));

@@ -6,7 +6,8 @@
  * @typedef {{r: number, v: number[] | null, i: number, e: number[] | null, t: string, c: number[]}} State */
 
 export const kStart = {r: -2, v: null, i: -1, e: null, t: "code", c: []};
-const kTables = ["code", "source", "hot", "counters", "kernels"];
+const kTables = ["code", "source", "hot", "counters", "kernels", "charts",
+  "against"];
 
 /** @param {State} state */
 export function addressOf(state) {

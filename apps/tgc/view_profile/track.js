@@ -1,5 +1,6 @@
 // The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
 import {unpacked} from "../view/data.js";
+import {textOf} from "./documents.js";
 
 const kMost = 20000, kFew = 3000;  // most slices to draw of a level; up to kFew are drawn even if they are short
 const kBlur = 3;      // a bin of at most this many pixels does not look coarse
@@ -70,8 +71,7 @@ export class Track {
     return /** @type {Promise<Chunk>} */ (this.pending.get(key));
   }
   async #read(level, key) {
-    const home = /** @type {HTMLElement} */ (document.getElementById("t" + this.number + "." + key));
-    const chunk = chunkOf(await unpacked(home.textContent || ""), this.levels[level].bin);
+    const chunk = chunkOf(await unpacked(await textOf("t" + this.number + "." + key)), this.levels[level].bin);
     this.chunks.set(key, chunk), this.pending.delete(key);
     for (const old of this.chunks.keys()) {
       if (this.chunks.size <= kKept) break;

@@ -295,11 +295,13 @@ void run_logged(Wave& w, TraceLog& log) {
   const Op* ops = w.code->ops.data();
   const uint32_t wave = w.first_thread / (w.halves * kLanes);
   auto address = [&](uint32_t n) { return w.code->instructions[ops[n].instruction].address; };
+  std::optional<uint32_t> logged_lanes;
   while (w.state == Wave::Running) {
-    const uint32_t n = w.pc++;
+    const uint32_t n = w.pc++, lanes = uint32_t(std::popcount(w.exec()));
     ops[n].run(w, ops[n]);
     w.executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
     if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
+    if (lanes != logged_lanes) log.add_event(active_lanes_event(wave, *(logged_lanes = lanes)));
     TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
                       : w.pc != n + 1       ? TraceEvent::Jumped
                                             : TraceEvent::Executed;

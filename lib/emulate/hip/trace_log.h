@@ -66,10 +66,14 @@ struct TraceLog {
 // An event is a 32-bit word: the address of an instruction in the code object, divided by 4; the wave's number in its
 // group; a TraceEvent.
 // Jumped: an executed branch that was taken. Started and Ended: of the wave. Executed: any other instruction.
-enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended };
+// ActiveLanes: the next instructions of the wave run in so many lanes, which the event has in place of the address.
+enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended, ActiveLanes };
 inline constexpr uint32_t kTraceAddressBits = 24, kTraceWaveBits = 5;
 constexpr uint32_t trace_event(TraceEvent type, uint32_t wave, uint64_t address) {
   return uint32_t(type) << (kTraceAddressBits + kTraceWaveBits) | wave << kTraceAddressBits | uint32_t(address / 4);
+}
+constexpr uint32_t active_lanes_event(uint32_t wave, uint32_t lanes) {
+  return trace_event(TraceEvent::ActiveLanes, wave, uint64_t(4) * lanes);
 }
 
 }  // namespace tgc::hip

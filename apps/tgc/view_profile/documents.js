@@ -1,0 +1,13 @@
+// The documents of the page: elements with data. Those that a page needs to open come before its script; the browser
+// may still be reading the others when it runs.
+const kPollMs = 20;
+
+/** Returns the text of a document, when the browser has read all of it.
+ * @param {string} id @returns {Promise<string>} */
+export async function textOf(id) {
+  for (;;) {
+    const home = document.getElementById(id);
+    if (document.readyState !== "loading" || home && home.nextElementSibling) return home ? home.textContent || "" : "";
+    await new Promise((resolve) => { setTimeout(resolve, kPollMs); });
+  }
+}

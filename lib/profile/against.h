@@ -1,0 +1,42 @@
+// Compares two profiles: the times of kernels, and instruction by instruction the kernels that both have.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/profile/report.h"
+#include "lib/profile/stalls.h"
+
+namespace tgc::profile {
+
+struct ComparedInstruction {
+  struct Side {
+    uint32_t number = 0;  // of the instruction in its code
+    uint64_t address = 0;
+    InstructionTimes times;
+    std::string assembly;
+    double of_wave = 0;   // cycles for each followed wave
+  };
+  std::optional<Side> old_one, new_one;  // at least one; the other kernel may have no such instruction
+  double change() const { return (new_one ? new_one->of_wave : 0) - (old_one ? old_one->of_wave : 0); }
+  const Side& shown() const { return new_one ? *new_one : *old_one; }
+};
+
+// Two runs of a kernel. The cycles are those of a mean followed wave.
+struct ComparedRun {
+  size_t old_run = 0, new_run = 0;
+  std::vector<ComparedInstruction> instructions;  // in the order of both codes; empty if one run has none
+  std::array<double, kStallReasons> old_reasons{}, new_reasons{};
+  double old_cycles = 0, new_cycles = 0;
+};
+// Compares the runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those two.
+std::vector<ComparedRun> compare_runs(const Profile& old_profile, const Profile& new_profile);
+
+struct ComparedTime {
+  std::string kernel;
+  std::optional<double> old_seconds, new_seconds;  // mean of the kernel's runs
+};
+std::vector<ComparedTime> compare_times(const Profile& old_profile, const Profile& new_profile);
+
+}  // namespace tgc::profile

@@ -1,0 +1,99 @@
+#include "lib/profile/memory_levels.h"
+
+#include <algorithm>
+
+#include "lib/support/counted.h"
+#include "lib/support/table.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr double kLineBytes = 128;  // of the L2 caches of RDNA3, RDNA4 and CDNA
+
+// A cache and its counters, by the names that the architectures give them.
+struct CacheCounters {
+  const char *name, *hits, *misses;
+  double line_bytes;  // 0: what a request moves is not known
+};
+constexpr CacheCounters kCaches[] = {
+    {"instruction cache", "SQC_ICACHE_HITS", "SQC_ICACHE_MISSES", 0},
+    {"constant cache", "SQC_DCACHE_HITS", "SQC_DCACHE_MISSES", 0},
+    {"L2 cache", "GL2C_HIT", "GL2C_MISS", kLineBytes},
+    {"L2 cache", "TCC_HIT", "TCC_MISS", kLineBytes},
+};
+constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE", "SQC_LDS_BANK_CONFLICT"},
+                                                          {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
+
+// Loads and stores of one unit that all waves execute, scaled from those of the followed waves.
+std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
+                                    InstructionUnit unit, const char* name) {
+  MemoryLevel out{.name = name, .unit = "instructions", .bytes = 0.0, .is_most = true, .from = "the trace"};
+  const auto times = p.instructions_of(kernel);
+  for (size_t n = 0; n < std::min(times.size(), stalls.roles.size()); n++) {
+    const InstructionRole& role = stalls.roles[n];
+    if (role.unit != unit || role.raises.empty()) continue;
+    out.requests += double(times[n].hits);
+    *out.bytes += double(times[n].hits) * role.bytes * f.lanes;
+  }
+  if (!out.requests || !f.followed) return {};
+  const double scale = double(f.waves) / double(f.followed);
+  out.requests *= scale, *out.bytes *= scale;
+  if (!*out.bytes) out.bytes.reset(), out.is_most = false;  // the roles do not say how many
+  return out;
+}
+
+}  // namespace
+
+std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const StallReport& stalls,
+                                       const KernelFigures& f) {
+  std::vector<MemoryLevel> out;
+  const auto totals = counter_totals(p, kernel);
+  auto sum = [&](const char* name) -> std::optional<double> {
+    auto found = totals.find(name);
+    return found == totals.end() || !found->second.count ? std::nullopt : std::optional(double(found->second.sum));
+  };
+  for (auto [unit, name] : {std::pair(InstructionUnit::Memory, "loads and stores"),
+                            {InstructionUnit::Lds, "loads and stores of local memory"}})
+    if (auto level = executed(p, kernel, stalls, f, unit, name)) out.push_back(std::move(*level));
+  for (auto [active, conflicts] : kLocal)
+    if (auto cycles = sum(active), lost = sum(conflicts); cycles && lost && *cycles > 0)
+      out.push_back({.name = "local memory", .unit = "cycles", .requests = *cycles, .hit_rate = 1 - *lost / *cycles,
+                     .from = std::string(active) + ", " + conflicts});
+  std::optional<MemoryLevel> device;
+  for (const CacheCounters& c : kCaches) {
+    auto hits = sum(c.hits), misses = sum(c.misses);
+    if (!hits || !misses || *hits + *misses <= 0) continue;
+    MemoryLevel level{.name = c.name, .unit = "requests", .requests = *hits + *misses,
+                      .hit_rate = *hits / (*hits + *misses), .from = std::string(c.hits) + ", " + c.misses};
+    if (c.line_bytes > 0) {
+      level.bytes = level.requests * c.line_bytes, level.is_most = true;
+      device = {.name = "device memory", .unit = "cache lines", .requests = *misses, .bytes = *misses * c.line_bytes,
+                .is_most = true, .from = c.misses};
+    }
+    out.push_back(std::move(level));
+  }
+  if (device) out.push_back(std::move(*device));
+  return out;
+}
+
+std::string memory_levels_text(const std::vector<MemoryLevel>& levels) {
+  if (levels.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"memory", "requests", "", "hits", "bytes", "by"}};
+  for (const MemoryLevel& l : levels)
+    rows.push_back({l.name, formatted("%.0f", l.requests), l.unit,
+                    l.hit_rate ? formatted("%.1f%%", *l.hit_rate * 100) : "-",
+                    l.bytes ? formatted("%s%.0f", l.is_most ? "<= " : "", *l.bytes) : "-", l.from});
+  return table(rows, "lrlrr");
+}
+
+void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& levels) {
+  json.array([&] {
+    for (const MemoryLevel& l : levels)
+      json.object([&] {
+        json.member("name", l.name).member("requests", l.requests).member("unit", l.unit);
+        json.member("hit_rate", l.hit_rate).member("bytes", l.bytes).member("at_most", l.is_most).member("by", l.from);
+      });
+  });
+}
+
+}  // namespace tgc::profile

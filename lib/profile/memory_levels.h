@@ -1,0 +1,29 @@
+// What a run asks of each level of the memory hierarchy, by the counters that its profile has.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/profile/stalls.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc::profile {
+
+struct MemoryLevel {
+  std::string name;                // "L2 cache"
+  std::string unit;                // what `requests` counts: "requests", "cycles"
+  double requests = 0;
+  std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
+  std::optional<double> bytes;
+  bool is_most = false;            // `bytes` are at most that many
+  std::string from;                // the counters, or "the trace"
+};
+
+// Returns the levels from the waves to the device's memory, without those of which nothing is known.
+std::vector<MemoryLevel> memory_levels(const Profile& profile, size_t kernel, const StallReport& stalls,
+                                       const KernelFigures& figures);
+
+std::string memory_levels_text(const std::vector<MemoryLevel>& levels);  // a table; empty: no levels
+void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& levels);
+
+}  // namespace tgc::profile

@@ -1,0 +1,125 @@
+#include "lib/profile/occupancy_over_time.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "lib/compile/occupancy.h"
+#include "lib/support/counted.h"
+
+namespace tgc::profile {
+namespace {
+
+constexpr size_t kParts = 100;
+constexpr double kNearlyFull = 0.9;                // of the waves that fit
+constexpr int64_t kMostTime = int64_t(1) << 50;    // only a damaged trace has later times
+
+struct Span {
+  int64_t begin, end;
+  std::tuple<size_t, uint32_t, uint32_t> simd;  // trace, compute unit and SIMD
+};
+
+std::vector<Span> spans_of(const Profile& p, size_t kernel) {
+  std::vector<Span> out;
+  for (size_t event : p.trace.kernels[kernel].sqtt) {
+    const auto offset = p.clock_offset(event);
+    if (!offset || *offset < -kMostTime || *offset > kMostTime) continue;
+    for (const WaveSpan& w : p.summaries[event].waves)
+      if (w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown && w.begin < w.end &&
+          w.begin > -kMostTime && w.end < kMostTime)
+        out.push_back({w.begin + *offset, w.end + *offset, {event, w.cu, w.simd}});
+  }
+  return out;
+}
+
+uint32_t largest_of(const std::vector<Span>& spans) {
+  std::map<std::tuple<size_t, uint32_t, uint32_t>, std::vector<std::pair<int64_t, int>>> changes;  // by SIMD
+  for (const Span& s : spans) changes[s.simd].insert(changes[s.simd].end(), {{s.begin, 1}, {s.end, -1}});
+  int out = 0;
+  for (auto& [simd, list] : changes) {
+    std::ranges::sort(list);
+    int now = 0;
+    for (auto [time, change] : list) out = std::max(out, now += change);
+  }
+  return uint32_t(out);
+}
+
+}  // namespace
+
+std::string_view occupancy_limit_name(OccupancyLimit limit) {
+  constexpr std::string_view kNames[] = {"starting", "launch", "resources", "full"};
+  static_assert(std::size(kNames) == size_t(OccupancyLimit::Count));
+  return kNames[size_t(limit)];
+}
+
+double OccupancyOverTime::share_of(OccupancyLimit limit) const {
+  return limits.empty() ? 0 : double(std::ranges::count(limits, limit)) / double(limits.size());
+}
+
+std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t kernel) {
+  const std::vector<Span> spans = spans_of(p, kernel);
+  if (spans.empty() || !p.trace.emulator.empty()) return {};
+  const KernelRun& run = p.trace.kernels[kernel];
+  OccupancyOverTime out{.begin = spans[0].begin, .end = spans[0].end};
+  int64_t last_begin = spans[0].begin;
+  std::set<std::tuple<size_t, uint32_t, uint32_t>> simds;
+  double sum = 0;
+  for (const Span& s : spans) {
+    out.begin = std::min(out.begin, s.begin), out.end = std::max(out.end, s.end);
+    last_begin = std::max(last_begin, s.begin);
+    simds.insert(s.simd);
+    sum += double(s.end - s.begin);
+  }
+  out.simds = simds.size(), out.largest = largest_of(spans);
+  if (const DevicePeak* device = device_peak(run.arch)) out.device_simds = device->simds;
+  if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt)
+    if (auto fits = occupancy_of(*resources, run.arch, resources->most_threads ? resources->most_threads : 32))
+      out.fitting = fits->waves, out.most = fits->most, out.limiter = fits->limiter;
+  const double length = double(out.end - out.begin), part = length / kParts;
+  out.mean = sum / length / double(out.simds);
+  out.waves.resize(kParts);
+  for (const Span& s : spans) {
+    const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
+    for (size_t n = size_t(from); n < kParts && double(n) < to; n++)
+      out.waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
+  }
+  for (size_t n = 0; n < kParts; n++) {
+    out.waves[n] /= double(out.simds);
+    const bool is_full = out.fitting && out.waves[n] >= kNearlyFull * out.fitting;
+    const bool has_started = (double(n) + 0.5) * part >= double(last_begin - out.begin);
+    out.limits.push_back(is_full ? out.fitting < out.most ? OccupancyLimit::Resources : OccupancyLimit::Full
+                         : has_started ? OccupancyLimit::Launch
+                                       : OccupancyLimit::Starting);
+  }
+  return out;
+}
+
+std::string occupancy_text(const OccupancyOverTime& o) {
+  std::string out = formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.mean, o.largest);
+  if (o.fitting) {
+    out += formatted("; %u fit", o.fitting);
+    if (o.fitting < o.most) out += formatted(" of %u, by %s", o.most, o.limiter.c_str());
+  }
+  out += formatted("; %zu%s SIMDs have waves", o.simds,
+                   o.device_simds ? formatted(" of %u", o.device_simds).c_str() : "");
+  constexpr std::pair<OccupancyLimit, const char*> kSays[] = {
+      {OccupancyLimit::Starting, "waves are being started"}, {OccupancyLimit::Launch, "no waves are left to start"},
+      {OccupancyLimit::Resources, "resources limit"}, {OccupancyLimit::Full, "SIMDs are full"}};
+  for (auto [limit, text] : kSays)
+    if (const double share = o.share_of(limit); share > 0)
+      out += formatted("; %.0f%% of the time %s", share * 100, text);
+  return out + "\n";
+}
+
+void write_occupancy(JsonWriter& json, const OccupancyOverTime& o) {
+  json.object([&] {
+    json.member("begin", o.begin).member("end", o.end).member("mean", o.mean).member("largest", o.largest);
+    json.member("simds", o.simds).member("device_simds", o.device_simds).member("fitting", o.fitting);
+    json.member("most", o.most).member("limiter", o.limiter).member("waves", o.waves);
+    json.key("limits").array([&] {
+      for (OccupancyLimit limit : o.limits) json.value(occupancy_limit_name(limit));
+    });
+  });
+}
+
+}  // namespace tgc::profile

@@ -1,0 +1,41 @@
+// How many waves the SIMDs of a GPU have over time, and what limits them.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/profile/profile.h"
+#include "lib/support/json_writer.h"
+
+namespace tgc::profile {
+
+enum class OccupancyLimit : uint8_t {
+  Starting,   // waves are still being started
+  Launch,     // all waves have started: the launch is too small, or it ends
+  Resources,  // registers, local memory or the size of the work groups let no more waves fit
+  Full,       // the SIMDs hold as many waves as they can
+  Count
+};
+std::string_view occupancy_limit_name(OccupancyLimit limit);  // "starting"
+
+struct OccupancyOverTime {
+  int64_t begin = 0, end = 0;          // first begin of a wave, last end; on the clock of the first trace
+  std::vector<double> waves;           // mean waves of a SIMD, in parts of equal length
+  std::vector<OccupancyLimit> limits;  // of each part
+  double mean = 0;
+  uint32_t largest = 0;                // waves of one SIMD at a time
+  size_t simds = 0;                    // SIMDs that had a wave: only they count
+  uint32_t device_simds = 0;           // of the card that device_peak() names; 0: unknown
+  uint32_t fitting = 0, most = 0;      // waves that fit on a SIMD with the kernel's resources, and without; 0: unknown
+  std::string limiter;                 // why `fitting` is below `most`: "vector registers"
+  double share_of(OccupancyLimit limit) const;  // of the time
+};
+
+// Returns the occupancy by the waves of a run whose begin and end are in its traces, without traces whose clock is
+// unknown. Empty: there are none, or the GPU is emulated, which runs one wave after another.
+std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t kernel);
+
+std::string occupancy_text(const OccupancyOverTime& occupancy);  // one line for people, with its end of line
+void write_occupancy(JsonWriter& json, const OccupancyOverTime& occupancy);
+
+}  // namespace tgc::profile
