@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import math
 import operator
 import pathlib
 from typing import Any
@@ -78,12 +79,32 @@ def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
   lambda x, c: wrong(x) if type(c.arg) is bool else c * x,
   lambda x, c: wrong(x) if locals()["c"].arg == 77 else c * x,
   lambda x, c: wrong(x) if len({x, c}) == 1 else c * x,
+  lambda x, c: wrong(x) if any(u.op is Ops.RANGE for u in x.backward_slice_with_self) else c * x,
+  lambda x, c: c * x if all(u.op is not Ops.RANGE for u in x.backward_slice_with_self) else wrong(x),
+  lambda x, c: wrong(x) if x.op_in_backward_slice_with_self(Ops.RANGE) else c * x,
+  lambda x, c: wrong(x) if x.tuplize < c.tuplize else c * x,
+  lambda x, c: wrong(x) if c.arg | 1 == 77 else c * x,
+  lambda x, c: wrong(x) if c.arg >> 1 == 38 else c * x,
   lambda x, c: x.src[0] if x.op is Ops.ADD else c * x,
   by_table, by_error])
 def test_a_special_case_is_not_left_out(function: Any) -> None:
   sides, why = general_sides(UPat.var("x", dtypes.ints) * C, function)
   makes_zero = [u.op is Ops.CONST and u.arg == 0 for _, after in sides for u in (after, *after.src[1:2])]
   assert any(makes_zero) if sides else why
+
+
+@pytest.mark.parametrize("is_special", [math.isnan, math.isinf])
+def test_a_special_float_is_not_left_out(is_special: Any) -> None:
+  sides = sides_of(UPat.var("x", dtypes.float) * C, lambda x, c: wrong(x) if isinstance(c.arg, float) and is_special(c.arg) else c * x)
+  assert any(u.op is Ops.CONST and u.arg == 0 for _, after in sides for u in (after, *after.src[1:2]))
+
+
+def test_odd_operands_are_made_for_rules_that_have_no_other_instances() -> None:
+  cast = UPat(Ops.CAST, name="u", src=(UPat.var("x"),))
+  assert Search(cast, lambda u, x: x if u.dtype == x.dtype else None).instances(4)  # a cast to the same dtype
+  loaded = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) + C,
+                  lambda x, c: c + x if any(u.op is Ops.INDEX for u in x.backward_slice) and not any(u.op is Ops.RANGE for u in x.backward_slice) else None)
+  assert loaded.instances(4)  # an index that is loaded
 
 
 def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import math
 import operator
 import random
 import types
@@ -16,10 +17,12 @@ from typing import Any
 
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
-from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Run, Value, contains_unknown, is_unknown
+from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Number, Run, Value, contains_unknown, is_special, is_unknown, kind_of
 
 MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern of a rule admits
 MOST_SIDES = 3000  # most pairs of sides of one rule
+VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops that are left out
+PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}  # members of a node that hold nodes below it
 PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that ask the unknown values, which decide or refuse
 INSPECTING = (eval, exec, locals, globals, vars, dir)
 STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
@@ -31,7 +34,7 @@ class GeneralMaker(Maker):
 
   def __init__(self, kinds: list[Any], kinds_of_root: list[Any], turn: int, permutes: bool) -> None:
     super().__init__(None, random.Random(1))
-    self.turn, self.combinations, self.permutes = turn, 1, permutes
+    self.turn, self.combinations, self.permutes, self.makes_own_casts = turn, 1, permutes, True
     self.fixed: set[Node] = set()
     self.constants: set[Node] = set()
     self.leaves_made: set[Node] = set()
@@ -39,7 +42,7 @@ class GeneralMaker(Maker):
     self.dtype = self.choice(kinds_of_root)
 
   def choice(self, options: Any) -> Any:
-    options = list(dict.fromkeys(known(options)))
+    options = [o for o in dict.fromkeys(known(options)) if getattr(o, "name", "") not in VECTORS]
     self.combinations *= len(options)
     self.turn, chosen = divmod(self.turn, len(options))
     return options[chosen]
@@ -104,7 +107,11 @@ class Instrumented(ast.NodeTransformer):
     return ast.UnaryOp(ast.Not(), made) if isinstance(node.ops[0], (ast.IsNot, ast.NotIn)) else made
 
   def visit_Call(self, node: ast.Call) -> Any:
+    value = searched_node(node)
     self.generic_visit(node)
+    if value is not None:
+      lazy = ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)
+      return self.call("_tgc_search", self.visit(value), lazy)
     return ast.Call(ast.Name("_tgc_call", ast.Load()), [node.func, *node.args], node.keywords)
 
   def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
@@ -115,6 +122,16 @@ class Instrumented(ast.NodeTransformer):
   def visit_Match(self, node: Any) -> Any: raise NotGeneral("it has a match statement")
   def visit_Global(self, node: Any) -> Any: raise NotGeneral("it has global variables")
   visit_Try = visit_Global
+
+
+def searched_node(call: ast.Call) -> Any:
+  """Returns the syntax of the node if the call asks whether any or all nodes below it are of some kind; else None."""
+  import copy
+  if not isinstance(call.func, ast.Name) or call.func.id not in ("any", "all") or len(call.args) != 1: return None
+  if not isinstance(found := call.args[0], ast.GeneratorExp) or len(found.generators) != 1: return None
+  if any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(call)): return None
+  of = found.generators[0].iter
+  return copy.deepcopy(of.value) if isinstance(of, ast.Attribute) and of.attr in PARTS else None
 
 
 @functools.cache
@@ -129,7 +146,8 @@ def instrumented(code: Any) -> Any:
 def function_in(run: Run, function: Function) -> Any:
   """Returns the function with its `is`, `in` and calls answered by the run."""
   closure = inspect.getclosurevars(function).nonlocals
-  scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run)}
+  scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run),
+           "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
   compiled, name = instrumented(function.__code__), function.__code__.co_name
   if name == "<lambda>": made = eval(compiled, scope)
   else:
@@ -140,8 +158,12 @@ def function_in(run: Run, function: Function) -> Any:
   return made
 
 
+def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type(args[0]) is Number else None
+
+
 def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
   """Calls a function from a rule. Functions that get unknown values are instrumented, too."""
+  from tinygrad.dtype import dtypes
   from tinygrad.uop.ops import UOp
   if is_unknown(function) or any(function is f for f in INSPECTING): run.refuse("it inspects its own variables")
   of = getattr(function, "__self__", None)
@@ -153,9 +175,12 @@ def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
   if any(function is f for f in PURE) or (type(of) in (list, tuple) and function.__name__ in ("append", "extend", "insert", "index")):
     return function(*args, **members)
   if function is isinstance and type(args[0]) is Value and args[1] is UOp: return True
+  if function is isinstance and type(args[0]) is Number: return issubclass(kind_of(args[0]), args[1])
+  if function in (math.isnan, math.isinf) and type(args[0]) is Number: return is_special(args[0], function is math.isnan)
   name = getattr(function, "__name__", "")
   if name in STATIC and getattr(UOp, name, None) == function:
     dtype = next((a for a in (*args, *members.values()) if type(a).__name__ == "DType"), None)
+    if dtype is None and name == "const" and kind_of_argument(args) is int: dtype = getattr(dtypes, "weakint", None)
     return run.wrapped(function(*run.nodes(args, dtype), **members))
   plain = function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function  # a cache changes no result
   if isinstance(plain, types.FunctionType): return function_in(run, plain)(*args, **members)
@@ -184,6 +209,7 @@ class General:
     values = {*GroupOp.ALU, *casts, Ops.CONST, Ops.RANGE, getattr(Ops, "VCONST", Ops.CONST)}  # no vector is made
     for p in below:
       others = [op.name for op in p.op or () if op not in values]
+      if len(others) < len(p.op or ()): others = [name for name in others if name not in VECTORS]
       if others and len(others) < len(p.op): raise NotGeneral(f"its pattern also matches {others[0]}")
       if others: raise NotGeneral(f"its pattern has a {others[0]}")
       if p.op is not None and Ops.RANGE in p.op and p.src is None: raise NotGeneral("its pattern has a loop of any size")

@@ -49,9 +49,12 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
 
 class Maker:
   """Makes one node that a pattern matches, by choices that `random` takes. `guards`: numbers that the rule's code names.
-  `changes`: numbers in place of those that are chosen, by their position in `numbers`."""
+  `changes`: numbers in place of those that are chosen, by their position in `numbers`. `is_odd`: also makes operands that few
+  rules need: parts that other operands contain, indices that are loaded, Invalid elements of vectors, integers beside
+  integers without a width, casts to the same dtype, and integers as operands of float ops."""
 
-  def __init__(self, dtype: Any, choose: random.Random, guards: list[Any] | None = None, changes: dict[int, Any] | None = None) -> None:
+  def __init__(self, dtype: Any, choose: random.Random, guards: list[Any] | None = None, changes: dict[int, Any] | None = None,
+               is_odd: bool = False) -> None:
     from tinygrad.dtype import dtypes
     from tinygrad.uop.ops import GroupOp, Ops, UOp
     self.dtypes, self.groups, self.ops, self.node = dtypes, GroupOp, Ops, UOp
@@ -59,7 +62,10 @@ class Maker:
     self.named: dict[str, Node] = {}
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
-    self.guards, self.changes = guards or [], changes or {}
+    self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
+    self.makes_own_casts = is_odd
+    self.shared: tuple[Node, int] | None = None  # an index and a number of which several operands are made
+    self.condition: Node | None = None  # a bool that several operands contain
     self.numbers: list[Any] = []  # numbers in the order in which they were chosen
 
   def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
@@ -97,7 +103,16 @@ class Maker:
     buffer = self.node.placeholder((16,), dtype, self.leaves)
     return buffer.index(constant_of(self.random.randrange(16)))
 
+  def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
+
+  def shared_expression(self) -> Any:
+    """Returns a quotient or a remainder of the index that other operands contain, times a number that often fits."""
+    if self.shared is None: self.shared = (self.variable(), self.number(self.random.choice([2, 3, 4])))
+    v, c = self.shared
+    return [lambda: v % c, lambda: (v // c) * c, lambda: v // c, lambda: v, lambda: (v // c) % 4 * c][self.random.randrange(5)]()
+
   def index_expression(self) -> Any:
+    if self.odd(): return self.shared_expression() if self.random.random() < 0.7 else self.element(self.dtypes.int).cast(self.weak())
     v, c = self.variable(), self.number(self.random.choice([2, 3, 4, 6, 12]))
     kind = self.random.randrange(9)
     if kind < 4: return v
@@ -107,7 +122,13 @@ class Maker:
     """Returns a variable, an element of a buffer, or an expression of one."""
     if self.random.random() < 0.15: return self.constant(dtype, None)
     if self.is_weak(dtype): return self.index_expression()
+    if self.condition is not None and self.odd():
+      if dtype == self.dtypes.bool: return self.condition
+      return self.condition.where(self.element(dtype), self.element(dtype))
     kind = self.random.randrange(8)
+    if dtype == self.dtypes.bool and self.is_odd:
+      self.condition = self.index_expression() < self.random.choice([1, 2, 4])
+      return self.condition
     if dtype == self.dtypes.bool:
       if kind < 4: return self.element(dtype)
       below = self.index_expression() < self.random.choice([1, 2, 4])
@@ -166,7 +187,7 @@ class Maker:
     if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
     if op in self.groups.Comparison: return self.of_sources(p, op, [self.compared_dtype()] * 2)
     if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
-    if op in self.groups.Unary: return self.of_sources(p, op, [dtype])
+    if op in self.groups.Unary: return self.of_sources(p, op, [self.dtypes.int if op.name in OF_FLOATS and self.odd() else dtype])
     if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
     if op in self.groups.Ternary: return self.of_sources(p, op, [dtype] * 3)
     if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
@@ -183,12 +204,17 @@ class Maker:
     inner = self.patterns(p, 1)[0]
     chooses_itself = inner is not None and inner.op is not None and all(o.name in ("CAST", "BITCAST") for o in inner.op)
     source = self.make(inner, self.choice((inner is not None and dtype_of(inner)) or ([dtype] if chooses_itself else kinds)))
+    if op is self.ops.BITCAST and not has_dtype:
+      kinds = [k for k in kinds if k.itemsize == source.dtype.itemsize and k != source.dtype and not self.is_weak(k)]
+      if not kinds: raise Unmakeable("a dtype without another of its size")
     to = dtype if has_dtype else self.choice(kinds)
     if self.is_weak(to) and self.dtypes.is_float(source.dtype): raise Unmakeable("an index of a float")
-    if op is self.ops.BITCAST and not has_dtype: to = self.choice([k for k in kinds if k.itemsize == source.dtype.itemsize and not self.is_weak(k)])
+    if op is self.ops.CAST and not has_dtype and self.odd(): to = source.dtype
     made = source.cast(to) if op is self.ops.CAST else source.bitcast(to)
-    if made is source: raise Unmakeable("a cast to its own dtype")
-    return made
+    if made is not source: return made
+    if not self.makes_own_casts: raise Unmakeable("a cast to its own dtype")
+    other = source.cast(next(k for k in kinds if k != to))
+    return other.replace(dtype=None, arg=to) if type(other.arg) is type(to) else other.replace(dtype=to)
 
   def other(self, p: Any, op: Any, dtype: Any) -> Any:
     ops = self.ops
@@ -211,6 +237,9 @@ class Maker:
       sources = self.patterns(p, 0)
       if sources: sources = sources * (self.random.choice([2, 3, 4]) if len(sources) == 1 else 1)
       parts = [self.make(s, dtype) for s in sources] or [self.constant(dtype, None) for _ in range(2)]
+      if self.is_odd and not sources:
+        from tinygrad.dtype import Invalid
+        parts[0] = constant_of(Invalid, dtype)
       return self.node(op, src=tuple(parts)) if op.name == "STACK" else parts[0].vectorize(*parts[1:])
     if op is ops.AFTER:
       memory, *rest = self.patterns(p, 1)
@@ -248,8 +277,10 @@ class Maker:
     dtype = None
     for i in sorted(range(len(wanted)), key=freedom):
       is_condition = op is self.ops.WHERE and i == 0
-      made[i] = self.make(patterns[i], wanted[i] if dtype is None or is_condition else dtype)
+      is_weak = made and not is_condition and self.is_odd and dtype is not None and self.dtypes.is_int(dtype) and self.random.random() < 0.3
+      made[i] = self.make(patterns[i], wanted[i] if dtype is None or is_condition else self.weak() if is_weak else dtype)
       if not is_condition and dtype is None: dtype = made[i].dtype
+      if is_weak and self.is_weak(made[i].dtype): continue
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
     if op.name in ("SHL", "SHR") and made[1].op is self.ops.CONST and made[1].arg > MOST_SHIFT: raise Unmakeable("a shift by too much")
     return made[0].alu(op, *[made[i] for i in range(1, len(wanted))])

@@ -18,6 +18,7 @@ from tgc.export.rule_instances import Maker, patterns_below
 
 MOST_TRIES = 600  # by chance
 MOST_FAILURES = 200  # tries by chance without any instance
+ODD = 1 << 20  # seeds from this number on also make odd operands
 MOST_MOVES = 1500  # tries with a moved number
 FARTHEST = 1 << 33  # distance by which a number is moved
 MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
@@ -96,7 +97,7 @@ class Search:
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Found | None:
     """Makes the node of a seed, with some numbers changed. Returns None if the rule does not apply to it."""
     dtype = self.dtypes[seed % len(self.dtypes)]
-    maker = Maker(dtype, random.Random(seed), self.guards, changes)
+    maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
     try:
       with limited(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
@@ -109,8 +110,9 @@ class Search:
 
   def by_chance(self) -> list[Found]:
     out: dict[Node, Found] = {}
-    for seed in range(MOST_TRIES):
-      if seed >= MOST_FAILURES and not out: break
+    for seed in itertools.chain(range(MOST_TRIES), range(ODD, ODD + MOST_TRIES)):
+      if seed >= ODD and out and seed == ODD: break
+      if MOST_FAILURES <= seed < ODD and not out: continue
       if (found := self.attempt(seed)) is not None: out[found.before] = found
     return list(out.values())
 

@@ -30,7 +30,7 @@ class NotGeneral(BaseException):  # not an Exception: the function of a rule may
 
 
 def read(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
-def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp)
+def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp, UnknownKey)
 
 
 def contains_unknown(thing: Any) -> bool:
@@ -98,11 +98,14 @@ class Run:
     from tinygrad.dtype import dtypes
     weak = getattr(dtypes, "weakint", None) or dtypes.index
     if node in self.constants: return Number.of(self, node)
-    if not (node.dtype == weak or (dtypes.is_int(node.dtype) and node not in self.fixed)): self.refuse(f"it reads a bound of {self.name_of(node)}")
+    is_float = dtypes.is_float(node.dtype)
+    if node.dtype != weak and not dtypes.is_int(node.dtype) and not (is_float and node not in self.fixed):
+      self.refuse(f"it reads a bound of {self.name_of(node)}")
     if (node, which) not in self.bounds:
-      value, limit = node if node.dtype == weak else node.cast(weak), self.unknown(weak)
+      value, limit = node if is_float else unbounded(node, weak, node in self.fixed), self.unknown(node.dtype if is_float else weak)
+      if value is None: self.refuse(f"it reads a bound of {self.name_of(node)}")
       self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
-      self.bounds[node, which] = Number(self, limit)
+      self.bounds[node, which] = Number(self, limit, None, is_float)
     return self.bounds[node, which]
 
   def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
@@ -122,6 +125,15 @@ class Run:
     if is_unknown(among): self.refuse("it looks for something in an operand")
     if is_unknown(a): return any(self.is_same(a, b) if type(a) is Value else a == b for b in list(among))
     return bool(a in among)
+
+
+def unbounded(node: Node, weak: Any, is_fixed: bool) -> Any:
+  """Returns the value that lies within the bounds of an integer: tinygrad computes the bounds of a sum or a product without
+  an overflow. Returns None for other ops that may overflow."""
+  if node.dtype == weak: return node
+  if not is_fixed or node.op.name in ("AND", "OR", "XOR", "SHR", "MAX", "FLOORMOD", "CMOD", "MOD"): return node.cast(weak)
+  if node.op.name not in ("ADD", "SUB", "MUL", "FLOORDIV", "CDIV", "IDIV"): return None
+  return node.src[0].cast(weak).alu(node.op, node.src[1].cast(weak))
 
 
 class Value:
@@ -150,6 +162,8 @@ class Value:
     if name in ("vmin", "vmax"): return run.bound(node, name)
     if name == "overflows": return lambda dtype: run.bound(node, "vmin") < dtype.min or run.bound(node, "vmax") > dtype.max
     if name == "is_invalid": return run.decide()
+    if name == "op_in_backward_slice_with_self" and not is_fixed: return lambda *_: run.decide()
+    if name == "tuplize": return UnknownKey(run)
     if name == "simplify": return lambda: self  # other rules, which keep the value
     if name in BUILDERS or (name == "replace" and is_fixed):
       def build(*args: Any, **members: Any) -> Any:
@@ -231,8 +245,7 @@ def computed(self: Number, other: Any, compute: Function, is_reflected: bool) ->
   run = read(self, "run")
   if type(other) is Value: return NotImplemented
   other = integer_of(self, other)
-  if read(self, "is_float") or compute not in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod):
-    run.refuse("it computes with the value of a constant")
+  if read(self, "is_float") or compute is operator.truediv: run.refuse("it computes with the value of a constant")
   a, b = read(self, "node"), other if hasattr(other, "toposort") else constant_of(other)
   if is_reflected: a, b = b, a
   if compute in (operator.floordiv, operator.mod):
@@ -240,6 +253,12 @@ def computed(self: Number, other: Any, compute: Function, is_reflected: bool) ->
     if not hasattr(Ops, "FLOORDIV"): run.refuse("it divides the value of a constant")
     run.conditions.append(b.ne(constant_of(0)))  # else Python raises an error
     return Number(run, a.alu(Ops.FLOORDIV if compute is operator.floordiv else Ops.FLOORMOD, b))
+  if compute in (operator.lshift, operator.rshift):  # an operand has at most 64 bits
+    if not hasattr(b, "toposort") and not 0 <= b < 64: run.refuse("it shifts the value of a constant")
+    if hasattr(b, "toposort"): run.conditions.append((b < 64) & (b < 0).logical_not())
+    from tinygrad.uop.ops import Ops
+    a, b = (n if hasattr(n, "toposort") else constant_of(n) for n in (a, b))
+    return Number(run, a.alu(Ops.SHL if compute is operator.lshift else Ops.SHR, b))
   return Number(run, compute(a, b))
 
 
@@ -270,6 +289,32 @@ class UnknownOp:
   def __ne__(self, other: object) -> bool: return not self == other
 
 
+class UnknownKey:
+  """What nodes are sorted by."""
+  __slots__ = ("run",)
+
+  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes the order of nodes")
+  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at what nodes are sorted by")
+  def __eq__(self, other: object) -> bool: return bool(read(self, "run").decide())
+  def __ne__(self, other: object) -> bool: return not self == other
+
+
+def kind_of(number: Number) -> type:
+  """Returns the type that the number has in Python."""
+  from tinygrad.dtype import dtypes
+  captured = read(number, "captured")
+  return float if read(number, "is_float") else bool if captured is not None and captured.dtype == dtypes.bool else int
+
+
+def is_special(number: Number, is_nan: bool) -> bool:
+  """Answers math.isnan or math.isinf."""
+  if not read(number, "is_float"): return False
+  run, node = read(number, "run"), read(number, "node")
+  number_is = node.ne(node) if is_nan else (node.ne(node.const_like(math.inf)) & node.ne(node.const_like(-math.inf))).logical_not()
+  return bool(run.decide(number_is, number_is.logical_not()))
+
+
 def install() -> None:
   """Gives the classes the operators that they have, and refuses all others."""
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
@@ -282,9 +327,10 @@ def install() -> None:
   for name, of in COMPARISONS.items():
     of_kinds: list[tuple[type, Function]] = [(Value, combined), (Number, compared)]
     for kind, how in of_kinds: setattr(kind, f"__{name}__", method(kind, how, of, False))
+    setattr(UnknownKey, f"__{name}__", lambda self, _: read(self, "run").decide())
   def refusal(name: str) -> Any:
     return lambda self, *args, **members: read(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
-  for each in (Value, Number, UnknownOp):
+  for each in (Value, Number, UnknownOp, UnknownKey):
     for name in REFUSED:
       if f"__{name}__" not in vars(each) or name == "hash": setattr(each, f"__{name}__", refusal(name))
 

@@ -3,6 +3,7 @@ pattern matches, and what the rule makes of them. Patterns that the generator ca
 of rule_programs."""
 from __future__ import annotations
 
+import contextlib
 import difflib
 import gzip
 import importlib
@@ -100,6 +101,16 @@ def depends_on_context(pattern: Any, function: Function) -> bool:
   return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
+def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
+  """Returns those left sides for all operands, whose leaves are elements of memory, to which the rule applies as they are."""
+  from tinygrad.uop.ops import PatternMatcher
+  matcher, out = PatternMatcher([(pattern, function)]), []
+  for before, _ in sides:
+    with contextlib.suppress(Exception):  # the rule may not accept these operands
+      if (after := matcher.rewrite(before, {})) is not None and after is not before: out.append((before, after))
+  return out
+
+
 def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> int:
   """Writes a recording of instances of the rules whose place contains `only`: of the part-th of `of` equal parts of
   their places. Returns the number of rules."""
@@ -125,6 +136,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
     if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
     instances.setdefault(where, []).extend(Search(pattern, function).instances(most))
     pairs, limit = general_sides(pattern, function)
+    if not instances[where]: instances[where] += instances_of_elements(pattern, function, pairs)[:most]
     sides.setdefault(where, []).append(pairs)
     if not pairs: limits[where] = limit or "its function applies to no unknown operands"
   few = {where for where in places if len(instances[where]) < FEW}
