@@ -11,7 +11,8 @@ import pytest
 
 os.environ.setdefault("CPU", "1")
 os.environ.setdefault("DEV", "CPU")
-os.environ["CACHELEVEL"] = "0"  # tinygrad's cache on the disk would hide compilations
+# tinygrad keeps its machine code here. The records do not depend on it: the exporter watches what comes before.
+os.environ.setdefault("CACHEDB", str(pathlib.Path(__file__).resolve().parents[2] / "build/python/tinygrad.db"))
 
 import tgc
 from tgc.export.versions import installed_version
@@ -28,6 +29,7 @@ Tensor.empty(4, 6).softmax().realize()
 def step(x): return (x * 2 + 1).realize()
 for i in range(4): step(Tensor.full((4,), i).contiguous().realize())
 """
+SHORT = "from tinygrad import Tensor\n(Tensor.empty(3, 5) + 1).sum(0).realize()\n"
 
 
 @pytest.fixture(scope="session")
@@ -50,8 +52,9 @@ Export = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def export(tmp_path: pathlib.Path) -> Export:
-  """Runs the exporter in a folder of its own, which has prog.py."""
+  """Runs the exporter in a folder of its own, which has prog.py and short.py."""
   (tmp_path / "prog.py").write_text(PROGRAM)
+  (tmp_path / "short.py").write_text(SHORT)
   def run(*words: str, text: str | None = None, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([sys.executable, "-m", "tgc.export", *words], cwd=tmp_path, input=text, capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}, check=False)

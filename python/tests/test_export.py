@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tgc
 import tinygrad
-from conftest import PROGRAM, RELEASE, ROOT, Export
+from conftest import RELEASE, ROOT, SHORT, Export
 from tgc.export import golden, graph_text, hooks, versions
 from tgc.export.processes import program_name
 from tgc.export.start import tgc_export
@@ -113,7 +113,7 @@ print((x * 3).max().item())
 
 
 @since_0_12
-@pytest.mark.parametrize("walk", [["--walk"], []])
+@pytest.mark.parametrize("walk", [["--walk"], []] if NATIVE else [[]])  # the others keep nodes always
 def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[str]) -> None:
   """Ids are distinct, a schedule names its kernels, and the values of variables are recorded."""
   (tmp_path / "binds.py").write_text(BINDS)
@@ -148,7 +148,7 @@ except RuntimeError: pass
 
 
 def test_text_recording_is_replayed(export: Export, tmp_path: pathlib.Path) -> None:
-  export("-o", "run.jsonl", "--save-inputs", "--", "prog.py")
+  export("-o", "run.jsonl", "--save-inputs", "--", "short.py")
   made = tgc.load(tmp_path / "run.jsonl")
   assert made.kernels[0].ast.count("\n") > 2
   if not NATIVE: return
@@ -157,17 +157,17 @@ def test_text_recording_is_replayed(export: Export, tmp_path: pathlib.Path) -> N
   with pytest.raises(tgc.TgcError, match="without nodes"): _ = made.kernels[0].stages["expander"].nodes
 
 
-@pytest.mark.parametrize("command", [["-c", PROGRAM], ["-"], ["-m", "prog"]])
+@pytest.mark.parametrize("command", [["-c", SHORT], ["-"], ["-m", "short"]])
 def test_ways_to_run(export: Export, tmp_path: pathlib.Path, command: list[str]) -> None:
-  export("-o", "run.jsonl", "--", *command, text=PROGRAM)
+  export("-o", "run.jsonl", "--", *command, text=SHORT)
   ids = {k.id.partition(".")[0] for k in tgc.load(tmp_path / "run.jsonl").kernels}
-  assert ids == {{"-c": "code", "-": "stdin", "-m": "prog"}[command[0]]}
+  assert ids == {{"-c": "code", "-": "stdin", "-m": "short"}[command[0]]}
 
 
 def test_child_processes(export: Export, tmp_path: pathlib.Path) -> None:
   (tmp_path / "parent.py").write_text("import subprocess, sys, os\n"
     "from tinygrad import Tensor\nTensor.empty(3, 5).sum(0).realize()\n"
-    "subprocess.run([sys.executable, 'prog.py'], check=True)\n"
+    "subprocess.run([sys.executable, 'short.py'], check=True)\n"
     "if os.fork() == 0:\n  Tensor.empty(3, 9).sum(1).realize()\n  os._exit(0)\nos.wait()\n")
   export("-o", "run.jsonl.gz", "--", "parent.py")
   ids = {k.id for k in tgc.load(tmp_path / "run.jsonl.gz").kernels}
@@ -205,7 +205,7 @@ def test_targets_without_their_libraries() -> None:
 @since_0_12
 def test_viz_trace(export: Export, tmp_path: pathlib.Path) -> None:
   env = {"TRACK_MATCH_STATS": "2", "VIZ": "0", "PRINT_MATCH_STATS": "0", "TMPDIR": str(tmp_path), "PARALLEL": "0"}
-  subprocess.run([sys.executable, "prog.py"], cwd=tmp_path, env={**os.environ, **env}, check=True, capture_output=True)
+  subprocess.run([sys.executable, "short.py"], cwd=tmp_path, env={**os.environ, **env}, check=True, capture_output=True)
   trace = next(tmp_path.glob("rewrites.pkl*"))
   export("-o", "viz.jsonl", "--viz", trace.name)
   made = tgc.load(tmp_path / "viz.jsonl")
@@ -246,7 +246,7 @@ def test_tgc_export_in_a_program(tmp_path: pathlib.Path, export: Export) -> None
 
 
 def test_error_in_the_program(export: Export, tmp_path: pathlib.Path) -> None:
-  (tmp_path / "fails.py").write_text(PROGRAM + "raise SystemExit(3)\n")
+  (tmp_path / "fails.py").write_text(SHORT + "raise SystemExit(3)\n")
   export("-o", "run.jsonl", "--", "fails.py", code=3)
   assert tgc.load(tmp_path / "run.jsonl").kernels
   (tmp_path / "empty.py").write_text("pass\n")
@@ -299,9 +299,10 @@ for i in range(5): o, x = step(x, y)
 @pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later")
 def test_late_read(export: Export, tmp_path: pathlib.Path) -> None:
   """A record says that a value reads what an assignment stores, although the program computed it before."""
+  parts = []
   for before in (True, False):
     total = "c = b.sum().reshape(1).contiguous()"
-    (tmp_path / "late.py").write_text(f"""
+    parts.append(f"""
 from tinygrad import Tensor
 a = Tensor([float(i) for i in range(8)]).realize()
 b = a[0:4].contiguous().realize()
@@ -310,10 +311,11 @@ a[0:4].assign(b * 2)
 {"" if before else total}
 Tensor.realize(a, c)
 """)
-    export("-o", "run.jsonl", "--", "late.py")
-    records = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.tensor.jsonl")][1:]
-    late = {m["caller"] for r in records for m in r.get("metadata", []) if m["name"] == "late read"}
-    assert late == ({"late.py:6::<module>"} if before else set())
+  (tmp_path / "late.py").write_text("".join(parts))
+  export("-o", "run.jsonl", "--", "late.py")
+  records = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.tensor.jsonl")][1:]
+  late = {m["caller"] for r in records for m in r.get("metadata", []) if m["name"] == "late read"}
+  assert late == {"late.py:6::<module>"}
 
 
 def test_hostile_graphs_run_no_code() -> None:

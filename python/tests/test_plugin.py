@@ -4,35 +4,59 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
 import tgc
-from conftest import RELEASE, ROOT
+from conftest import RELEASE
 from tgc.golden_of_tests import numbered_buffers
 
 TESTS = """
 from tinygrad import Tensor
-def test_product(): (Tensor.empty(8, 8) @ Tensor.empty(8, 8)).relu().realize()
+def test_product(): PRODUCT
 def test_sum(): assert Tensor.ones(3, 5).contiguous().sum(0).tolist() == [3.0] * 5
 class TestClass:
   def test_exp(self): EXP
 def test_other_product(): (Tensor.empty(8, 8) @ Tensor.empty(8, 8)).neg().realize()
 """
-EXP = "Tensor.empty(7, 3).exp().realize()"
+PRODUCT, EXP = "(Tensor.empty(8, 8) @ Tensor.empty(8, 8)).relu().realize()", "Tensor.empty(7, 3).exp().realize()"
+WORDS = ("-p", "tgc.testing", "-p", "no:cacheprovider")
 
 
 Run = Callable[..., pytest.RunResult]
 
 
+def file_with(product: str = PRODUCT, exp: str = EXP) -> str: return TESTS.replace("PRODUCT", product).replace("EXP", exp)
+
+
 @pytest.fixture
-def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(pytester: pytest.Pytester) -> Run:
   """Runs the tests with options of the plugin, in a process of their own."""
-  def run(*words: str, exp: str = EXP) -> pytest.RunResult:
-    pytester.makepyfile(test_it=TESTS.replace("EXP", exp))
-    return pytester.runpytest_subprocess("-p", "tgc.testing", "-p", "no:cacheprovider", *words)
-  monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
+  def run(*words: str, **parts: str) -> pytest.RunResult:
+    pytester.makepyfile(test_it=file_with(**parts))
+    return pytester.runpytest_subprocess(*WORDS, *words)
   return run
+
+
+@pytest.fixture(scope="module")
+def made_golden(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+  """A folder with the golden of the tests."""
+  folder = tmp_path_factory.mktemp("golden")
+  (folder / "test_it.py").write_text(file_with())
+  done = subprocess.run([sys.executable, "-m", "pytest", *WORDS, "--tgc-golden=golden.jsonl.gz", "--tgc-update"], cwd=folder,
+                        capture_output=True, text=True, check=False)
+  assert "4 passed" in done.stdout, done.stdout + done.stderr
+  return folder
+
+
+@pytest.fixture
+def golden(made_golden: pathlib.Path, pytester: pytest.Pytester) -> pathlib.Path:
+  """golden.jsonl.gz, a golden of the tests, in the folder in which they run."""
+  for file in made_golden.glob("*.jsonl.gz"): shutil.copy(file, pytester.path)
+  return pytester.path / "golden.jsonl.gz"
 
 
 def ids(path: pathlib.Path) -> list[str]: return sorted({k.id for k in tgc.load(path).kernels})
@@ -49,16 +73,12 @@ def test_record(run: Run, pytester: pytest.Pytester) -> None:
   assert tgc.run(made["test_it.py::test_product.0"]).passed
 
 
-def test_golden(run: Run, pytester: pytest.Pytester) -> None:
+def test_golden(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> None:
   run("--tgc-golden=none.jsonl.gz").stderr.fnmatch_lines(["*there is no file none.jsonl.gz*"])
   run("--tgc-update").stderr.fnmatch_lines(["*--tgc-update needs --tgc-golden*"])
-  run("--tgc-golden=golden.jsonl.gz", "--tgc-update").assert_outcomes(passed=4)
-  before = ids(pytester.path / "golden.jsonl.gz")
-  same = run("--tgc-golden=golden.jsonl.gz")
-  same.assert_outcomes(passed=4)
-  assert same.ret == 0
-  run("--tgc-golden=golden.jsonl.gz", "-k", "exp").assert_outcomes(passed=1, deselected=3)
-  run("--tgc-golden=golden.jsonl.gz", "-k", "other").assert_outcomes(passed=1, deselected=3)  # the first kernel of its shape now
+  before = ids(golden)
+  # without test_product, the kernel of test_other_product is the first one of its shape
+  run("--tgc-golden=golden.jsonl.gz", "-k", "exp or other").assert_outcomes(passed=2, deselected=2)
   changed = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
   changed.assert_outcomes(passed=3, failed=1)
   changed.stdout.fnmatch_lines(["*test_exp*", "*a kernel of this test differs from the golden*", "*FAILED test_it.py::TestClass::test_exp*"])
@@ -70,17 +90,16 @@ def test_golden(run: Run, pytester: pytest.Pytester) -> None:
   assert fewer.ret == pytest.ExitCode.TESTS_FAILED
   # an update of one test keeps the records of the others
   run("--tgc-golden=golden.jsonl.gz", "--tgc-update", "-k", "exp", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
-  assert ids(pytester.path / "golden.jsonl.gz") == before
-  run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()").assert_outcomes(passed=4)
+  assert ids(golden) == before
+  same = run("--tgc-golden=golden.jsonl.gz", exp="(Tensor.empty(7, 3).exp() + 1).realize()")
+  same.assert_outcomes(passed=4)
+  assert same.ret == 0
   assert not list(pytester.path.glob("*.new.*"))
 
 
-def test_rule_is_named(run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-  if RELEASE != "0.14.0": pytest.skip("removes a rule of tinygrad 0.14.0")
-  import shutil
-
+@pytest.mark.skipif(RELEASE != "0.14.0", reason="removes a rule of tinygrad 0.14.0")
+def test_rule_is_named(run: Run, pytester: pytest.Pytester, golden: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
   import tinygrad
-  run("--tgc-golden=golden.jsonl.gz", "--tgc-update").assert_outcomes(passed=4)
   copy = pytester.path / "copy"
   shutil.copytree(pathlib.Path(tinygrad.__file__).parent, copy / "tinygrad", ignore=shutil.ignore_patterns("__pycache__"))
   file = copy / "tinygrad/codegen/decomp/op.py"
@@ -112,17 +131,16 @@ tgc.testing.write_recording = wrong
   assert not tgc.run(tgc.load(bundle) if bundle.suffix == ".jsonl" else bundle).passed
 
 
-def test_xdist(run: Run, pytester: pytest.Pytester) -> None:
-  run("--tgc-record=one.jsonl.gz", "-p", "no:xdist").assert_outcomes(passed=4)
+def test_xdist(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> None:
   run("--tgc-record=two.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
-  assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(pytester.path / "one.jsonl.gz")}
+  assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(golden)}
   assert not list(pytester.path.glob("*part*"))
-  again = run("--tgc-golden=one.jsonl.gz", "-n", "2")
+  again = run("--tgc-golden=golden.jsonl.gz", "-n", "2")
   again.assert_outcomes(passed=4)
   assert again.ret == 0
-  fewer = run("--tgc-golden=one.jsonl.gz", "-n", "2", exp="pass")
-  fewer.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
-  run("--tgc-golden=one.jsonl.gz", "-n", "2", exp="(Tensor.empty(7, 3).exp() + 1).realize()").assert_outcomes(passed=3, failed=1)
+  other = run("--tgc-golden=golden.jsonl.gz", "-n", "2", exp="pass", product="(Tensor.empty(8, 8) @ Tensor.empty(8, 8)).exp().realize()")
+  other.assert_outcomes(passed=3, failed=1)
+  other.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
 
 
 def test_off_does_nothing(run: Run, pytester: pytest.Pytester) -> None:

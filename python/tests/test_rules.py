@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from conftest import RELEASE
-from tgc.export import rule_program
+from tgc.export import rule_program, rule_programs
 from tgc.export.general_rules import general_sides
+from tgc.export.matches import rule_location
 from tgc.export.rule_instances import constant_of
 from tgc.export.rule_program import answer_program
 from tgc.export.rule_search import Search
-from tgc.export.rules import write_rules
+from tgc.export.rules import all_rules, write_rules
+from tinygrad import Tensor
 from tinygrad.dtype import dtypes
 from tinygrad.uop.ops import Ops, UOp, UPat
 
@@ -114,9 +116,16 @@ def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
 
 
 def test_shards_divide_the_rules(tmp_path: pathlib.Path) -> None:
-  lines = [f"  (UPat.var('x') + {n}, lambda x: x if {n} == 0 else None),\n" for n in range(5)]
+  lines = [f"  (UPat.var('x') + {n}, lambda x: x + {n}),\n" for n in range(5)]
   (tmp_path / "five.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\nfive = PatternMatcher([\n" + "".join(lines) + "])\n")
   assert [write_rules(tmp_path / "rules.gz", f"{tmp_path}/five.py", part, 3) for part in (1, 2, 3)] == [2, 2, 1]
+
+
+def test_programs_give_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(rule_programs, "programs", lambda: [lambda d: Tensor.ones(5, 7, device=d).contiguous().realize().sum(1)])
+  found = rule_programs.matches_of_programs({rule_location(pattern) for pattern, _ in all_rules()})
+  assert len(found) > 10 and all(0 < len(pairs) <= rule_programs.MOST_PAIRS for pairs in found.values())
+  assert all(before is not after for pairs in found.values() for before, after in pairs)
 
 
 def test_rules_of_a_file_outside_of_the_pipeline_are_written(tmp_path: pathlib.Path) -> None:
@@ -157,7 +166,6 @@ def test_a_program_has_no_text_of_the_question(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.skipif(RELEASE != "0.14.0", reason="names a line of tinygrad 0.14.0")
 def test_rules_are_written(tmp_path: pathlib.Path) -> None:
-  from tgc.export.rules import write_rules
   assert write_rules(tmp_path / "rules.jsonl.gz", "uop/symbolic.py:114") == 1
   with gzip.open(tmp_path / "rules.jsonl.gz", "rt") as file: record = json.loads(file.read().splitlines()[1])
   assert {row[1] for row in record["rewrites"]["list"]} == {"uop/symbolic.py:114", "uop/symbolic.py:114*"}
