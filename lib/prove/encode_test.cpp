@@ -15,7 +15,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kValues = 12;
+constexpr int64_t kValues = 8;
 
 // Fills an array of the dtype with small values, zeros, and both limits of the dtype.
 void fill(Array& array, DType d, std::mt19937_64& random) {
