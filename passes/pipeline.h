@@ -47,7 +47,7 @@ struct StageOf {
   std::string_view name;   // tinygrad's name, such as "postopt symbolic"
   std::string_view alias;  // a short name, never empty, such as "postopt"
   StageKind kind = StageKind::Plain;
-  // the rule set that the stage applies; null if the stage is a function
+  // the rule set that the stage applies, by itself or in `run`; null if `run` applies no rule set of its own
   const RuleSet* (*rules)(const Job&) = nullptr;
   bool bottom_up = false;                         // the direction in which `rules` are applied
   bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null if no job skips it

@@ -106,7 +106,7 @@ void load_elf_object(Bytes bytes) {
   if (check_message(load_object(text_of(bytes)))) count_as_run();
 }
 
-// Parses each line of the input as every kind of word that a user may type.
+// Parses each line of the input as the words of many options and arguments: names of inputs, settings, targets, ...
 void read_words(Bytes bytes) {
   Graph graph;
   for (std::string_view text = text_of(bytes); !text.empty();) {

@@ -6,7 +6,7 @@
 namespace tgc {
 
 std::string BeamResults::default_path() { return {}; }
-Status use_found_opts(const std::string&, int64_t) { return absent_part("the kernel search (BEAM)", "TGC_BEAM"); }
+Status use_found_opts(const std::string&, int64_t) { return absent_part_error("the kernel search (BEAM)", "TGC_BEAM"); }
 std::string found_opts_note() { return {}; }
 
 }  // namespace tgc

@@ -34,9 +34,9 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
   Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
-  // Facts about the program that has the kernel: how its tinygrad names, optimizes and runs the kernel.
+  // What the input says of the kernel's origin: how the tinygrad that made it names, optimizes and runs the kernel.
   struct Origin {
-    bool threads_in_turn = false;  // see runs_threads_in_turn()
+    bool threads_in_turn = false;  // true: it runs the threads of a CPU kernel one after another
     std::string function;          // the kernel's name in the program; empty: not recorded
     std::string opts;              // the opts that the program's tinygrad applied, as joined() writes them; empty: not
                                    // recorded

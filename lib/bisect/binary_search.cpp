@@ -14,7 +14,7 @@ const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& 
     const EquivalenceResult s = watched.sides_of(a);
     return s.kind == EquivalenceResult::Kind::Same && !s.exactly;
   };
-  auto is_culprit = [&](const Application& a) { return prover.prove_by_rule(a) == Proof::ByRule; };
+  auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
   return first_by_rule(watched.log.list(), 0, watched.sides.size(), is_near, is_culprit);
 }
 

@@ -33,8 +33,9 @@ struct Verdict {
   std::vector<CycleStep> cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  // For Compiler: LLVM's pass, and the function that it ran on. For Order, `function` is the function of tinygrad that
-  // makes the edge between the kernels; for Barrier, the one that adds the barrier.
+  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of
+  // tinygrad. For Order, it should make the missing edge or, without `edge`, caused the fault; for Hazard, it should
+  // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass = {}, function = {};
   std::vector<size_t> kernels = {};    // for Order: the numbers of the two kernels, in the right order
   std::string buffer = {}, edge = {};  // for Order: the buffer that both kernels access, and the missing edge

@@ -33,16 +33,16 @@ Proof RewriteProver::prove(const Application& a) {
       Outcome other = run_without(a);
       if (other.passes()) return Proof::ByRun;
       if (other.is_refused() ? sides.beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
-      return prove_by_rule(a);  // a later application of the rule may have the same effect
+      return prove_by_rule_veto(a);  // a later application of the rule may have the same effect
     }
   return prove_by_veto(a);
 }
 
 Proof RewriteProver::prove_by_veto(const Application& a) {
-  return run_without(a).passes() ? Proof::ByRun : prove_by_rule(a);
+  return run_without(a).passes() ? Proof::ByRun : prove_by_rule_veto(a);
 }
 
-Proof RewriteProver::prove_by_rule(const Application& a) {
+Proof RewriteProver::prove_by_rule_veto(const Application& a) {
   Veto veto([&](uint64_t, const Hit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
   return executor_.attempt(&veto).passes() ? Proof::ByRule : Proof::None;
 }

@@ -28,7 +28,7 @@ class RewriteProver {
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   Proof prove_by_veto(const Application& a);
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
-  Proof prove_by_rule(const Application& a);
+  Proof prove_by_rule_veto(const Application& a);
 
   // Runs the kernel without the rewrites `a` and `second`. Recognizes `second` by its rule and node, because its
   // number changes if `a` is suppressed.

@@ -53,7 +53,8 @@ RecordReport check_record(const GoldenRecord& record, const Settings& settings, 
 class RecordChecker {
  public:
   virtual ~RecordChecker() = default;
-  // Parses the list of --stages. Fails for an unknown name.
+  // Parses the list of --stages. Fails for a name that this pipeline cannot compare; a live pipeline accepts unknown
+  // names, because only the recording names its stages.
   virtual Result<CheckPlan> plan(std::string_view stages) const = 0;
   // Fails if `plan` needs a compilation, and the pipeline cannot compile records of a file with this header.
   virtual Status accepts(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }

@@ -1,6 +1,6 @@
 // GraphCompiler: compiles the graphs of a session, either by tgc's own stages (graph_compiler.cpp) or by the user's
 // tinygrad that --live names (live_compiler.cpp). Also chooses the settings of graphs that were read, and imports those
-// of other releases. Session::compiler() (lib/driver) makes it; no other code depends on which of the two compiles.
+// of other releases. Session::compiler() (lib/driver) makes it; most other code does not ask which of the two compiles.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,7 +19,8 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// Overrides: options of the user that replace what an input says about itself. If a field is empty, the input decides.
+// Overrides: the user's options for reading and compiling graphs. `target`, `sets`, `opts`, `from` and `sizes` replace
+// what an input says about itself; if one of these is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names

@@ -36,7 +36,7 @@ Engine* begin(Engine* (*make)()) noexcept {
 template <class Engine>
 Result<Engine*> load_engine(const char* file, const char* symbol, const char* packages) {
 #ifndef TGC_LLVM
-  return absent_part("the compilers LLVM, lld and clang", "TGC_LLVM");
+  return absent_part_error("the compilers LLVM, lld and clang", "TGC_LLVM");
 #endif
   void* handle = open(place_of(file));
   if (!handle) {

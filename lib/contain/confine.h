@@ -29,10 +29,10 @@ struct Confinement {
                                            // Landlock
 };
 
-// Confines this process and all its threads. `channel` is the descriptor connected to the parent process. Then a
-// forbidden system call raises SIGSYS or, if libraries depend on it, fails with an error such as ENOSYS or EPERM.
-// Returns an error if the system has a mechanism but refuses to activate it; then the caller must not run untrusted
-// code.
+// Confines this process, which must have one thread: one of its mechanisms (Landlock) does not reach other threads that
+// run. `channel` is the descriptor connected to the parent process; all others are closed. Then a forbidden system call
+// raises SIGSYS or, if libraries depend on it, fails with an error such as ENOSYS or EPERM. Returns an error if the
+// system has a mechanism but refuses to activate it; then the caller must not run untrusted code.
 Status confine(const Confinement& what, int channel);
 
 // Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting

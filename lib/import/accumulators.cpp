@@ -24,6 +24,7 @@ size_t first_ended(UOp u) {
 
 }  // namespace
 
+// Sets enclosing_: for each buffer of an accumulator, the ranges of a group on which its stored values depend.
 // In a group reduction, the sum over the threads of a group follows the store to local memory, which ends the group's
 // range. tinygrad still orders the accumulator of this sum after the range, because each thread has an accumulator. In
 // tgc's IR, the range is a loop that has ended, so `make_after` does not order the accumulator after the range.

@@ -76,7 +76,7 @@ Value make_stage(Importer& im, UOp u) {
   if (space == AddrSpace::GLOBAL) throw Refusal{"it is a buffer in global memory"};
   shape.insert(shape.end(), x.shape.begin(), x.shape.end());
   const Op define = space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG;
-  constexpr int64_t kUnnumbered = 1 << 20;  // the stage "add local buffers" numbers such buffers
+  constexpr int64_t kUnnumbered = 1 << 20;  // "add local buffers" numbers its own buffers from 0
   const Arg number = opts[0].is_int() ? opts[0] : Arg(kUnnumbered + int64_t(u.id()));
   UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, number);
   Value out = buffer_value(buffer, shape, x.dtype);

@@ -218,7 +218,7 @@ class TensorLowering {
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;  // number of calls of affine()
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if ambiguous
+  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if STAGEs differ
   std::set<std::pair<uint32_t, uint32_t>> paired_;  // the stores that pair_stores() has paired, by id
 };
 

@@ -137,7 +137,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   q.place.keep_last(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // the first array of the kernel: slot 0
+  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // before value(): the stored array has slot 0
   finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }

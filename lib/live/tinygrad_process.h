@@ -82,7 +82,8 @@ class TinygradProcess {
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
   // ran and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
-  // Returns a program that this tinygrad ran and that printed the value of the right side, or why there is none.
+  // Returns a program that shows a wrong rewrite: this tinygrad ran it, and it printed the value of the rewrite's right
+  // side. If there is no such program, returns why.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-Diag absent() { return absent_part("ONNX models", "TGC_ONNX"); }
+Diag absent() { return absent_part_error("ONNX models", "TGC_ONNX"); }
 
 }  // namespace
 

@@ -422,7 +422,7 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
   if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
   if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
   bool has_axes = false;  // the REDUCE also has axes of vectors
-  auto loops_of = [&](UOp u) {  // includes loops in expressions, which are the sources for merged loops
+  auto loops_of = [&](UOp u) {  // all RANGEs below the sources after the first: a merged loop is an expression
     std::unordered_set<UOp> out;
     for (UOp s : u.src().subspan(1))
       for (UOp x : toposort(s)) {

@@ -70,9 +70,9 @@ std::vector<Const> special_values(const Input& in) {
           -1074.0, 4096.5, 1e5, -3e7};
 }
 
-// Returns points, which have one of `values` for each input. If there are at most `most_points` combinations, returns
-// all of them, ordered by the sum of the indices of their values. If there are more, returns the combinations of the
-// first values of each input, and random ones.
+// Returns points, which have one of `values` for each input. If at most 3/4 of `most_points` combinations exist,
+// returns all of them, ordered by the sum of the indices of their values. If more exist, at most 3/4 of the points are
+// combinations of the first values of each input, and the others are random.
 std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};

@@ -1,5 +1,5 @@
-// KnownVerdicts: the verdicts of rewrites that this build of tgc has decided before, in the compile cache. The key of a
-// rewrite is the structure of its sides.
+// KnownVerdicts: the proven and sampled verdicts of rewrites that this build of tgc has decided before, in the compile
+// cache. The key of a rewrite is the structure of its sides, and whether values may be infinite.
 #pragma once
 #include <mutex>
 #include <optional>

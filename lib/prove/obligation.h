@@ -71,7 +71,7 @@ struct ProofLimits {
   uint64_t ieee_rlimit = 600'000;     // for IEEE 754
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own
   double seconds = 5;        // processor time for one question: Z3 does not count the work on very large numbers
-  double brief_seconds = 2;  // the same for a first attempt in the shared context, which needs half of it
+  double brief_seconds = 2;  // the same for a first attempt in the shared context; see also shared_rlimit
   size_t small_text = 450;  // most bytes of a text about floats that gets all resources at once
   size_t long_text = 8000;  // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
   uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context

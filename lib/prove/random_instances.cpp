@@ -14,8 +14,8 @@ UOp RandomInstances::make(Graph& graph) {
   return build_root();
 }
 
-// Returns a number that the dtype can represent: small, near a power of two, near a limit of the dtype, or near a
-// multiple of an earlier constant.
+// Returns a number for a constant of the dtype. An integer is in the dtype's range: small, near a power of two, near a
+// limit, or near a multiple of an earlier constant. A float is one of a few small numbers, and 0.1 needs rounding.
 Const RandomInstances::number(DType d) {
   if (dtypes::is_bool(d)) return Const(one_in(2));
   if (dtypes::is_float(d)) {

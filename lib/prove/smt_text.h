@@ -22,7 +22,7 @@ inline std::string both(const std::string& a, const std::string& b) {
   return a.empty() ? b : b.empty() || a == b ? a : call("and", a, b);
 }
 
-// Returns true for the float dtypes that Z3's theory of IEEE floats has.
+// Returns true for the float dtypes that are encoded as Z3's IEEE floats: all except the fp8 dtypes.
 inline bool has_ieee_sort(DType d) {
   return d.is(Scalar::Float16) || d.is(Scalar::BFloat16) || d.is(Scalar::Float32) || d.is(Scalar::Float64);
 }

@@ -255,8 +255,8 @@ size_t PickledNodes::add(Key root) {
       PickleValue source = sources[n];
       Key next = source_of(source);
       if (!next.is_field_number) objects_.emplace(source.id(), source);
-      // Push a source that was begun on another path again: it must be written before this node. A cycle is found
-      // later.
+      // A source that waits on the stack is pushed again, because it must be written before this node. If an open
+      // source is pushed, it depends on this node; the loop reports the cycle when it pops the source.
       auto begun = known_.find(next);
       if (begun == known_.end() || begun->second == kOpen) stack.emplace_back(next, false);
     }

@@ -357,7 +357,7 @@ class Reduction {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);
     UOpSet covered(*best_.graph);
-    for (auto& [u, size] : by_dominated(best_.root)) {
+    for (auto& [u, size] : nodes_by_dominated_count(best_.root)) {
       if (size < kWorthACut || !is_storable(u) || (value && u == value) || covered.contains(u)) continue;
       if (needed.contains(to_hex(key_of(u)))) continue;
       out.push_back(u);

@@ -398,9 +398,9 @@ TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
 
-TEST_CASE("by_dominated lists the node with the largest dominated part first") {
+TEST_CASE("nodes_by_dominated_count lists the node with the largest dominated part first") {
   TestCase c = matmul();
-  auto sizes = by_dominated(c.root);
+  auto sizes = nodes_by_dominated_count(c.root);
   CHECK(sizes[0].first == c.root);
   CHECK(sizes[0].second == c.nodes());
   for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);

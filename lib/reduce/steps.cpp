@@ -322,7 +322,7 @@ Candidates all_steps(const TestCase& c) {
   sources_alone(out, c);
   fewer_settings(out, c);
   fewer_opts(out, c);
-  for (auto& [u, size] : by_dominated(c.root))
+  for (auto& [u, size] : nodes_by_dominated_count(c.root))
     for (auto& step : simpler_nodes(c, u)) out.push_back(std::move(step));
   out.push_back([&c] { return plain_dtypes(c); });
   out.push_back([&c] { return small_buffers(c); });

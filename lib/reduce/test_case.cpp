@@ -122,7 +122,7 @@ OpSet ops_of(UOp root) {
   return out;
 }
 
-std::vector<std::pair<UOp, size_t>> by_dominated(UOp root) {
+std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root) {
   std::vector<UOp> order = toposort(root);
   UOpMap<size_t> place(root.graph());
   for (size_t i = 0; i < order.size(); i++) place[order[i]] = i;

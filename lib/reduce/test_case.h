@@ -54,7 +54,7 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 OpSet ops_of(UOp root);
 // Returns the nodes below `root`, each with the number of nodes that it dominates (itself included), the largest number
 // first.
-std::vector<std::pair<UOp, size_t>> by_dominated(UOp root);
+std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 
 // Returns the test case with which a reduction of `in` begins: a copy of the graph in a new Graph, the target, opts and
 // seeded fault, and the arrays that the kernel reads (from the options or a bundle, else random). If `runs_nowhere`,

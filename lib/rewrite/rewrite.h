@@ -75,9 +75,9 @@ inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 
 // ---- observers
 
-// Receives the events of all rewrites in one graph; used by `tgc trace`, `tgc stats` and tests. A graph has at most one
-// observer. If a rule starts a nested rewrite, the events of the nested rewrite are reported between the begin and end
-// of the outer rewrite.
+// Receives the events of all rewrites in one graph, for traces, statistics, logs of rewrites, differences and tests. A
+// graph has at most one observer. If a rule starts a nested rewrite, the events of the nested rewrite are reported
+// between the begin and end of the outer rewrite.
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;

@@ -22,8 +22,8 @@ const std::vector<CatalogSet>& rule_catalog();
 // A rule and its uses.
 struct CatalogRule {
   const Rule* rule;
-  // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that a rule of the
-  // stage starts
+  // the stages that may apply the rule (on any target, with any settings), also in a graph rewrite that the stage's
+  // function or one of its rules starts; "linear" for a rule that is applied after the last stage
   std::vector<std::string_view> stages;
   // set only by catalog_rules(set, inside): the name of the set of `inside` that has the rule; empty for a rule of
   // `set`

@@ -39,7 +39,7 @@ const Emulator* find_emulator(std::string_view device) {
 
 Result<std::string> path_of(const Emulator& emulator) {
 #ifndef TGC_EMULATE
-  return absent_part("the emulators of GPUs", "TGC_EMULATE");
+  return absent_part_error("the emulators of GPUs", "TGC_EMULATE");
 #endif
   // in builds and installations, emulators are in ../lib/tgc relative to the executable's folder
   namespace fs = std::filesystem;

@@ -172,7 +172,8 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Divides absolute values bit by bit, from the top, and truncates. This is slow, but large values are rare and short.
+// Divides absolute values and truncates. A divisor of several digits is divided bit by bit, from the top: this is slow,
+// but such divisors are rare and short.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;

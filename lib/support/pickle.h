@@ -74,7 +74,7 @@ class PickleValue {
   std::string_view module() const;  // module of a Global
   std::optional<int64_t> number() const;  // Bool, or a Number of 64 bits
   std::optional<uint64_t> unsigned_number() const;  // a Number from 0 to 2^64 - 1
-  std::optional<double> real() const;     // Number or Float
+  std::optional<double> real() const;     // Float, Bool, or a Number of 64 bits
   bool truth() const { return number().value_or(0) != 0; }
 
   // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument

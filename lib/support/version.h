@@ -15,7 +15,7 @@ std::string_view llvm_version();      // such as "19.1.7"; empty if tgc was buil
 
 // Returns the error of a command that needs the part of tgc called `what`, which was left out by the CMake option
 // `option`.
-inline Diag absent_part(const std::string& what, const std::string& option) {
+inline Diag absent_part_error(const std::string& what, const std::string& option) {
   return {.message = "this tgc was built without " + what, .expected = "a build with -D" + option + "=ON"};
 }
 

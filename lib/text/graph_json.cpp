@@ -108,7 +108,7 @@ class GraphJsonWriter {
   }
   void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
 
-  void node(UOp u) {  // writes the node's members, after the opening brace
+  void node(UOp u) {  // writes the node's members and the closing brace; the caller wrote the opening one
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
     if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);

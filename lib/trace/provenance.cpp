@@ -129,8 +129,9 @@ class Provenance::History {
     return out;
   }
 
-  // Returns the events that replace `node` one after another, and sets `node` to the last replacement. First tries the
-  // stage's own rewrites; if these do not lead to a node of the result, tries rewrites that rules started.
+  // Returns the indices of the events that replace `node` one after another, and sets `node` to the last replacement.
+  // First tries the stage's own rewrites. If these lead to no node of the result, returns none if `node` itself is in
+  // the result, else tries the rewrites that rules started.
   std::vector<size_t> forward(UOp& node) const {
     std::vector<size_t> own;
     UOp begun = node;

@@ -48,8 +48,8 @@ UOp buf_target(UOp u);
 // Returns the buffer of `u`, which may be a buffer, an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
 // (UOp.buf_uop). Throws Failure for other nodes.
 UOp buf_uop(UOp u);
-// Follows first sources from `u`, through any ops, to a buffer, and returns the buffer (UOp.as_buf). For an MSELECT or
-// MSTACK, returns one of the buffers of its sources.
+// Follows first sources from `u`, through any ops, to a BUFFER, BUFFERIZE, MSTACK or a node without sources, and
+// returns it (UOp.as_buf). For an MSELECT or MSTACK, returns an MSELECT or MSTACK of the results for its sources.
 UOp as_buf(UOp u);
 
 // Compares two nodes by (op, arg, dtype, sources...) (UOp.tuplize). Ignores tags, so different nodes may be Equal.

@@ -273,7 +273,8 @@ class Layout {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
 
-  // The free space between two nodes that keep their positions.
+  // The free space between two neighbours that keep their positions, or at an end of the row. Shrinks as nodes are put
+  // into it.
   struct Gap {
     float low, high;
     int32_t before, behind;  // links to gaps that may have room (union-find), initially to the gap itself

@@ -5,11 +5,11 @@
 namespace tgc {
 namespace {
 
-// Returns a call of the AMX instruction with the number `op`. Its operand `address` is a memory address with the number
-// of an accumulator row in its upper bits.
-std::string amx(int op, const std::string& address, std::string_view name) {
+// Returns a call of the AMX instruction with the number `op`. `operand` is a memory address for ldx and ldy, an address
+// with the number of an accumulator row in its upper bits for ldz and stz, and 0 for fma32.
+std::string amx(int op, const std::string& operand, std::string_view name) {
   return "call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\"(i32 " +
-         std::to_string(op) + ", i64 " + address + ") #0; AMX " + std::string(name);
+         std::to_string(op) + ", i64 " + operand + ") #0; AMX " + std::string(name);
 }
 
 // Returns a call that switches the AMX unit on (`off` is 0) or off (`off` is 1).

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-// Returns the PTX of a kernel. `added`: see TextRenderer.
+// Returns the PTX of a kernel. Stores in `added`, unless null, the text that each node of `list` adds to the body.
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class Ptx;

@@ -135,7 +135,7 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     each_active(w, [&](uint32_t lane) { watch_race(w, o, lane, to.host[lane], o.bytes, access); });
 }
 
-void allow_offset_and_caches(const Builder& b) {
+void allow_memory_modifiers(const Builder& b) {
   b.allow({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
 }
 

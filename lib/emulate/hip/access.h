@@ -29,7 +29,7 @@ void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t 
 
 // ---- the operands of an access
 // Refuses the instruction if it has a modifier other than those of memory access: offset and cache policy.
-void allow_offset_and_caches(const Builder& b);
+void allow_memory_modifiers(const Builder& b);
 // Returns the space of a name that begins with "global_", "flat_", "scratch_" or "ds_".
 Space space_of(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.

@@ -53,7 +53,7 @@ struct Op {
   int8_t scale = 0;  // multiplies the result by 2^scale, before clamping
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
   uint8_t words = 1;  // for a memory operation: registers per lane
-  uint8_t bytes = 0;  // for a memory operation: bytes per lane
+  uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
   bool wide_address = false;  // true: the vector part of the address has 64 bits
   bool narrow_base = false;  // true: the scalar part of the address has 32 bits

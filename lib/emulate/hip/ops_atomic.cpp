@@ -34,7 +34,7 @@ void atomic_run(Wave& w, const Op& o) {
 // old value; v1 is the address and v2 the operand. For compare-and-swap, the operand of a global instruction is the new
 // and the expected value in consecutive registers; an LDS instruction has two operands, whose order changed in gfx11.
 void build_atomic(Builder& b) {
-  allow_offset_and_caches(b);
+  allow_memory_modifiers(b);
   Space space = space_of(b.name);
   bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
   Op op = b.begin(b.row->run);

@@ -97,7 +97,7 @@ void forward_run(Wave& w, const Op& o) {
   each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 void build_permutation(Builder& b) {
-  allow_offset_and_caches(b);
+  allow_memory_modifiers(b);
   Op op = b.begin(b.row->run);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};

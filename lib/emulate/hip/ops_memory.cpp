@@ -79,7 +79,7 @@ void store_run(Wave& w, const Op& o) {
 
 // ---- operands
 void build_access(Builder& b) {
-  allow_offset_and_caches(b);
+  allow_memory_modifiers(b);
   Space space = space_of(b.name);
   bool stores = b.row->to == Type::None;
   Op op = b.begin(b.row->run);
@@ -196,7 +196,7 @@ void scalar_load_run(Wave& w, const Op& o) {
   if (w.group->races) watch_race(w, o, 0, from, u32(there), Access::Load);
 }
 void build_scalar_load(Builder& b) {
-  allow_offset_and_caches(b);
+  allow_memory_modifiers(b);
   Op op = b.begin(b.row->run, false);
   op.words = b.row->count;
   op.to = b.scalar_place(b.operand(0), op.words);

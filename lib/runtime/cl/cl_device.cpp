@@ -255,7 +255,7 @@ Status ClDevice::open() {
   return check(code, "clCreateCommandQueue");
 }
 
-// Picks the first GPU of any platform, else the first platform's default device.
+// Picks the first GPU of any platform, else the default device of the first platform that has one.
 Status ClDevice::find_device() {
   cl_uint count = 0;
   if (auto status = check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;

@@ -23,8 +23,8 @@ Fn with_type(Type type, F f) {
   return nullptr;
 }
 
-// once1 and once2 execute an operation with one or two operands on single values, lanes1 and lanes2 on all lanes of the
-// chunk. Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
+// once1 and once2 execute an operation with one or two operands on single values, unary_on_lanes and binary_on_lanes on
+// all lanes of the chunk. Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
 const Ins* once1(Frame& f, const Ins* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
@@ -32,7 +32,7 @@ const Ins* once1(Frame& f, const Ins* i) {
 }
 
 template <class R, class T, class Op>
-const Ins* lanes1(Frame& f, const Ins* i) {
+const Ins* unary_on_lanes(Frame& f, const Ins* i) {
   const T* a = f.at<T>(i->a);
   R* d = f.at<R>(i->dst);
   TGC_INDEPENDENT
@@ -48,7 +48,7 @@ const Ins* once2(Frame& f, const Ins* i) {
 
 // AV and BV tell whether operands a and b are varying.
 template <class R, class T, class Op, bool AV, bool BV>
-const Ins* lanes2(Frame& f, const Ins* i) {
+const Ins* binary_on_lanes(Frame& f, const Ins* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
   R* d = f.at<R>(i->dst);
   T a0 = a[0], b0 = b[0];
@@ -58,13 +58,13 @@ const Ins* lanes2(Frame& f, const Ins* i) {
 }
 
 template <class R, class T, class Op>
-Fn pick1(const Selector& s) { return s.varying ? lanes1<R, T, Op> : once1<R, T, Op>; }
+Fn pick1(const Selector& s) { return s.varying ? unary_on_lanes<R, T, Op> : once1<R, T, Op>; }
 
 template <class R, class T, class Op>
 Fn pick2(const Selector& s) {
   if (!s.varying) return once2<R, T, Op>;
-  if (s.a_varying && s.b_varying) return lanes2<R, T, Op, true, true>;
-  return s.a_varying ? lanes2<R, T, Op, true, false> : lanes2<R, T, Op, false, true>;
+  if (s.a_varying && s.b_varying) return binary_on_lanes<R, T, Op, true, true>;
+  return s.a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
 }
 
 // Binary operations that integers and floats share.
@@ -85,7 +85,8 @@ struct OpEq {
   uint8_t operator()(T a, T b, RefNotes&) const { return a == b; }
 };
 
-// Selects the function of a binary operation, with the arithmetic of T; null for operations that are not shared.
+// Selects the function of a binary operation that integers and floats both have, with the arithmetic of T; null for
+// other operations.
 template <class T, class Add, class Sub, class Mul, class Pow>
 Fn pick_common(const Selector& s) {
   switch (s.op) {

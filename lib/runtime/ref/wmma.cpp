@@ -129,8 +129,8 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
   return &it->second;
 }
 
-// Computes D = A * B + C for each warp of the chunk. Products and sums are computed in double and the result is rounded
-// once, so no hardware is more exact.
+// Computes D = A * B + C for each warp of the chunk. Products and sums are computed in double; the result is
+// rounded to float32, then to the dtype of the output.
 const Ins* run_wmma(Frame& f, const Ins* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;

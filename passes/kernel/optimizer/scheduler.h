@@ -105,7 +105,6 @@ class Scheduler {
 
   // Returns the number of opt's axis among all axes; -1 if `opt` has no axis. Throws KernelOptError if the axis does
   // not exist.
-  // exist.
   int64_t real_axis(const Opt& opt) const;
 
   // Returns true if `rng` can become a GLOBAL or THREAD axis: it is a LOOP that an output ends, and every BUFFERIZE is
