@@ -148,15 +148,17 @@ export function firstHintOf(run, more) {
 export function countersOf(run) {
   const out = element("div", "facts");
   const add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);
-  add("Hints", ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plain(text)))
+  const title = run.modeled ? "Hints, with times by a model of one wave" : "Hints";
+  add(title, ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plain(text)))
     : [element("p", "quiet", "No counter and no stall is above the threshold of a hint.")]));
   const stalls = (run.reasons || []).filter(([, cycles]) => cycles);
   if (stalls.length) {
-    const all = run.cycles || 1;
+    const all = stalls.reduce((sum, [, cycles]) => sum + cycles, 0);
     stalls.sort((a, b) => b[1] - a[1]);
-    const title = run.modeled ? "Stalls by reason, by a model of one wave" : "Stalls by reason";
-    add(title, tableOf(["reason", "#cycles", "#% of all", "#idle"], stalls.map(([name, cycles, idle]) => [
-      plain(name), cycles.toLocaleString("en"), (100 * cycles / all).toFixed(1), idle.toLocaleString("en")])));
+    const rows = stalls.map(([name, cycles, idle]) => [plain(name), cycles.toLocaleString("en"),
+      (100 * cycles / all).toFixed(1), idle.toLocaleString("en")]);
+    add("Stalls by reason" + (run.modeled ? ", by a model of one wave" : ""),
+      tableOf(["reason", "#cycles", "#% of stalls", "#idle"], rows));
   }
   if (run.derived.length || Object.keys(run.derived).length)
     add("Computed from counters", tableOf(["value", "#percent"], Object.entries(run.derived)
