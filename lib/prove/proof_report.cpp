@@ -6,6 +6,7 @@
 
 #include "lib/prove/node_values.h"
 #include "lib/prove/prove_kernel.h"
+#include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 
 namespace tgc {
@@ -111,6 +112,13 @@ std::string proof_text(const KernelProof& proof) {
     std::snprintf(text, sizeof text, ", error of a rewrite at samples up to %.3g ulp", *error);
     out += text;
   }
+  for (auto& [key, a] : proof.approximations) {
+    char text[64];
+    std::snprintf(text, sizeof text, ", %s up to %.3g ulp", a.first.c_str(), a.second.ulp);
+    out += text;
+    if (a.first.starts_with("SIN")) out += " of 1";
+    if (a.second.special) out += " but for " + counted(a.second.special, "operand") + " without a number";
+  }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
   for (auto& [of, count] : open_rewrites(proof)) {
@@ -168,6 +176,15 @@ std::string proof_json(const KernelProof& proof) {
             if (of->error) json.key("ulp").number(*of->error, "%.3g");
           });
       });
+      if (!proof.approximations.empty())
+        json.key("approximations").array([&] {
+          for (auto& [key, a] : proof.approximations)
+            json.object([&] {
+              json.member("function", a.first).key("ulp").number(a.second.ulp, "%.4g");
+              json.member("special", a.second.special);
+              json.member("key", key);
+            });
+        });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
       json.member("checked_stages", proof.checked_stages);
       if (!proof.checked.empty()) json.member("checked", proof.checked);

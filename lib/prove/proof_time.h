@@ -14,7 +14,8 @@ class ProcessorLimit {
   ~ProcessorLimit() { end() = before_; }
   ProcessorLimit(const ProcessorLimit&) = delete;
   ProcessorLimit& operator=(const ProcessorLimit&) = delete;
-  static bool is_over() { return thread_seconds() >= end(); }
+  static bool is_over() { return seconds_left() <= 0; }
+  static double seconds_left() { return end() - thread_seconds(); }
 
  private:
   static double& end() {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
+#include "lib/prove/expansions.h"
 #include "lib/prove/gaps.h"
 #include "lib/prove/node_values.h"
 #include "lib/prove/proof_time.h"
@@ -36,6 +38,7 @@ class KernelProver {
     ListProver rewrites(history_.list(), history_.tops(), prover_, [&](const Sides& s) { return history_.import(s); });
     out_.rewrites = rewrites.run(sides);
     for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application);
+    for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
     settle_parts();
     check_order();
     for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
@@ -69,6 +72,44 @@ class KernelProver {
     return std::ranges::any_of(stages(), [&](const HistoryStage& s) {
       return s.result && s.changes_graph() && std::ranges::any_of(toposort(s.result), is_infinite);
     });
+  }
+
+  // Decides functions and their approximations as wholes, if a rewrite of the stage is not proven by itself.
+  void settle_expansions(size_t number) {
+    const HistoryStage& stage = stages()[number];
+    bool is_open = false;
+    for (size_t top : stage.tops)
+      for (size_t k : history_.tops()[top].applications) is_open |= is_weak(out_.rewrites[k]);
+    std::map<size_t, std::string> open;
+    auto without = is_open ? without_expansions(history_, stage, open) : std::nullopt;
+    for (auto& [k, why] : open)
+      if (out_.rewrites[k].kind == Kind::Sampled) out_.rewrites[k].why = why;
+    if (!without) return;
+    std::map<size_t, RewriteProof> proofs;
+    for (auto& [k, s] : without->rewrites) {
+      const bool is_changed = s.before != list()[k].before || s.after != list()[k].after;
+      RewriteProof proof = is_changed ? decide(s) : out_.rewrites[k];
+      if (proof.kind != Kind::Proven && out_.rewrites[k].kind == Kind::Proven) return;
+      proof.application = k, proof.place = out_.rewrites[k].place, proof.form = out_.rewrites[k].form;
+      proofs.emplace(k, std::move(proof));
+    }
+    for (const UnexpandedStage::Expansion& e : without->expansions) {
+      RewriteProof proof{.kind = Kind::Proven, .has_floats = true, .sense = FloatSense::Rounding,
+                         .by = "approximation", .error = e.error.ulp, .application = e.rewrite};
+      proof.place = out_.rewrites[e.rewrite].place, proof.form = out_.rewrites[e.rewrite].form;
+      proofs.emplace(e.rewrite, std::move(proof));
+      const UOp function = e.approximation.function;
+      out_.approximations[e.approximation.key] = {
+          std::string(tgc::name_of(function.op())) + " " + std::string(function.dtype().name()), e.error};
+    }
+    for (size_t top : stage.tops)
+      for (size_t k : history_.tops()[top].applications)
+        if (auto it = proofs.find(k); it != proofs.end()) out_.rewrites[k] = std::move(it->second);
+        else set_part(out_.rewrites[k], "approximation");
+    unexpanded_.emplace(number, std::move(*without));
+  }
+  static bool is_weak(const RewriteProof& r) {
+    return r.kind != Kind::Proven || (r.has_floats && r.sense >= FloatSense::ButNan);
   }
 
   // Decides nested rewrites by the rewrite that contains them: if that is proven, they are right as parts of it. Marks
@@ -166,6 +207,7 @@ class KernelProver {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
     if (!stage.result || !stage.changes_graph()) return;
+    if (auto it = unexpanded_.find(number); it != unexpanded_.end()) return check_weak_values(it->second);
     size_t count = 0, checked = 0;
     std::optional<bool> decides;
     for (size_t top : stage.tops)
@@ -178,10 +220,26 @@ class KernelProver {
         std::optional<std::string> op = "a node that is not found";
         if (++checked <= kMost)
           if (const UOp graph = history_.replay(stage, count)) op = decision_on(graph, list()[k].after, r.sense);
-        if (!op) continue;
-        r.kind = Kind::Unknown, r.by = {};
-        r.why = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + *op + " depends on it";
+        if (op) doubt_weak(r, *op);
       }
+  }
+  // The same for a stage without its approximations.
+  void check_weak_values(const UnexpandedStage& stage) {
+    std::map<size_t, UOp> weak;  // by the rewrite
+    for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
+    for (auto& e : stage.expansions) weak[e.rewrite] = e.function;
+    for (auto [k, value] : weak) {
+      RewriteProof& r = out_.rewrites[k];
+      if (r.kind != Kind::Proven || !is_weak(r)) continue;
+      const UOp graph = stage.rewrites.contains(k) ? stage.replay(k) : stage.result;
+      std::optional<std::string> op = "a node that is not found";
+      if (graph) op = decision_on(graph, value, r.sense);
+      if (op) doubt_weak(r, *op);
+    }
+  }
+  static void doubt_weak(RewriteProof& r, const std::string& op) {
+    r.kind = Kind::Unknown, r.by = {};
+    r.why = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 
   void show_sides(RewriteProof& r) {
@@ -229,6 +287,7 @@ class KernelProver {
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
+  std::map<size_t, UnexpandedStage> unexpanded_;  // by stage
 };
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,
@@ -279,7 +338,7 @@ FloatSense KernelProof::weakest() const {
 std::optional<double> KernelProof::largest_error() const {
   std::optional<double> out;
   for (const RewriteProof& r : rewrites)
-    if (r.kind == Kind::Proven && r.error) out = std::max(out.value_or(0), *r.error);
+    if (r.kind == Kind::Proven && r.sense == FloatSense::Real && r.error) out = std::max(out.value_or(0), *r.error);
   return out;
 }
 

@@ -1,12 +1,14 @@
 // prove_kernel: proves that a compilation does not change what the kernel computes. The rewrites of each stage must
 // lead from its input to its result, and the two sides of each rewrite must compute the same.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/compilation/compilation.h"
+#include "lib/prove/approximations.h"
 #include "lib/prove/prove_sides.h"
 #include "lib/prove/rewrite_history.h"
 #include "lib/prove/shown_program.h"
@@ -29,7 +31,10 @@ struct KernelProof {
   size_t distinct(RewriteProof::Kind kind) const;  // the same, but rewrites that are equal up to renaming count once
   FloatSense weakest() const;  // returns the weakest sense of all proofs
   bool has_floats() const;     // returns true if a proof compares floats
-  std::optional<double> largest_error() const;  // returns the largest RewriteProof::error; nullopt if none was measured
+  // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
+  std::optional<double> largest_error() const;
+  // the approximations of functions, by their keys: the function ("LOG2 float") and the error
+  std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};
   void set_verdict();  // sets `verdict` to the worst one of the rewrites and the findings
   std::string producer = {};  // the release that recorded the rewrites; empty if tgc made them
   std::unique_ptr<RewriteHistory> history = {};  // owns the nodes, and the texts of RewriteProof::place

@@ -11,7 +11,8 @@ namespace {
 // Repeats recorded rewrites in the order of tinygrad's graph_rewrite.
 class Replay {
  public:
-  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order) : rewrites_(rewrites), order_(order) {}
+  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied)
+      : rewrites_(rewrites), order_(order), applied_(applied) {}
 
   UOp run(UOp u, int depth = 0) {
     constexpr int kMaxDepth = 20000;
@@ -21,12 +22,16 @@ class Replay {
     UOp out = u;
     if (order_ == VisitOrder::NodeFirst) out = followed(out);
     if (order_ == VisitOrder::NodeOnce)
-      if (auto next = rewrites_.find(u); next != rewrites_.end()) return results_[u] = next->second;
+      if (auto next = rewrites_.find(u); next != rewrites_.end()) {
+        if (applied_) applied_->insert(u);
+        return results_[u] = next->second;
+      }
     std::vector<UOp> src;
     for (UOp s : out.src()) src.push_back(run(s, depth + 1));
     if (!std::ranges::equal(src, out.src())) out = out.with_src(src);
     if (order_ == VisitOrder::NodeOnce) return results_[u] = out;
     auto next = rewrites_.find(out);
+    if (next != rewrites_.end() && applied_) applied_->insert(out);
     if (next != rewrites_.end() && !(next->second == u))
       out = order_ == VisitOrder::Once ? next->second : run(next->second, depth + 1);
     return results_[u] = out;
@@ -43,13 +48,15 @@ class Replay {
   }
   const std::unordered_map<UOp, UOp>& rewrites_;
   const VisitOrder order_;
+  std::unordered_set<UOp>* const applied_;
   std::unordered_map<UOp, UOp> results_;
 };
 
 }  // namespace
 
-UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order) {
-  auto out = catch_failures([&] { return Replay(rewrites, order).run(root); });
+UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
+                   std::unordered_set<UOp>* applied) {
+  auto out = catch_failures([&] { return Replay(rewrites, order, applied).run(root); });
   return out ? *out : UOp();
 }
 

@@ -1,6 +1,7 @@
 // Repeats recorded rewrites on a graph.
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lib/uop/graph.h"
 
@@ -15,8 +16,10 @@ enum class VisitOrder : uint8_t {
 };
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
-// the rewrites nest too deep or form a cycle.
-UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order);
+// the rewrites nest too deep or form a cycle. `applied` (may be null) gets the keys that were replaced, in any order
+// but NodeFirst.
+UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
+                   std::unordered_set<UOp>* applied = nullptr);
 // Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {
   return apply_rewrites(root, rewrites, bottom_up ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst);

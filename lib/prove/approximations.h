@@ -1,0 +1,45 @@
+// Approximations of LOG2, EXP2 and SIN by arithmetic, such as those of tinygrad's codegen/decomp/transcendental.py.
+// An approximation has one operand, a float of at most 32 bits, so that it can be compared with the function for all
+// values of the operand.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+// Two expressions whose only leaf is `operand`.
+struct Approximation {
+  UOp function;  // LOG2, EXP2 or SIN of the operand
+  UOp expansion;  // the arithmetic that replaces the function
+  UOp operand;
+  std::string key;  // SHA-256 of both expressions in hexadecimal, the same in each build and graph
+};
+
+// Returns the approximation that has a leaf in place of the node `operand`. `function` is one of the functions of this
+// node. Returns nullopt if the expansion depends on anything else, or if the operand has more than 32 bits.
+std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand);
+
+// The largest error that counts as rounding, in units of the last place.
+inline constexpr double kMostUlp = 8;
+
+// How far an approximation is from the exact value, for all values of the operand.
+struct ApproximationError {
+  // The largest difference where the exact value is a number or the operand is none, divided by the distance of two
+  // neighbouring floats at the exact value; for a sine, at 1. Infinity if only one of the values is a NaN, or if the
+  // exact value is zero and the other one is not.
+  double ulp = 0;
+  // The number of operands, among numbers, for which the exact value is a NaN or an infinity, and the other one is not.
+  // No sense of floats but the two strongest covers these.
+  uint64_t special = 0;
+};
+
+// Returns the error of an approximation. Those of tinygrad's releases are in known_approximations.def. Others are
+// measured, and kept in the compile cache: with REF for the 2^16 values of a 16-bit float, else with compiled code for
+// 2^32 values. That takes minutes, and is an error if less time is left. Without a time limit, those of the file are
+// measured, too.
+Result<ApproximationError> error_of(const Approximation& a);
+
+}  // namespace tgc

@@ -1,0 +1,115 @@
+#include "lib/prove/expansions.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lib/prove/gaps.h"
+#include "lib/rewrite/apply_rewrites.h"
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+using Replacements = std::unordered_map<UOp, UOp>;
+
+UOp rewritten(UOp root, const Replacements& rewrites, std::unordered_set<UOp>* applied = nullptr) {
+  return apply_rewrites(root, rewrites, VisitOrder::SourcesFirst, applied);
+}
+
+class Unexpander {
+ public:
+  Unexpander(RewriteHistory& history, const HistoryStage& stage, std::map<size_t, std::string>& open)
+      : history_(history), stage_(stage), open_(open) {}
+
+  std::optional<UnexpandedStage> run() {
+    if (stage_.tops.size() != 1 || !stage_.result) return {};
+    const TopRewrite& top = history_.tops()[stage_.tops[0]];
+    std::vector<size_t> functions;
+    for (size_t k : top.applications)
+      if (list()[k].before.in({Op::LOG2, Op::EXP2, Op::SIN})) functions.push_back(k);
+    if (functions.empty()) return {};
+    Replacements all;
+    for (size_t k : top.applications) all[list()[k].before] = list()[k].after;
+    if (!is_same(rewritten(top.input, all), stage_.result)) return {};
+    UnexpandedStage out{.input = top.input};
+    for (size_t k : functions) add_expansion(k, rewritten(list()[k].before, all), out);
+    if (out.expansions.empty()) return {};
+    std::unordered_map<UOp, size_t> numbers;  // by the left side
+    Replacements rest;
+    for (size_t k : top.applications) {
+      if (std::ranges::find(out.expansions, k, &UnexpandedStage::Expansion::rewrite) != out.expansions.end()) continue;
+      const UOp before = unexpanded(list()[k].before);
+      rest[before] = unexpanded(list()[k].after), numbers[before] = k;
+    }
+    std::unordered_set<UOp> applied;
+    out.result = rewritten(top.input, rest, &applied);
+    if (!is_same(out.result, unexpanded(stage_.result))) return {};
+    for (UOp before : applied) out.rewrites[numbers.at(before)] = {before, rest.at(before)};
+    for (UnexpandedStage::Expansion& e : out.expansions) e.function = unexpanded(e.function);
+    return out;
+  }
+
+ private:
+  std::span<const Application> list() const { return history_.list(); }
+  static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
+
+  // Adds the approximation that the stage makes of a function, if its error is known and small.
+  void add_expansion(size_t number, UOp expansion, UnexpandedStage& to) {
+    const UOp function = list()[number].before;
+    if (!expansion || function.num_src() != 1) return;
+    const UOp operand = function.src(0);
+    const auto sides = history_.import({function, expansion}), operands = history_.import({operand, operand});
+    if (!sides || !operands || sides->empty() || sides->size() != operands->size()) return;
+    UnexpandedStage::Expansion out{.rewrite = number, .function = function};
+    for (size_t i = 0; i < sides->size(); i++) {
+      auto a = approximation_of((*sides)[i].before, (*sides)[i].after, (*operands)[i].before);
+      if (!a) return;
+      auto [error, is_new] = errors_.try_emplace(a->key, ApproximationError());
+      if (is_new) error->second = tgc::error_of(*a);
+      if (!error->second) open_[number] = error->second.diag().message;
+      else if (error->second->ulp > kMostUlp) open_[number] = "the approximation has too large an error";
+      if (!error->second || error->second->ulp > kMostUlp) return;
+      out.error = *error->second, out.approximation = std::move(*a);  // those of the lanes are the same
+    }
+    if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
+  }
+
+  // Returns the graph with functions in place of their approximations.
+  UOp unexpanded(UOp root) {
+    if (auto it = unexpanded_.find(root); it != unexpanded_.end()) return it->second;
+    for (UOp u : toposort(root, [&](UOp x) { return !unexpanded_.contains(x); })) {
+      if (unexpanded_.contains(u)) continue;
+      auto it = functions_.find(u);
+      const UOp from = it == functions_.end() ? u : it->second;
+      std::vector<UOp> src;
+      for (UOp s : from.src()) src.push_back(unexpanded(s));
+      unexpanded_[u] = std::ranges::equal(src, from.src()) ? from : from.with_src(src);
+    }
+    return unexpanded_.at(root);
+  }
+
+  RewriteHistory& history_;
+  const HistoryStage& stage_;
+  std::map<size_t, std::string>& open_;
+  std::map<std::string, Result<ApproximationError>> errors_;  // by the key of the approximation
+  Replacements functions_;  // by their approximations
+  Replacements unexpanded_;
+};
+
+}  // namespace
+
+UOp UnexpandedStage::replay(size_t last) const {
+  Replacements first;
+  for (auto& [k, s] : rewrites)
+    if (k <= last) first[s.before] = s.after;
+  return rewritten(input, first);
+}
+
+std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
+                                                  std::map<size_t, std::string>& open) {
+  return Unexpander(history, stage, open).run();
+}
+
+}  // namespace tgc

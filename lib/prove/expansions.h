@@ -1,0 +1,40 @@
+// Stages that replace LOG2, EXP2 and SIN by approximations, and then rewrite these. A rule inside of an approximation,
+// such as x * 0 -> 0, need not hold for all values of its operands; the approximation as a whole is decided for all
+// values of its operand. So such a stage is decided as two steps: it rewrites the graph without the approximations, and
+// then replaces each function by the whole approximation.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/prove/approximations.h"
+#include "lib/prove/rewrite_history.h"
+
+namespace tgc {
+
+// A stage without its approximations. Nodes are those of the history's stages.
+struct UnexpandedStage {
+  struct Expansion {
+    size_t rewrite;  // number of the rewrite that replaces the function
+    UOp function;
+    Approximation approximation;
+    ApproximationError error;
+  };
+  std::vector<Expansion> expansions;
+  // The rewrites that lead from the input of the stage to `result`, by number, with their sides. All other rewrites of
+  // the stage change approximations only.
+  std::map<size_t, Sides> rewrites;
+  UOp input, result;  // `result` is the stage's result with functions in place of their approximations
+
+  // Returns the graph after the rewrites with numbers up to `last`; empty if they do not give a graph.
+  UOp replay(size_t last) const;
+};
+
+// Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.
+// Returns nullopt if there are none, or if the stage's rewrites without them do not lead to its result without them,
+// node for node. Adds to `open` why an approximation is not known, by the number of the rewrite.
+std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
+                                                  std::map<size_t, std::string>& open);
+
+}  // namespace tgc
