@@ -20,7 +20,7 @@ namespace tgc {
 namespace {
 
 // Prints to standard error without allocating memory, so that signal handlers can call it.
-void write_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); }
+void write_error(auto... texts) { ((void)write_all(STDERR_FILENO, texts), ...); }
 
 [[noreturn]] void end_with_trouble() {
   remove_staged_files();
@@ -34,7 +34,7 @@ void write_error(std::string_view text) { (void)write_all(STDERR_FILENO, text); 
   } catch (const std::bad_alloc&) {
     write_error("tgc: out of memory\n");
   } catch (const std::exception& e) {
-    write_error("tgc: internal error: "), write_error(e.what()), write_error("\n");
+    write_error("tgc: internal error: ", e.what(), "\n");
   } catch (...) {
     write_error("tgc: internal error: an exception of unknown kind\n");
   }
@@ -82,8 +82,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (auto work = work_of_thread(); !work.empty())
     for (auto [fault, name] : kFaults)
       if (fault == number)
-        write_error("tgc: internal error: "), write_error(name), write_error(" in "), write_error(work),
-            write_error("\n");
+        write_error("tgc: internal error: ", name, " in ", work, "\n");
   signal(number, SIG_DFL);  // when this handler returns, the instruction faults again and ends the process
   if (is_sent) raise(number);
 }
@@ -133,8 +132,7 @@ void prepare_process() {
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   std::set_new_handler(on_no_memory);
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
+  for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
   watch_faults();
 }
 

@@ -34,8 +34,8 @@ struct Candidate {
   std::string why;                         // the error, if Refused
 };
 
-// How duplicates are found: by a digest of the binary or of the source. None: candidates are not even lowered, so there
-// is nothing to compare.
+// The way to find duplicate candidates: by a digest of the binary or of the source. None: candidates are not even
+// lowered, so there is nothing to compare.
 enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {

@@ -34,7 +34,7 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base() const { return *base_; }
   Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
-  // What the input says of the kernel's origin: how the tinygrad that made it names, optimizes and runs the kernel.
+  // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
   struct Origin {
     bool threads_in_turn = false;  // true: it runs the threads of a CPU kernel one after another
     std::string function;          // the kernel's name in the program; empty: not recorded

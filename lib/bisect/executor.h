@@ -19,7 +19,7 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
-  // How the two sides of each application compare, in the order of the log. Empty until compare_sides() ran, and
+  // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, and
   // shorter than the log if it had a limit.
   std::vector<EquivalenceResult> sides = {};
   std::string comparison_error = {};  // why compare_sides() could not compare the sides; empty if it could

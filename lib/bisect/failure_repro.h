@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// How a run of the kernel ended.
+// The outcome of a run of the kernel.
 struct Outcome {
   enum class Kind : uint8_t {
     Passes,

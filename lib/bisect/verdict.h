@@ -54,7 +54,7 @@ std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in low
 // Verdict::detail begins so if a side of the culprit has a constant that its dtype cannot represent.
 inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
 
-// How much work a bisection did.
+// The work of a bisection, as counts.
 struct BisectCounts {
   size_t runs = 0;                    // runs of kernels or graphs
   size_t rewrites = 0, compared = 0;  // rewrites of the compilation, and those of them whose sides were compared

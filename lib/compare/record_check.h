@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// What a check compares, and how.
+// The plan of a check: the outputs to compare, and the ways to compare them.
 struct CheckPlan {
   std::set<std::string, std::less<>> wanted;  // names of stages, outputs and pseudo-stages, or `graphs`
   bool isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's

@@ -48,7 +48,7 @@ struct Problem {
   std::string message;
 };
 
-// What was found in the text of a section.
+// The analysis of the text of a section.
 struct Analysis {
   InputKind kind;
   std::string text;

@@ -61,8 +61,7 @@ class HintFinder {
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
                           StallReason::Fetch})
       hideable += idle_of(r);
-    const uint32_t threads = resources_ ? resources_->most_threads : 0;
-    auto fitting = resources_ ? occupancy_of(*resources_, run_.arch, threads ? threads : 32) : std::nullopt;
+    const auto fitting = fitting_waves(run_);
     auto processor = amd_processor(run_.arch);
     if (!fitting || !processor || !stalls_.resident_waves) return;
     const double most = fitting->most, now = stalls_.resident_waves;
@@ -144,7 +143,7 @@ class HintFinder {
         "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
 
-  // What the executed memory instructions of a source line cost.
+  // The cost of the memory instructions that a source line executes.
   struct LineTime {
     double idle = 0, share = 0;  // of waits for them and of their stalls: idle and all cycles, as shares
     uint64_t hits = 0;

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "lib/compilation/kernel_cost.h"
-#include "lib/compile/occupancy.h"
 #include "lib/profile/memory_events.h"
 #include "lib/profile/profile.h"
 #include "lib/records/pickled_nodes.h"
@@ -198,6 +197,12 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
     out.most_threads = number(".max_flat_workgroup_size").value_or(0);
   }
   return out;
+}
+
+std::optional<Occupancy> fitting_waves(const KernelRun& run) {
+  const auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
+  if (!resources) return {};
+  return occupancy_of(*resources, run.arch, resources->most_threads ? resources->most_threads : 32);
 }
 
 // ---- figures of a run

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lib/compilation/compilation.h"
+#include "lib/compile/occupancy.h"
 #include "lib/compile/resources.h"
 #include "lib/driver/session.h"
 #include "lib/profile/profile_file.h"
@@ -40,6 +41,9 @@ KernelWorks find_works(const Session& session, const Trace& trace);
 // AMDGPUUsage describes them); nullopt if the binary has no descriptor. `most_threads` is 0 if the metadata does not
 // tell it.
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
+// Returns how many waves of the run's kernel fit on a SIMD. Work groups have the most threads that the metadata allows,
+// else 32. Nullopt if the run has no binary with a descriptor, or if the architecture is not in the tables.
+std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
 // The figures of one run.
 struct KernelFigures {

@@ -9,7 +9,7 @@
 
 namespace tgc::profile {
 
-// How the lanes of a wave access global memory in one LOAD or STORE.
+// The accesses of a wave's lanes to global memory in one LOAD or STORE.
 struct LaneAccess {
   uint32_t lanes = 0;           // number of lanes that access memory
   uint32_t bytes = 0;           // number of bytes that each lane accesses
@@ -27,7 +27,7 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list);
 // values, or if fewer than two lanes access memory.
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
-// How the lanes of a wave access local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.
+// The accesses of a wave's lanes to local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.
 struct BankAccess {
   uint32_t lanes = 0, bytes = 0;  // number of lanes that access memory; bytes that each lane accesses
   uint32_t cycles = 0;            // cycles of the access; lanes that need different words of the same bank take turns

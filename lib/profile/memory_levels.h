@@ -1,4 +1,4 @@
-// What a run asks of each level of the memory hierarchy, by the counters that its profile has.
+// The requests and bytes of a run at each level of the memory hierarchy, from the counters of its profile.
 #pragma once
 #include <optional>
 #include <string>

@@ -4,7 +4,6 @@
 #include <set>
 #include <tuple>
 
-#include "lib/compile/occupancy.h"
 #include "lib/support/counted.h"
 
 namespace tgc::profile {
@@ -72,9 +71,8 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
   }
   out.simds = simds.size(), out.largest = largest_of(spans);
   if (const DevicePeak* device = device_peak(run.arch)) out.device_simds = device->simds;
-  if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt)
-    if (auto fits = occupancy_of(*resources, run.arch, resources->most_threads ? resources->most_threads : 32))
-      out.fitting = fits->waves, out.most = fits->most, out.limiter = fits->limiter;
+  if (const auto fits = fitting_waves(run))
+    out.fitting = fits->waves, out.most = fits->most, out.limiter = fits->limiter;
   const double length = double(out.end - out.begin), part = length / kParts;
   out.mean = sum / length / double(out.simds);
   out.waves.resize(kParts);

@@ -1,4 +1,4 @@
-// How many waves the SIMDs of a GPU have over time, and what limits them.
+// Occupancy over time: the number of waves on the SIMDs of a GPU, and the resource that limits it.
 #pragma once
 #include <optional>
 #include <string>

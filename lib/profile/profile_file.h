@@ -56,7 +56,7 @@ struct PmaEvent {
   int64_t sm_version = 0;
 };
 
-// What a device or the host did from `begin` to `end`, in microseconds on the host's clock.
+// An activity of a device or the host from `begin` to `end`, in microseconds on the host's clock.
 struct RangeEvent {
   std::string_view device;
   std::string name;
@@ -65,7 +65,7 @@ struct RangeEvent {
   bool is_copy = false;
   bool is_graph = false;        // true for a kernel that ran as a part of a device graph
 };
-// What happened at one time, in microseconds: "alloc" and "free" of a buffer, or "exec" of a kernel.
+// An event at one time, in microseconds: "alloc" and "free" of a buffer, or "exec" of a kernel.
 struct PointEvent {
   std::string_view device, name;
   double time = 0;

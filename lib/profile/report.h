@@ -53,7 +53,7 @@ std::string memory_json(const Trace& trace, const std::string& file);
 std::string against_text(const Profile& old_profile, const Profile& new_profile);
 std::string against_json(const Profile& old_profile, const Profile& new_profile);
 
-// What a counter's values in a run add up to. `count` is the number of values.
+// The sum, the largest value and the number of values (`count`) of a counter in a run.
 struct CounterTotal {
   uint64_t sum = 0, largest = 0, count = 0;
 };

@@ -40,9 +40,10 @@ enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 // Returns tinygrad's name of an instruction's operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
 std::string inst_op_name(Layout layout, uint32_t op);
 
-// What a packet means: an instruction of one wave, or immediate instructions of a mask of waves; the start or the end
-// of a wave; a Snapshot, which all shader engines write at the same time; for the decoder itself, the header or a wide
-// change of the time (Marker, Timestamp). None is for all other packets. Those for the decoder are rare and come last.
+// The meaning of a packet: an instruction of one wave, or immediate instructions of a mask of waves; the start or the
+// end of a wave; a Snapshot, which all shader engines write at the same time; for the decoder itself, the header or a
+// wide change of the time (Marker, Timestamp). None is for all other packets. Those for the decoder are rare and come
+// last.
 enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
 // How the decoder reads a packet, by its first byte. Its size is a power of two, because look-ups are faster then.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "lib/compile/occupancy.h"
 #include "lib/support/counted.h"
 #include "lib/support/table.h"
 #include "lib/support/visible.h"
@@ -212,9 +211,7 @@ uint32_t modeled_waves(const Profile& p, size_t kernel) {
   size_t waves = 0;
   for (size_t i : run.sqtt) waves += p.summaries[i].waves.size();
   const DevicePeak* device = device_peak(run.arch);
-  auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
-  const uint32_t threads = resources && resources->most_threads ? resources->most_threads : 32;
-  auto fitting = resources ? occupancy_of(*resources, run.arch, threads) : std::nullopt;
+  const auto fitting = fitting_waves(run);
   const size_t each = device && device->simds ? (waves + device->simds - 1) / device->simds : waves;
   return uint32_t(std::min<size_t>(each, fitting ? fitting->waves : 1));
 }

@@ -1,6 +1,7 @@
 #include "lib/prove/approximations.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -118,15 +119,8 @@ void run_in_ref(UOp sink, std::span<float> to) {
 
 float float_of(uint32_t bits, DType d) {
   if (d == dtypes::bfloat16) bits <<= 16;
-  if (d == dtypes::float16) {
-    _Float16 half;
-    const auto half_bits = uint16_t(bits);
-    std::memcpy(&half, &half_bits, sizeof half);
-    return float(half);
-  }
-  float out;
-  std::memcpy(&out, &bits, sizeof out);
-  return out;
+  if (d == dtypes::float16) return float(std::bit_cast<_Float16>(uint16_t(bits)));
+  return std::bit_cast<float>(bits);
 }
 
 double exact_value(Op function, double x) {
@@ -190,7 +184,7 @@ ApproximationError error_of_16_bits(const Approximation& a) {
 ApproximationError error_of_32_bits(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;
-  if (seconds_left() < kLeastSeconds) 
+  if (seconds_left() < kLeastSeconds)
     throw Failure("the error of this approximation is not known; --timeout=1000 tries all operands");
   constexpr int64_t kSample = 1 << 16, kStride = 65521;
   std::vector<float> compiled(kSample), interpreted(kSample);

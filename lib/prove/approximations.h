@@ -25,7 +25,7 @@ std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp o
 // The largest error that counts as rounding, in units of the last place.
 inline constexpr double kMostUlp = 8;
 
-// How far an approximation is from the exact value, for all values of the operand.
+// The error of an approximation, over all values of the operand.
 struct ApproximationError {
   // The largest difference where the exact value is a number or the operand is none, divided by the distance of two
   // neighbouring floats at the exact value; for a sine, at 1. Infinity if only one of the values is a NaN, or if the

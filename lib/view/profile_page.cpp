@@ -247,7 +247,7 @@ class PageWriter {
   // that waits for it took, and the instructions that it waits for with their cycles.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
                            const std::vector<profile::InstructionTimes>& times) {
-    json.member("cycles", stalls.cycles).member("modeled", stalls.is_modeled);
+    json.member("modeled", stalls.is_modeled);
     json.key("reasons").array([&] {
       for (size_t r = 0; r < profile::kStallReasons; r++)
         json.array([&] {

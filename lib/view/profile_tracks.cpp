@@ -38,7 +38,7 @@ enum Unit : uint8_t {
 constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
                                            "VMEM", "VMEM, other SIMD"};
 
-// What the op number of an instruction packet says.
+// The operation that the op number of an instruction packet stands for.
 struct Operation {
   SliceKind kind = SliceKind::Other;
   std::optional<Unit> unit;  // the unit that executes the operation, if a packet of its own tells the execution

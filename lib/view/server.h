@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// What the server reads from the head (request line and headers) of an untrusted HTTP request.
+// The head (request line and headers) of an untrusted HTTP request, as far as the server reads it.
 struct Request {
   std::string path;    // the path as sent, up to a '?'
   std::string host;    // the Host header

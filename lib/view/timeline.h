@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// What a row of a timeline shows from `begin` to `end`.
+// A slice of a row of a timeline, from `begin` to `end`.
 struct TimeSlice {
   static constexpr uint32_t kNoItem = UINT32_MAX;
   uint32_t row = 0;

@@ -117,7 +117,7 @@ export class ProfileApp {
   #showFacts() {
     const {run} = this, sum = (key) => run.traces.reduce((n, t) => n + t[key], 0);
     const emulated = this.index.emulated ? "emulated: cycles count instructions" : "";
-    const facts = run.traces.length ? [emulated, run.arch, run.seconds ? inTime(run.seconds) : "", 
+    const facts = run.traces.length ? [emulated, run.arch, run.seconds ? inTime(run.seconds) : "",
       counted(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
       sum("waves").toLocaleString("en") + (sum("waves") === 1 ? " wave" : " waves")] : [];
     byId("facts").textContent = facts.filter(Boolean).join(" \u00b7 ");

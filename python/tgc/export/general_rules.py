@@ -17,7 +17,17 @@ from typing import Any
 
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
-from tgc.export.rule_symbols import MOST_RUNS, NotGeneral, Number, Run, Value, contains_unknown, is_special, is_unknown, kind_of
+from tgc.export.rule_symbols import (
+  MOST_RUNS,
+  NotGeneral,
+  Number,
+  Run,
+  Value,
+  contains_unknown,
+  is_special,
+  is_unknown,
+  kind_of,
+)
 
 MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern of a rule admits
 MOST_SIDES = 3000  # most pairs of sides of one rule

@@ -108,7 +108,8 @@ class Maker:
   def shared_expression(self) -> Any:
     """Returns a quotient or a remainder of the index that other operands contain, times a number that often fits."""
     if self.shared is None: self.shared = (self.variable(), self.number(self.random.choice([2, 3, 4])))
-    v, c = self.shared
+    v: Any = self.shared[0]  # tinygrad's nodes have operators that Node does not declare
+    c = self.shared[1]
     return [lambda: v % c, lambda: (v // c) * c, lambda: v // c, lambda: v, lambda: (v // c) % 4 * c][self.random.randrange(5)]()
 
   def index_expression(self) -> Any:

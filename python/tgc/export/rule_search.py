@@ -111,7 +111,7 @@ class Search:
   def by_chance(self) -> list[Found]:
     out: dict[Node, Found] = {}
     for seed in itertools.chain(range(MOST_TRIES), range(ODD, ODD + MOST_TRIES)):
-      if seed >= ODD and out and seed == ODD: break
+      if seed == ODD and out: break
       if MOST_FAILURES <= seed < ODD and not out: continue
       if (found := self.attempt(seed)) is not None: out[found.before] = found
     return list(out.values())
