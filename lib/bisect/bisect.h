@@ -1,6 +1,7 @@
 // Finds what makes a kernel compute a wrong result: a rewrite, the renderer, a compiler pass, or the schedule.
 // This is `tgc bisect` as a library; README.md lists the strategies.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 
@@ -20,6 +21,9 @@ struct BisectReport {
   std::vector<std::string> notes = {};   // which parts were not compared, and stages that tgc may import wrongly
   double seconds = 0;                    // wall time of the bisection
   std::string failure = {};              // the error of the failing run, in one line; empty if none failed
+  // Of a recorded kernel's failing run, the first wrong element: "element" ("data0[5]"), "before" (the expected value),
+  // "after", and the elements there of the inputs that have as many.
+  std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection
   std::set<std::string> variables = {};  // the names among those of --var that are variables of the kernel
   bool is_strict = false;                // BisectPlan::strict

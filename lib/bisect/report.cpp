@@ -46,6 +46,14 @@ std::string BisectReport::text() const {
     for (std::string_view l : lines_of(text)) out += std::string("  ") + sign + " " + std::string(l) + "\n";
   };
   if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
+  if (!failure.empty() && v.witness.empty() && !wrong_element.empty()) {
+    std::string inputs;
+    for (auto& [name, value] : wrong_element)
+      if (name != "element" && name != "before" && name != "after")
+        inputs += (inputs.empty() ? " for " : ", ") + name + " = " + value;
+    line("element", wrong_element.at("element") + ": expected " + wrong_element.at("before") + ", got " +
+                        wrong_element.at("after") + inputs);
+  }
   if (!v.edge.empty()) line("edge", v.edge + ", through " + v.buffer + ": " + v.function + " should make it");
   if (v.kind == Verdict::Kind::Order && v.edge.empty()) line("caused by", v.function);
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
@@ -113,6 +121,7 @@ std::string BisectReport::json() const {
           });
       });
     if (!v.witness.empty()) json.member("witness", v.witness);
+    if (!failure.empty() && v.witness.empty() && !wrong_element.empty()) json.member("wrong_element", wrong_element);
     if (!v.kernels.empty()) {
       json.key("kernels").array([&] {
         for (size_t k : v.kernels) json.number(double(k), "%.0f");

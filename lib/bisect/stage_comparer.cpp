@@ -287,6 +287,21 @@ Result<Arrays> StageComparer::run(const Trial& t, const Graph& graph, bool is_as
   return with_dtypes_of(done->outputs, buffers_of(toposort(in_.root)));
 }
 
+namespace {
+
+std::map<std::string, std::string> wrong_element(const RecordedTrial& t, const Comparison& c) {
+  if (!c.first) return {};
+  const std::string at = "[" + std::to_string(c.first->index) + "]";
+  std::map<std::string, std::string> out = {
+      {"element", c.name + at}, {"before", c.first->expected}, {"after", c.first->actual}};
+  for (auto& [name, array] : t.inputs)
+    if (array.size() == c.size && name != c.name) out[name + at] = element_text(array, c.first->index);
+  for (auto& [name, value] : t.variables) out[name] = std::to_string(value);
+  return out;
+}
+
+}  // namespace
+
 StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
   if (!done) return done.diag().kernel_fault ? StageResult::Differs : StageResult::Unknown;
   if (is_exact_) {
@@ -311,7 +326,7 @@ StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
       return !(element_as_double(*most, element) < std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent - 1)) - 4));
     };
     if (t.is_wide && !is_beyond_rounding(c, actual, t.expected[i].array, t.is_large, can_overflow)) continue;
-    report_.failure = c.text().substr(0, c.text().find('\n'));
+    report_.failure = c.text().substr(0, c.text().find('\n')), report_.wrong_element = wrong_element(t, c);
     return StageResult::Differs;
   }
   return StageResult::Same;

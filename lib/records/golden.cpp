@@ -214,6 +214,7 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "var_vals") r.var_vals = variables(in);
     else if (key == "runtime") r.runtime = in.boolean();
     else if (key == "rewrites") r.rewrites = in.skip();
+    else if (key == "made_by") r.made_by = in.skip();
     else if (key == "rules") r.rules = rules_of(in);
     else if (key == "seconds") r.seconds = seconds(in);
     else if (key == "metadata") r.metadata = metadata_list(in);

@@ -109,6 +109,7 @@ struct GoldenRecord {
   std::map<std::string, std::optional<std::string>> settings;
   std::vector<GoldenMetadata> metadata;                        // kernel records only
   bool runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
+  std::string made_by;   // tensor records only: JSON, the methods that made nodes of the graph; empty: not recorded
   std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
   std::vector<GoldenRule> rules;  // empty if tries of rules were not recorded
   double seconds = -1;            // tinygrad's processor time for the whole record; negative if it was not recorded

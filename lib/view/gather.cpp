@@ -38,13 +38,30 @@ class TraceGraphs : public Recorder {
     if (ast.graph().is_foreign() || !producer.empty()) recorded_by(producer.empty() ? release : producer);
     if (!purpose.empty()) made_for(purpose);
   }
+  void stage(std::string_view name, UOp input) override {
+    Recorder::stage(name, input);
+    auto at = calls.find(name);
+    call_ = at == calls.end() ? "" : std::string_view(at->second);
+  }
+  void rewrite(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
+    // A stage that calls a matcher to substitute nodes: the call says what is substituted, the matcher's line does not.
+    const size_t colon = call_.rfind(':');
+    if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
+      return Recorder::rewrite(depth, r, before, after, cost);
+    TraceRule named = r;
+    named.line = uint32_t(std::strtoul(call_.data() + colon + 1, nullptr, 10));
+    named.name = call_, named.file = call_.substr(0, colon), named.source = r.name;
+    Recorder::rewrite(depth, named, before, after, cost);
+  }
 
+  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that calls its matcher
   std::string producer;  // the release that made the trace; empty if only the graphs tell it
   std::string purpose;   // the tensor methods that the graph was made for; empty: as the trace says
   TextChoice texts;
 
  private:
   std::vector<RecordedGraph>& to_;
+  std::string_view call_;  // that of the current stage, or empty
 };
 
 // Recordings of two releases are both shown with the names that the later release has for ops and stages, so that a
@@ -125,9 +142,8 @@ std::string rule_texts_of(const GoldenRecord& record) {
 // Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the release that made the run;
 // empty: the release that the run's graphs tell.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
-                                   const LaterNames& names) {
+                                   const LaterNames& names, TextChoice texts) {
   Graph graph;
-  TextChoice texts;
   std::string producer = by;
   // Parse all stages before renaming, because renaming changes the Graph's release, which parsers read.
   struct Step {
@@ -231,8 +247,8 @@ class Gatherer {
       if (auto status = add_recorded(run); !status) return status;
     return Unit{};
   }
-  Status add_recorded(const Run& run, const std::string& by = "", const std::string& made_for = "") {
-    auto graph = recorded_run(run, by, made_for, names_);
+  Status add_recorded(const Run& run, const std::string& by = "", const std::string& why = "", TextChoice texts = {}) {
+    auto graph = recorded_run(run, by, why, names_, std::move(texts));
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
     return Unit{};
@@ -328,11 +344,15 @@ class Gatherer {
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
-    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1) return add_recorded(run, "", made_for(in));
+    TextChoice texts{.made_by = in.record ? in.record->made_by : ""};
+    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1)
+      return add_recorded(run, "", made_for(in), std::move(texts));
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
     graphs.purpose = made_for(in);
-    graphs.texts.rules = rule_texts_of(*in.record);
+    graphs.texts = std::move(texts), graphs.texts.rules = rule_texts_of(*in.record);
+    for (const GoldenStage& stage : in.record->stages)
+      if (!stage.at.empty()) graphs.calls.try_emplace(names_.renames.stage(stage.name), stage.at[0]);
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
     StageSelection every;

@@ -55,7 +55,8 @@ void Recorder::begin(const TraceRewrite& r, int, UOp input) {
 void Recorder::end(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
 
 void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
-  auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r);
+  auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r) + " ";
+  key += r.source;
   auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
   if (is_new)
     rules_.push_back({string(r.name), string(r.branch), string(r.file), r.line, string(r.source),

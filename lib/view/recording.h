@@ -46,6 +46,7 @@ struct RecordedGraph {
 struct TextChoice {
   bool assembly = true;  // include the LLVM IR and assembly that compilers make
   std::vector<std::pair<std::string, std::string>> given = {};  // texts that the input has: kind and text
+  std::string made_by = {};  // JSON: the methods that made nodes of the first graph (GoldenRecord::made_by); or empty
   std::string rules = {};  // JSON: by place of a rule, the source lines in the user's tinygrad; or empty
 };
 

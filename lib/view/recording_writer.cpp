@@ -95,6 +95,7 @@ std::string RecordingWriter::write() {
         json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
     if (!choice_.rules.empty()) json_.key("rule_texts").raw(choice_.rules);
+    if (!choice_.made_by.empty()) json_.key("made_by").raw(choice_.made_by);
     json_.member("strings", r_.strings_.texts());
   });
   return std::move(out_);

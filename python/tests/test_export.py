@@ -318,6 +318,22 @@ Tensor.realize(a, c)
   assert late == {"late.py:6::<module>"}
 
 
+@pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later")
+def test_lines_of_nodes(export: Export, tmp_path: pathlib.Path) -> None:
+  """A tensor record says which lines of the program made which nodes of its graph."""
+  (tmp_path / "lines.py").write_text("""
+from tinygrad import Tensor
+a = Tensor([1.0, 2.0, 3.0]).realize()
+b = a.exp2()
+c = b.sin().realize()
+""")
+  export("-o", "run.jsonl", "--", "lines.py")
+  record = [json.loads(line) for line in golden.golden_lines(tmp_path / "run.tensor.jsonl")][-1]
+  ops = [node["op"] for node in json.loads(record["ast"])["nodes"]]
+  made = {m["caller"].split("::")[0]: [ops[i] for i in m["nodes"]] for m in record["made_by"]}
+  assert "EXP2" in made["lines.py:4"] and "SIN" in made["lines.py:5"] and "EXP2" not in made["lines.py:5"]
+
+
 def test_hostile_graphs_run_no_code() -> None:
   for text in ("ast = __import__('os').system('true')", "ast = UOp.const(dtypes.int, 1).arg", "ast = 1", "import os", "ast = UOp(", "x" * 10):
     with pytest.raises(graph_text.GraphTextError): graph_text.read_graph(text)

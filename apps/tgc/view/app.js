@@ -18,6 +18,7 @@ import {byId} from "./list.js";
 import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {entriesOf, isConvicted, nameOfGraph, showOverview} from "./overview.js";
+import {groupByLine} from "./lines.js";
 import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
@@ -84,6 +85,7 @@ export class App {
     if (this.opened.has(g) && this.opened.get(g).pair !== pair) this.opened.delete(g);
     if (!this.opened.has(g)) {
       const graph = await Recorded.begin(await this.fetchGraph(g));
+      if (graph.isByLine) groupByLine(graph);
       if (pair >= 0) {
         await graph.readEvents();
         const other = await Recorded.read(await this.fetchGraph(pair));
@@ -238,10 +240,9 @@ export class App {
     if (accused.verdict === "renderer") return {s: story.last, r: -1, t: "source"};
     const stage = graph.stages.find((s) => s.name === accused.stage), listed = accused.listed_location || accused.rule;
     if (!stage) return null;
-    const ofRule = stage.rewrites.map((_, i) => i)
-      .filter((i) => graph.rules[stage.rewrites[i].rule].name === listed);
-    const isListed = accused.rewrite && accused.rewrite <= ofRule.length;
-    return {s: stage.index + 1, r: isListed ? ofRule[accused.rewrite - 1] : -1};
+    const isListed = ({name, source}) => name === listed || source === listed;
+    const ofRule = stage.rewrites.map((_, i) => i).filter((i) => isListed(graph.rules[stage.rewrites[i].rule]));
+    return {s: stage.index + 1, r: ofRule[(accused.rewrite || 0) - 1] ?? -1};
   }
   /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. The
    * bisection's own text remains if its values are those of names that stand for parts of these. */
@@ -282,7 +283,7 @@ export class App {
   // such as the unrolled lanes of a kernel.
   async #firstFolds({graph, story}, drawings) {
     const root = story.root(0);
-    if (graph.madeOf.length) return ["m"];
+    if (graph.madeOf.length && !(graph.isByLine && graph.nodesOf(root).length <= kMostUnfolded)) return ["m"];
     if (!graph.isTensor) return graph.stages.some((s) => s.nodes > kMostUnfolded) ? ["l"] : [];
     if (graph.nodesOf(root).length <= kMostUnfolded) return [];
     await pause();
@@ -330,7 +331,8 @@ export class App {
       if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view resizes the canvas
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
-    } else if (marks.dims && ["r", "s", "d", "o"].some((key) => state[key] !== old[key])) this.#revealChange();
+    } else if (scene.isPart && scene.drawing !== this.shown) this.canvas.begin(true), this.#revealChange();
+    else if (marks.dims && ["r", "s", "d", "o"].some((key) => state[key] !== old[key])) this.#revealChange();
     else if (marks.selected >= 0 && (state.n !== old.n || isNew))
       this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
     else if (!state.v && scene.drawing !== this.shown) this.#keepInView(share);
@@ -349,7 +351,7 @@ export class App {
     const sides = [before, after].map((n) => drawing.home.get(n)).filter(Boolean);
     const isMarked = (b) => came.has(b.key) || went.has(b.key) || edited.has(b.key) || sides.includes(b);
     const all = drawing.boxes.filter(isMarked);
-    this.canvas.revealAll(all, sides.length ? sides : all);
+    this.canvas.revealAll(all, sides);
   }
   // Shows the start of another graph of which most is out of view, but was not before: its new boxes or its output.
   #keepInView(before) {

@@ -87,6 +87,15 @@ export function memoryPlan(schedule, items, names, opened) {
     const text = `${i}: ${amount(b.bytes, "B")} ${names[i]}`, most = Math.floor(width / kPerLetter);
     root.append(svg("text", at, text.length > most ? text.slice(0, most - 1) + "\u2026" : text));
   });
+  const inUse = memoryInUse(schedule, items);
+  const steps = inUse.map((bytes, i) => `${x(i)},${y(bytes)} ${x(i + 1)},${y(bytes)}`).join(" ");
+  root.append(svg("polyline", {points: steps, class: "use", "pointer-events": "none"}));
+  inUse.forEach((bytes, i) => {  // the strip below the chart, with a tooltip for each item
+    const width = x(i + 1) - x(i), at = {x: x(i), y: height - kBottom, width, height: kBottom};
+    const strip = svg("rect", {...at, fill: "transparent"});
+    strip.append(svg("title", {}, plain(`item ${i} ${items[i].name}  ${amount(bytes, "B")} in use`)));
+    root.append(strip);
+  });
   return root;
 }
 
@@ -101,15 +110,14 @@ export function livesOf(schedule, items) {
   return out;
 }
 
-/** Returns the largest number of bytes that buffers which share memory take at one time, and the item of that time.
- * @param {any} schedule @param {Item[]} items */
-export function peakMemoryOf(schedule, items) {
+/** Returns for each item the number of bytes of the buffers that share memory and are in use while it runs.
+ * @param {any} schedule @param {Item[]} items @returns {number[]} */
+export function memoryInUse(schedule, items) {
   const lives = livesOf(schedule, items), change = new Array(items.length + 1).fill(0);
   schedule.buffers.forEach((b, i) => {
     if (!b.place || b.place.shared === undefined || !lives.has(i)) return;
     change[lives.get(i).first] += b.bytes, change[lives.get(i).last + 1] -= b.bytes;
   });
-  let now = 0, bytes = 0, item = 0;
-  change.forEach((by, i) => { now += by; if (now > bytes) bytes = now, item = i; });
-  return {bytes, item};
+  let now = 0;
+  return items.map((_, i) => (now += change[i]));
 }

@@ -58,7 +58,7 @@ export const kCommands = [
     {name: "fold-alike", keys: ["y"], says: "the same for all blocks like this one", run: foldAlike},
     {name: "fold-repeats", keys: ["Y"], says: "fold all repeated blocks: layers, residual blocks, lanes",
       run: foldRepeats},
-    {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model, or unfold",
+    {name: "fold-model", keys: ["z"], says: "fold by the nodes of the model or the lines of the program, or unfold",
       run: foldModel},
     {name: "unfold", keys: ["F"], says: "unfold everything", run: unfold}]),
   ...group("Texts", [
@@ -159,7 +159,7 @@ function regions(app) {
 async function fit(app) {
   app.canvas.fit();
   const {f} = app.state, isFolded = f.includes("a") || f.includes("l") && app.drawings.isLarge(app.state.s);
-  if (app.canvas.isReadable() || isFolded || app.state.r >= 0) return;
+  if (app.canvas.isReadable() || isFolded || app.state.r >= 0 || app.graph.isByLine && f.includes("m")) return;
   if (!app.drawings.blocksOf(app.scene.root).repeats().length) return;
   await app.go({f: [...f, "a"]});
   app.canvas.fit();
@@ -266,11 +266,12 @@ async function foldRepeats(app) {
 }
 async function foldModel(app) {
   const {f} = app.state;
-  if (!app.graph.madeOf.length) return app.say("this graph has no nodes of a model");
+  if (!app.graph.madeOf.length) return app.say("this graph has no nodes of a model, and no lines of a program");
   const isFolded = f.some((word) => word.startsWith("m"));
   await app.go({f: isFolded ? f.filter((word) => !word.startsWith("m")) : [...f, "m"], n: -1});
   app.canvas.begin();
-  if (!isFolded) app.say("folded by the model's " + app.graph.madeOf.length + " nodes");
+  const what = app.graph.isByLine ? "the program's lines" : `the model's ${app.graph.madeOf.length} nodes`;
+  if (!isFolded) app.say("folded by " + what);
 }
 async function copyLink(app) {
   const v = app.canvas.view;

@@ -1,8 +1,8 @@
 // A recording (format: lib/view/README.md) as arrays, for fast access.
 import {EventReader, Kind} from "./events.js";
 
-/** `source`: its file and line in tinygrad; `text`: what it says, "(x + 0) -> x", or its
- * source lines, if a recording has them.
+/** `source`: its file and line in tinygrad, or, in a recording, the line of the matcher that a stage calls; `text`:
+ * what it says, "(x + 0) -> x", or its source lines, if a recording has them.
  * @typedef {{name: string, branch: string, file: string, line: number, source: string, text: string}} Rule */
 /** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
  * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
@@ -59,11 +59,14 @@ export class Recorded {
     let next = 0;
     for (const n of told)
       for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
-    /** For a tensor graph: the model's nodes; for each node of the table, the model's node that it was made for; and
-     * the graphs of the schedule's items. */
+    /** For a tensor graph: the model's nodes, or groups of nodes by the program's lines; for each node of the table,
+     * the model's node or the group that it was made for; and the graphs of the schedule's items. */
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
+    /** The methods of the program that made nodes, if a recording has them; groupByLine() makes `madeOf` of them.
+     * @type {import("./lines.js").Method[]} */ this.methods = raw.made_by || [];
+    /** Whether `madeOf` is of lines of the program, and not of a model. */ this.isByLine = this.methods.length > 0;
     /** For a recorded schedule, the names of its kernels by item. @type {string[]} */ this.itemNames = [];
     this.inner = pairs(raw.inner);
     this.ranges = pairs(summed(raw.ranges, 2));

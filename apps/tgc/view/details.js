@@ -7,7 +7,7 @@ import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
 import {nodeOf} from "./made.js";
 import {calledName, itemsOfCall} from "./calls.js";
-import {countsText, exampleText, expectedText, noteOf, verdictOf, verdictText} from "./proof.js";
+import {countsText, exampleText, noteOf, pointText, verdictOf, verdictText} from "./proof.js";
 import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
@@ -198,14 +198,13 @@ function accusation(out, app) {
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
   const branch = accused.branch ? ` [${accused.branch}]` : "";
-  const {before, after, ...inputs} = accused.witness || {}, [from, to] = app.accusedSides(app.state.g);
-  const input = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
+  const [from, to] = app.accusedSides(app.state.g);
   const divides = !app.graph.producer && /\/\/|%/.test(`${from} ${to}`);
   const facts = [
     ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", withoutColors(from)], ["after", withoutColors(to)],
-    ["values", accused.witness && expectedText(before, after, input)],
+    ["values", pointText(accused.witness || accused.wrong_element)],
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
   for (const [name, value] of facts)
@@ -222,7 +221,7 @@ const inBrackets = (item) => (item ? [element("span", "place", " ("), item, elem
 /** Returns the file and line of a rule in tinygrad, as a link to its source; null: unknown.
  * @param {import("./app.js").App} app @param {import("./data.js").Rule} rule */
 function sourceOf(app, rule) {
-  const text = rule.source || (app.graph.producer ? rule.file + ":" + rule.line : "");
+  const text = app.graph.producer ? rule.file + ":" + rule.line : rule.source;
   const place = /^([a-z][\w/]*\.py):(\d+)$/.exec(text), release = app.graph.producer || app.index.tinygrad;
   const version = /^(?:tinygrad )?(\d+\.\d+\.\d+)/.exec(release);
   if (!place || !version) return text ? element("span", "place", plain(text)) : null;
@@ -244,6 +243,7 @@ function rewriteOverview(app) {
   };
   add("did", withoutColors(changeText(graph, r))), add("rule", rule.text && element("pre", "", plain(rule.text)));
   add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
+  add("applied by", graph.producer && rule.source);
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
   add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
   add("with", note && note.counterexample && exampleText(note.counterexample));
@@ -308,14 +308,17 @@ function overview(app) {
   if (own.function) fact("record", graph.name);
   fact("target", shownTarget(graph.target));
   fact("made for", graph.madeFor);
-  const threads = own.threads ? " groups of " + shownSize(own.threads) + " threads" : " groups";
-  if (own.groups) fact("launch", shownSize(own.groups) + threads);
+  const sizeOf = (size, what) => shownSize(size) + " " + what + (shownSize(size) === "1" ? "" : "s");
+  const threads = own.threads ? " of " + sizeOf(own.threads, "thread") : "";
+  if (own.groups) fact("launch", sizeOf(own.groups, "group") + threads);
   fact("opts", shownOpts(own.opts || "").join(", "));
   fact("in the schedule", own.numbers.length ? "item " + own.numbers.join(", ") : "");
   fact("recorded by", graph.producer);
   if (graph.other) fact("A and B", app.index.title);
   fact("stages", graph.stages.length);
-  fact("rewrites", graph.stages.reduce((sum, s) => sum + s.count, 0));
+  const discarded = graph.stages.reduce((sum, s) => sum + (s.discarded || 0), 0);
+  const made = graph.stages.reduce((sum, s) => sum + s.count, -discarded);
+  fact("rewrites", made + (discarded ? `, and ${discarded} of attempts that tinygrad discarded` : ""));
   if (own.proof) fact("proofs", countsText(app));
   const ms = graph.stages.reduce((sum, s) => sum + s.ms, 0);  // 0: unknown
   if (ms && graph.stages.some((s) => s.count)) fact("time", inTime(ms / 1e3) + ", watched");

@@ -1,11 +1,14 @@
 // Dialogs with tables that can be filtered and sorted; menus; and toasts, which say what a command did.
 import {byId, element} from "./list.js";
 
-/** A row of a dialog's table: its cells, what they are sorted by if not by their text, and its group.
- * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string}} TableRow
+/** A row of a table: its cells, what they are sorted by if not by their text, its group, its id, and what a click on it
+ * does.
+ * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string, id?: string,
+ *   open?: (() => void) | null}} TableRow
  * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
 
 const kToastMs = 4000;
+const kLongText = 24;  // letters of a cell that is wrapped
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {
@@ -81,7 +84,8 @@ export function filteredTable(heads, rows) {
       [...head.children].forEach((c) => c.removeAttribute("aria-sort"));
       cell.setAttribute("aria-sort", isUp ? "ascending" : "descending"), fill();
     };
-    cell.append(canSort ? buttonOf(h.name, sort) : h.name), head.append(cell);
+    cell.append(canSort ? buttonOf(h.name, () => {}) : h.name), head.append(cell);
+    if (canSort) cell.classList.add("sorts"), cell.addEventListener("click", sort);
   });
   table.append(element("thead"));
   table.firstChild.append(head);
@@ -99,11 +103,17 @@ function groupOf(name, columns) {
   row.append(cell), out.append(row);
   return out;
 }
-function rowOf({cells}, heads) {
-  const out = element("tr");
+function rowOf({cells, id = "", open}, heads) {
+  const out = element("tr", open ? "opens" : "");
+  if (id) out.id = id;
   cells.forEach((cell, i) => {
     const td = element("td", classOf(heads[i]));
     td.append(cell), out.append(td);
+    if (td.textContent.length > kLongText) td.classList.add("long");
+  });
+  if (open) out.addEventListener("click", (e) => {
+    const isText = String(getSelection()) !== "";  // the user has selected text
+    if (!isText && !(/** @type {HTMLElement} */ (e.target).closest("button, a"))) open();
   });
   return out;
 }

@@ -1,44 +1,23 @@
-// Draws the visible part of a graph on a canvas. Panning and zooming move the view, never the graph.
+// The canvas of a graph: what it shows, and what the pointer does. Panning and zooming move the view, never the graph.
 import {Size} from "./box.js";
-import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
-import {plain} from "./data.js";
-import {nameOf} from "./expressions.js";
 import {startOf} from "./layout.js";
+import {Painting, kText} from "./paint.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
+/** @typedef {import("./paint.js").Marks} Marks */
 
-/** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found;
- * `edited`: with changed text; `dims`: boxes without a mark are pale, so that the changed ones stand out.
- * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
- *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
-
-const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
-// Scales of the view: minimum, maximum, least with the names of ops (a box is 30 pixels wide), least that does not draw
-// dots, least with all text, least of a whole graph at the start, and a readable one.
-const kFewest = 0.004, kMost = 3, kNames = 0.17, kDots = 0.12, kText = 0.5, kFirst = 0.64, kRead = 0.8;
-const kReadable = 0.3;  // least scale at which most titles are whole
+// Scales of the view: minimum, maximum, least of a whole graph at the start, a readable one, least at which most titles
+// are whole.
+const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8, kReadable = 0.3;
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
-const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
 
-export class GraphCanvas {
+export class GraphCanvas extends Painting {
   /** `picked` is called with the key of the box that was clicked; -1: no box.
    * @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
   constructor(canvas, picked) {
-    this.canvas = canvas;
-    this.view = {x: 0, y: 0, scale: 1};
-    this.size = {width: canvas.clientWidth, height: canvas.clientHeight};
-    /** @type {Drawing | null} */ this.drawing = null;
-    this.graph = null;
-    /** @type {Marks} */
-    this.marks = {came: new Set(), went: new Set(), lit: new Set(), edited: new Set(), found: new Set(), selected: -1,
-      dims: false};
-    this.regions = false;
-    this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
-    /** @type {Box | null} */ this.hovered = null;
+    super(canvas);
     /** @type {Box | null} */ this.anchor = null;  // the box from which the initial view starts: the output
-    /** @type {import("./layout.js").Line[]} */ this.stubs = [];
-    this.drawn = () => {};  // called after each drawing
     this.picked = picked;
     this.waiting = false;
     this.frames = [];
@@ -67,7 +46,7 @@ export class GraphCanvas {
     requestAnimationFrame(() => {
       this.waiting = false;
       const begun = performance.now();
-      this.#draw();
+      this.draw();
       this.frames.push(performance.now() - begun);
       if (this.frames.length > 240) this.frames.shift();
     });
@@ -76,7 +55,7 @@ export class GraphCanvas {
   /** Sets the initial view: the whole graph if its text can be read, else the part around the output. `isSmall`: text
    * may be small, because the user knows the graph. */
   begin(isSmall = false) {
-    const d = this.drawing, {width, height} = this.#size(), end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
+    const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
     // a graph that is only too high is as wide as the view
@@ -88,7 +67,7 @@ export class GraphCanvas {
   }
   /** Shows the whole graph above the legend. */
   fit() {
-    const d = this.drawing, {width, height} = this.#size();
+    const d = this.drawing, {width, height} = this.size;
     if (!d || !width) return;
     const scale = Math.min((width - 60) / (d.right - d.left), (height - 88) / (d.bottom - d.top), 1.1);
     this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
@@ -99,7 +78,7 @@ export class GraphCanvas {
   /** Whether boxes are large enough for their titles. */
   isReadable() { return this.view.scale >= kReadable; }
   zoom(factor, at = null) {
-    const {width, height} = this.#size(), p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
+    const {width, height} = this.size, p = at || {x: width / 2, y: height / 2}, before = this.view.scale;
     this.usesRoom = false;
     this.view.scale = Math.max(kFewest, Math.min(kMost, before * factor));
     this.view.x += p.x / before - p.x / this.view.scale, this.view.y += p.y / before - p.y / this.view.scale;
@@ -112,7 +91,7 @@ export class GraphCanvas {
   }
   /** Moves the view so that the box is visible; does not move it if the box is visible already. @param {Box} box */
   reveal(box) {
-    const {width, height} = this.#size(), v = this.view, margin = 40 / v.scale;
+    const {width, height} = this.size, v = this.view, margin = 40 / v.scale;
     if (!width) return;
     if (v.scale < kText) this.zoom(kRead / v.scale);
     if (box.x < v.x + margin || box.x + Size.width > v.x + width / v.scale - margin)
@@ -123,16 +102,20 @@ export class GraphCanvas {
     this.redraw();
   }
 
-  /** Moves the view so that all boxes are visible, or only those of `most`, or the first of these, if the boxes are too
-   * far apart. @param {Box[]} boxes @param {Box[]} most */
-  revealAll(boxes, most = boxes) {
-    const {width, height} = this.#size(), v = this.view;
+  /** Moves the view so that all boxes are visible, or only the two sides of a rewrite, if the boxes are too far apart.
+   * Sides that are far apart are small; if they were too small, only the last one, the result, is shown.
+   * @param {Box[]} boxes @param {Box[]} sides */
+  revealAll(boxes, sides = []) {
+    const {width, height} = this.size, v = this.view, isSides = boxes === sides;
     if (!width || !boxes.length) return;
     const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x)) + Size.width;
     const top = Math.min(...boxes.map((b) => b.y - b.height / 2));
     const bottom = Math.max(...boxes.map((b) => b.y + b.height / 2));
     const scale = Math.min((width - 60) / (right - left), (height - 108) / (bottom - top), Math.max(v.scale, 0.8));
-    if (scale < kText) return boxes === most ? this.reveal(boxes[0]) : this.revealAll(most);
+    if (scale < (isSides ? kReadable : kText)) {
+      if (sides.length && !isSides) return this.revealAll(sides, sides);
+      return this.reveal(isSides ? boxes[boxes.length - 1] : boxes[0]);
+    }
     const seen = this.seen();
     const isSeen = left > seen.left && right < seen.right && top > seen.top + 20 / v.scale && bottom < seen.bottom;
     if (v.scale >= kText && isSeen) return;
@@ -143,7 +126,7 @@ export class GraphCanvas {
   }
   // Moves the view so that it shows no space beyond the graph's margins, also later, until the user moves the view.
   #useRoom() {
-    const d = this.drawing, v = this.view, {width, height} = this.#size();
+    const d = this.drawing, v = this.view, {width, height} = this.size;
     v.x = startOf(v.x, d.left, d.right, width / v.scale, 20);
     v.y = startOf(v.y, d.top, d.bottom, height / v.scale, 50 / v.scale);
     this.usesRoom = true;
@@ -154,7 +137,7 @@ export class GraphCanvas {
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;
     const row = Math.round(gy / Size.row);
     for (const box of (this.rows && this.rows.get(row)) || [])
-      if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= this.#heightOf(box) / 2) return box;
+      if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= this.heightOf(box) / 2) return box;
     return null;
   }
   /** Returns the box at the other end of a stub at a point of the canvas. @returns {Box | null} */
@@ -167,19 +150,11 @@ export class GraphCanvas {
     });
     return found ? found.from : null;
   }
-  // Small boxes are drawn high enough for the names of their ops.
-  #heightOf(box) {
-    const isNamed = this.view.scale >= kNames;
-    return isNamed ? Math.max(box.height, (kTitle + 3) / this.view.scale) : box.height;
-  }
-
   /** Outlines the boxes within a range. @param {number} range the RANGE; -1: none */
   outline(range) {
     if (range !== this.outlined) this.outlined = range, this.redraw();
   }
 
-  // The size is cached, because asking the browser for it forces a layout of the whole page.
-  #size() { return this.size; }
   #resize() {
     const was = this.size, {scale} = this.view, share = was.width ? this.shareSeen() : 0;
     this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight};
@@ -192,7 +167,7 @@ export class GraphCanvas {
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
-    if (this.drawing) this.#draw();  // draw now, because resizing has cleared the canvas
+    if (this.drawing) this.draw();  // draw now, because resizing has cleared the canvas
   }
 
   #listen() {
@@ -240,255 +215,6 @@ export class GraphCanvas {
     this.hovered = box, this.canvas.style.cursor = box ? "pointer" : "";
     this.redraw();
   }
-
-  // ---- drawing
-  #draw() {
-    const c = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1, v = this.view;
-    const css = getComputedStyle(document.documentElement), of = (name) => css.getPropertyValue("--" + name).trim();
-    this.paint = {back: of("back"), card: of("raised"), line: of("line"), text: of("text"), quiet: of("quiet"),
-      accent: of("accent"), came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"),
-      found: of("found"), lit: of("accent-back"), mono: of("mono"), sans: of("sans"),
-      dark: document.documentElement.classList.contains("dark")};
-    this.paint.edge = mixed(this.paint.line, this.paint.quiet, 0.55), this.paint.wire = of("wire");
-    c.setTransform(1, 0, 0, 1, 0, 0);
-    c.fillStyle = this.paint.back;
-    c.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    if (!this.drawing) return;
-    c.setTransform(ratio * v.scale, 0, 0, ratio * v.scale, -v.x * v.scale * ratio, -v.y * v.scale * ratio);
-    const seen = this.seen();
-    // Boxes with text have light colours, so that the text can be read. Boxes without text have strong colours.
-    const [near, far, dots] = this.paint.dark ? [0.22, 0.34, 0.7] : [0.22, 0.45, 0.85];
-    const small = Math.min(1, Math.max(0, (1.05 - v.scale) / (1.05 - 0.34)));
-    this.strength = v.scale < kNames ? dots : near + small * (far - near);
-    this.fills = new Map();
-    const boxes = this.boxesIn(seen);
-    if (this.regions) this.#drawRegions(c, boxes);
-    if (this.outlined >= 0) this.#drawOutline(c, boxes);
-    this.#drawLines(c, seen);
-    if (v.scale < kDots) this.#drawDots(c, boxes);
-    else {
-      for (const box of boxes) this.#drawBox(c, box);
-    }
-    this.drawn();
-  }
-
-  /** Returns the part of the graph that is in the view. */
-  seen() {
-    const v = this.view, {width, height} = this.#size();
-    return {left: v.x, right: v.x + width / v.scale, top: v.y, bottom: v.y + height / v.scale};
-  }
-
-  /** Returns which share of the boxes is wholly in the view, from 0 to 1. */
-  shareSeen() {
-    const {left, right, top, bottom} = this.seen(), boxes = this.drawing ? this.drawing.boxes : [];
-    const isSeen = (b) => b.x >= left && b.x + Size.width <= right && b.y - b.height / 2 >= top
-      && b.y + b.height / 2 <= bottom;
-    return boxes.filter(isSeen).length / (boxes.length || 1);
-  }
-
-  /** @param {{left: number, right: number, top: number, bottom: number}} seen @returns {Box[]} */
-  boxesIn(seen) {
-    const out = [];
-    for (let row = Math.round(seen.top / Size.row); row <= Math.round(seen.bottom / Size.row); row++) {
-      const list = this.rows.get(row);
-      if (!list) continue;
-      let low = 0, high = list.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (list[middle].x + Size.width < seen.left) low = middle + 1;
-        else high = middle;
-      }
-      for (; low < list.length && list[low].x < seen.right; low++) out.push(list[low]);
-    }
-    return out;
-  }
-
-  #drawRegions(c, boxes) {
-    const g = this.graph;
-    c.globalAlpha = this.paint.dark ? 0.2 : 0.13;
-    for (const box of boxes) {
-      const list = g.rangeLists[g.ranges.get(box.n) || 0];
-      if (!list.length) continue;
-      const step = (Size.width + Size.gap) / list.length;
-      list.forEach((range, i) => {
-        c.fillStyle = colorOfRange(g.argText(range));
-        c.fillRect(box.x - Size.gap / 2 + i * step, box.y - Size.row / 2, step + 0.5, Size.row + 0.5);
-      });
-    }
-    c.globalAlpha = 1;
-  }
-
-  // Outlines the region of a range.
-  #drawOutline(c, boxes) {
-    const g = this.graph, color = colorOfRange(g.argText(this.outlined)), pad = Size.gap / 2;
-    const isIn = (box) => g.rangeLists[g.ranges.get(box.n) || 0].includes(this.outlined) || box.n === this.outlined;
-    c.fillStyle = color, c.strokeStyle = color, c.lineWidth = Math.max(2, 2 / this.view.scale);
-    for (const box of boxes.filter(isIn)) {
-      const height = this.#heightOf(box) + 2 * pad;
-      c.beginPath(), c.roundRect(box.x - pad, box.y - height / 2, Size.width + 2 * pad, height, 8);
-      c.globalAlpha = 0.16, c.fill(), c.globalAlpha = 1, c.stroke();
-    }
-  }
-
-  #drawLines(c, seen) {
-    const m = this.marks, thin = this.view.scale < 0.2;
-    const ordinary = new Path2D(), strong = new Path2D(), {hovered} = this;
-    const stubs = this.stubs = [], isOf = (line, key) => line.from.key === key || line.to.key === key;
-    const isLit = (line) => isOf(line, m.selected) || hovered !== null && isOf(line, hovered.key);
-    for (const line of this.drawing.lines) {
-      const y = line.from.y + line.from.height / 2, to = this.entry(line);
-      if (y > seen.bottom || to.y < seen.top) continue;
-      const isStrong = isLit(line);
-      if (line.stub) {
-        if (to.x > seen.left && to.x < seen.right && to.y < seen.bottom + 30) stubs.push(line);
-        continue;
-      }
-      let px = line.from.x + Size.width / 2, py = y, low = Math.min(px, to.x), high = Math.max(px, to.x);
-      for (const p of line.through) low = Math.min(low, p.x), high = Math.max(high, p.x);
-      if (high < seen.left || low > seen.right) continue;
-      const path = isStrong ? strong : ordinary;
-      path.moveTo(px, py);
-      const curve = (qx, qy) => {
-        const middle = (py + qy) / 2;
-        if (thin) path.lineTo(qx, qy);
-        else path.bezierCurveTo(px, middle, qx, middle, qx, qy);
-        px = qx, py = qy;
-      };
-      for (const p of line.through) {
-        curve(p.x, p.y - kStraight);
-        path.lineTo(p.x, p.y + kStraight), py = p.y + kStraight;
-      }
-      curve(to.x, to.y);
-    }
-    c.lineWidth = Math.max(thin ? 2 : 1.2, 0.5 / this.view.scale);
-    c.strokeStyle = this.paint.wire;
-    c.stroke(ordinary);
-    c.lineWidth = Math.max(2.2, 1 / this.view.scale), c.strokeStyle = this.paint.accent;
-    c.stroke(strong);
-    if (this.view.scale < kText) return;
-    c.font = "10px " + this.paint.mono, c.textAlign = "center", c.textBaseline = "bottom";
-    let last = {x: -Infinity, y: 0, half: 0};  // the stub that was named last
-    for (const line of stubs) {
-      const to = this.entry(line), on = isLit(line);
-      c.strokeStyle = c.fillStyle = on ? this.paint.accent : this.paint.quiet;
-      c.lineWidth = 1;
-      c.beginPath(), c.moveTo(to.x, to.y - 7), c.lineTo(to.x, to.y), c.stroke();
-      const name = this.stubName(line.from), half = name.length * 3.1;
-      if (to.y === last.y && Math.abs(to.x - last.x) < half + last.half + 5 && !on) continue;  // names must not overlap
-      c.fillText(name, to.x, to.y - 7), last = {...to, half};
-    }
-    c.textAlign = "left";
-  }
-
-  /** Returns the name of a source whose edge is a stub, short enough for the space above a box. */
-  stubName(box) {
-    return plain(nameOf(this.graph, box.n) || "#" + this.graph.number[box.n]).slice(0, 8);
-  }
-
-  /** Returns the point where an edge reaches its box. */
-  entry(line) {
-    const box = line.to, count = Math.max(box.list.length, line.slot + 1);
-    return {x: box.x + (line.slot + 1) * Size.width / (count + 1), y: box.y - box.height / 2};
-  }
-
-  // Returns the colour of an op. Dots, which have no outline, are darker on a light background.
-  #colorOf(op) {
-    const color = colorOfOp(op);
-    return this.paint.dark || this.view.scale >= kDots ? color : deep(color);
-  }
-
-  /** Returns the background colour of an op's boxes in this drawing. @param {string} op */
-  #fillOf(op) {
-    if (!this.fills.has(op)) this.fills.set(op, mixed(this.paint.card, this.#colorOf(op), this.strength));
-    return this.fills.get(op);
-  }
-
-  // Draws boxes as dots that are large enough to see. Draws marked boxes last (on top of others) and larger.
-  #drawDots(c, boxes) {
-    const m = this.marks, p = this.paint, least = 1.5 / this.view.scale;
-    const marked = ({key}) => {
-      if (m.selected === key) return p.accent;
-      if (m.found.has(key)) return p.found;
-      return m.went.has(key) ? p.went : m.came.has(key) ? p.came : m.lit.has(key) ? p.accent : "";
-    };
-    const dot = (box, width, height) => c.fillRect(box.x + (Size.width - width) / 2, box.y - height / 2, width, height);
-    const left = [];
-    for (const box of boxes) {
-      if (marked(box)) {
-        left.push(box);
-        continue;
-      }
-      c.fillStyle = this.#fillOf(this.graph.opName(box.n));
-      dot(box, Math.max(Size.width, least), Math.max(box.height, least));
-    }
-    for (const box of left) {
-      c.fillStyle = marked(box);
-      dot(box, Math.max(Size.width, 2 * least), Math.max(box.height, 2 * least));
-    }
-  }
-
-  #drawBox(c, box) {
-    const g = this.graph, m = this.marks, p = this.paint, op = g.opName(box.n), color = this.#colorOf(op);
-    const came = m.came.has(box.key), went = m.went.has(box.key), lit = m.lit.has(box.key);
-    const selected = m.selected === box.key, edited = m.edited.has(box.key), height = this.#heightOf(box);
-    const x = box.x, y = box.y - height / 2;
-    const isPale = m.dims && !came && !lit && !selected && !edited && !m.found.has(box.key) && box !== this.hovered;
-    c.globalAlpha = went ? 0.75 : isPale ? 0.55 : 1;
-    if (box.fold && box.fold.count) this.#drawSheets(c, x, y, height, this.#fillOf(op));
-    c.fillStyle = went ? p.wentBack : came ? p.cameBack : lit || selected ? p.lit : this.#fillOf(op);
-    c.beginPath(), c.roundRect(x, y, Size.width, height, 5), c.fill();
-    c.lineWidth = selected ? 2.5 : lit || came || went || edited ? 1.8 : 1;
-    c.strokeStyle = selected || lit ? p.accent : came || edited ? p.came : went ? p.went : p.edge;
-    if (box === this.hovered && !selected) c.strokeStyle = p.accent, c.lineWidth = 1.8;
-    if (went) c.setLineDash([5, 3]);
-    c.stroke();
-    if (went) c.setLineDash([]);
-    c.fillStyle = color;
-    c.beginPath(), c.roundRect(x, y, 6, height, [5, 0, 0, 5]), c.fill();
-    if (m.found.has(box.key)) {
-      c.strokeStyle = p.found, c.lineWidth = 2;
-      c.beginPath(), c.roundRect(x - 4, y - 4, Size.width + 8, height + 8, 8), c.stroke();
-    }
-    if (this.view.scale >= kNames) this.#drawNames(c, box, came, went, y, height);
-    c.globalAlpha = 1;
-  }
-
-  // Draws two sheets behind a folded box.
-  #drawSheets(c, x, y, height, fill) {
-    c.fillStyle = fill, c.strokeStyle = this.paint.edge, c.lineWidth = 1;
-    for (const by of [8, 4]) c.beginPath(), c.roundRect(x + by, y + by, Size.width, height, 5), c.fill(), c.stroke();
-  }
-
-  // Draws the text of a box. Text has a minimum size on the screen, so a small box shows only its first lines.
-  #drawNames(c, box, came, went, y, height) {
-    const p = this.paint, {scale} = this.view, left = box.x + 14, right = box.x + Size.width - 8;
-    const big = Math.max(12, kTitle / scale), small = Math.max(11, kSmall / scale);
-    const step = Math.max(Size.line, small * 1.2), count = Math.max(0, Math.floor((height - 2 - 1.3 * big) / step));
-    const lines = count ? box.lines.slice(0, count) : [];
-    let line = lines.length ? y + Size.pad + big * 0.58 : y + height / 2;
-    c.textBaseline = "middle", c.textAlign = "left";
-    c.fillStyle = p.text, c.font = `600 ${big}px ${p.sans}`;
-    const title = (came ? "+ " : went ? "\u2212 " : "") + box.title;
-    c.fillText(cut(title, Math.max(3, Math.floor((right - left) / big / 0.62))), left, line, right - left + 4);
-    const dtype = this.graph.dtypeName(box.n), isTold = box.lines.length > 0 && box.lines[0].startsWith("data");
-    if (scale >= kText && dtype && title.length < 15 && !isTold) {
-      const room = Math.floor((right - left - 6 - c.measureText(title).width) / small / 0.6);
-      c.fillStyle = this.strength > 0.24 ? p.text : p.quiet;
-      c.font = `${small - 0.5}px ${p.mono}`, c.textAlign = "right";
-      if (room > 3) c.fillText(cut(dtype, room), right, line);
-    }
-    c.textAlign = "left", c.font = `${small}px ${p.mono}`;
-    const letters = Math.floor((right - left + 4) / small / 0.6);
-    lines.forEach((text, i) => {
-      const isMarked = i >= box.lines.length - box.marked;
-      c.fillStyle = !isMarked ? p.text : text.startsWith("+") ? p.came : p.went;
-      c.fillText(cut(plain(text), letters), left, line += step);
-    });
-    if (!box.fold || !box.fold.count || scale < kText) return;
-    c.font = "600 10px " + p.sans, c.fillStyle = p.text, c.textAlign = "right";
-    c.fillText("\u25b8 " + box.fold.count + " folded", right, y + height - 8);
-    c.textAlign = "left";
-  }
 }
 
 /** Whether a change leaves enough of the graph in view. @param {number} share of the boxes that are in view
@@ -496,5 +222,3 @@ export class GraphCanvas {
 export function isKept(share, before) {
   return share > 0 && (share >= 0.5 || share >= 0.8 * before) && !(before === 1 && share < 0.8);
 }
-
-function cut(text, most) { return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "\u2026"; }

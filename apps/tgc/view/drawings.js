@@ -15,8 +15,8 @@ import {nodeOf} from "./made.js";
 /** The difference of two graphs, and their nodes that differ.
  * @typedef {{diff: import("./match.js").Diff, came: Set<number>, went: Set<number>}} News */
 /** `diff`: the difference, if two graphs are compared. `news`: the same, also against the stage before. `edited`: the
- * boxes whose text a rewrite changed.
- * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number,
+ * boxes whose text a rewrite changed. `isPart`: only the two sides of a rewrite are drawn.
+ * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number, isPart?: boolean,
  *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
 
 export const kMostUnfolded = 200;  // number of nodes above which a graph is shown folded
@@ -221,10 +221,19 @@ export class Drawings {
     };
     const inline = this.inline.rewritten(was, is,
       wholeSidesOf(g, rewrite).map((text, i) => (i ? "+ " : "\u2212 ") + text));
-    const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && !inline.has(k % g.count)));
+    const isBox = (k) => !inline.has(k % g.count) || k === was.root || k === is.root;
+    const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && isBox(k)));
     const came = boxes(is, was), went = boxes(was, is), wish = this.#wish(state, state.s - 1, is, origin);
-    return {drawing: this.#both(inline, was, is, base, origin, came, went, wish), came, went, root: is.root,
-      edited: new Set([...inline.edited, ...withNewValues(g, was, is)])};
+    const edited = new Set([...inline.edited, ...withNewValues(g, was, is)]);
+    const drawing = this.#both(inline, was, is, base, origin, came, went, wish);
+    // a graph that lacks the result, such as that of a rule that rewrites a graph of its own: show only the two sides
+    if (!drawing.home.has(rewrite.after) && !edited.size) return this.#ofSides(state, rewrite);
+    return {drawing, came, went, root: is.root, edited};
+  }
+  // Draws only the two sides of a rewrite.
+  #ofSides(state, {before, after}) {
+    const scene = this.#ofTwo({...state, f: []}, before, after, this.#ofPart(state.s - 1, before));
+    return {...scene, came: new Set([...scene.came, after]), went: new Set([...scene.went, before]), isPart: true};
   }
   // Returns the graph before a rewrite. This is usually the graph after the previous rewrite, which was drawn before.
   #before(state, run, stage, rewrite) {

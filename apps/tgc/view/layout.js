@@ -42,7 +42,7 @@ export function boxesOf(inline, graphs, before, wish = null) {
   const base = before && before.rows && !hidden ? before.base : null;
   const ghosts = (before && before.ghosts) || new Map(), displaced = (before && before.displaced) || new Set();
   for (const key of order) {
-    if (inline.has(key % g.count) && key !== graphs[0].root || ghosts.has(key)) continue;
+    if (inline.has(key % g.count) && !graphs.some(({root}) => root === key) || ghosts.has(key)) continue;
     const list = sources.get(key), was = base && !displaced.has(key) ? base.byKey.get(key) : undefined;
     // A box is reused if it is neither displaced nor stale, and has the same sources, which still have boxes.
     const stays = was !== undefined && was.list === list && was.fits(byKey, inline) && !inline.stale.has(key);

@@ -1,7 +1,7 @@
 // The model view: the schedule as a timeline and as a list, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
-import {memoryPlan, peakMemoryOf, timeline} from "./charts.js";
-import {buttonOf} from "./dialogs.js";
+import {memoryInUse, memoryPlan, timeline} from "./charts.js";
+import {buttonOf, filteredTable} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
@@ -9,7 +9,6 @@ import {nameOfGraph} from "./overview.js";
 
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
-const kLongText = 24;  // letters of a cell that is wrapped
 const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
 
 /** An item of the schedule. `graph`: number of its kernel's graph, -1: none; `estimate` and `measured` are in seconds,
@@ -64,10 +63,11 @@ export async function showModel(home, app) {
     row.classList.add("shown"), row.scrollIntoView({block: "center"});
   };
   if (schedule.shared && schedule.shared.length) {
-    const peak = peakMemoryOf(schedule, items);
+    const inUse = memoryInUse(schedule, items), peak = Math.max(...inUse);
     heading("Memory plan");
     facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards. At most ",
-      amount(peak.bytes, "B"), " are in use at a time, at item ", String(peak.item), ". A click shows the buffer.");
+      amount(peak, "B"), " are in use at a time, at item ", String(inUse.indexOf(peak)),
+      ". The line shows the memory in use at each item. A click shows the buffer.");
     out.push(memoryPlan(schedule, items, names, showBuffer));
   }
   heading("Kernels by cost");
@@ -75,10 +75,10 @@ export async function showModel(home, app) {
   facts("A kernel is bound by memory or arithmetic if it reaches half of that peak rate: ",
     amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"), ", ",
     peaks.are, ".");
-  out.push(table(app, items, total, peaks, names, showBuffer));
+  out.push(itemTable(app, items, total, peaks, names, showBuffer));
   heading("Buffers");
   out.push(bufferTable(app, schedule, items, names));
-  if (graph.madeOf.length) {
+  if (graph.madeOf.length && !graph.isByLine) {
     heading("The model's nodes and their kernels");
     out.push(nodeTable(app, items, graph, nodes));
   }
@@ -94,24 +94,11 @@ export async function showModel(home, app) {
   }));
 }
 
-function cells(row, ...texts) {
-  for (const text of texts) {
-    const isNumber = Array.isArray(text), long = (text.textContent ?? text).length > kLongText ? "long" : "";
-    const td = element("td", isNumber ? "num" : long);
-    td.append(isNumber ? text[0] : text);
-    row.append(td);
-  }
-  return row;
-}
-function tableOf(heads) {
-  const out = element("table"), head = element("tr");
-  for (const name of heads) {
-    const cell = element("th", name.startsWith("#") ? "num" : "", name.replace(/^#/, ""));
-    head.append(Object.assign(cell, {scope: "col"}));
-  }
-  out.append(element("thead"), element("tbody"));
-  out.firstChild.append(head);
-  return out;
+/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns; "#": of numbers
+ * @param {import("./dialogs.js").TableRow[]} rows */
+function tableOf(heads, rows) {
+  const columns = heads.map((name) => ({name: name.replace(/^#/, ""), num: name.startsWith("#")}));
+  return filteredTable(columns, rows).table;
 }
 function opener(app, item, text) {
   if (item.graph < 0) return text;
@@ -119,17 +106,15 @@ function opener(app, item, text) {
 }
 
 function nodeTable(app, items, graph, nodes) {
-  const out = tableOf(["#node", "of the model", "kernels"]);
-  graph.madeOf.forEach((label, i) => {
+  return tableOf(["#node", "of the model", "kernels"], graph.madeOf.map((label, i) => {
     const kernels = element("span");
     for (const item of items) {
       if (!nodes[item.number] || !nodes[item.number].includes(i)) continue;
       kernels.append(kernels.childNodes.length ? "  " : "", opener(app, item, item.number + " " + plain(item.name)));
     }
     if (!kernels.childNodes.length) kernels.append("none: computed before the run, or only moved");
-    out.lastChild.append(cells(element("tr"), [String(i)], plain(label), kernels));
-  });
-  return out;
+    return {cells: [String(i), plain(label), kernels], values: [i, label, kernels.textContent]};
+  }));
 }
 
 /** Returns the name of each buffer: that of the model's tensor, or what its first writer was made for.
@@ -163,10 +148,11 @@ function boundOf({bytes, ops, seconds}, peaks) {
   return least[0] >= least[1] ? "memory" : "arithmetic";
 }
 
-function table(app, items, total, peaks, names, showBuffer) {
-  const measured = app.measured ? ["#measured"] : [];
-  const out = tableOf(["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", "#operations",
-    "#GB/s", "#Gop/s", "bound by", "#nodes", "writes", "reads"]);
+function itemTable(app, items, total, peaks, names, showBuffer) {
+  const {schedule} = app, measured = app.measured ? ["#measured"] : [], inUse = memoryInUse(schedule, items);
+  const memory = schedule.shared && schedule.shared.length ? ["#memory in use"] : [];
+  const heads = ["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", ...memory, "#operations",
+    "#GB/s", "#Gop/s", "bound by", "#nodes", "writes", "reads"];
   const buffers = (list) => {
     const cell = element("span");
     for (const b of list) {
@@ -176,21 +162,24 @@ function table(app, items, total, peaks, names, showBuffer) {
     }
     return cell;
   };
-  const rate = (n, item) => (n && item.seconds ? (n / item.seconds / 1e9).toPrecision(3) : "");
-  for (const item of [...items].sort((a, b) => b.seconds - a.seconds)) {
-    const share = (100 * item.seconds / total).toFixed(1) + " %";
-    const took = measured.map(() => [item.measured ? inTime(item.measured) : ""]);
-    const bound = boundOf(item, peaks);
-    out.lastChild.append(cells(element("tr"), [String(item.number)], opener(app, item, plain(item.name)),
-      plain(item.madeFor), [share], [inTime(item.estimate)], ...took, [amount(item.bytes, "B")],
-      [item.ops ? amount(item.ops, "") : ""], [rate(item.bytes, item)], [rate(item.ops, item)], bound,
-      [String(item.nodes)], buffers(item.writes), buffers(item.reads)));
-  }
-  return out;
+  const perSecond = (n, item) => (n && item.seconds ? n / item.seconds / 1e9 : 0);
+  const rate = (n) => (n ? n.toPrecision(3) : "");
+  return tableOf(heads, [...items].sort((a, b) => b.seconds - a.seconds).map((item) => {
+    const share = (100 * item.seconds / total).toFixed(1) + " %", bound = boundOf(item, peaks), {number} = item;
+    const rates = [perSecond(item.bytes, item), perSecond(item.ops, item)];
+    const columns = [[String(number), number], [opener(app, item, plain(item.name)), item.name],
+      [plain(item.madeFor), item.madeFor], [share, item.seconds], [inTime(item.estimate), item.estimate],
+      ...measured.map(() => [item.measured ? inTime(item.measured) : "", item.measured]),
+      [amount(item.bytes, "B"), item.bytes], ...memory.map(() => [amount(inUse[number], "B"), inUse[number]]),
+      [item.ops ? amount(item.ops, "") : "", item.ops], ...rates.map((n) => [rate(n), n]), [bound, bound],
+      [String(item.nodes), item.nodes], [buffers(item.writes), item.writes[0] ?? -1],
+      [buffers(item.reads), item.reads[0] ?? -1]];
+    return {cells: columns.map(([cell]) => cell), values: columns.map(([, value]) => value),
+      open: item.graph >= 0 ? () => openItem(app, item) : null};
+  }));
 }
 
 function bufferTable(app, schedule, items, names) {
-  const out = tableOf(["#buffer", "name", "dtype", "#size", "written by", "read by"]);
   const writers = new Map(), readers = new Map();
   const add = (map, b, item) => { map.has(b) ? map.get(b).push(item) : map.set(b, [item]); };
   for (const item of items) {
@@ -202,11 +191,9 @@ function bufferTable(app, schedule, items, names) {
     for (const item of list) cell.append(opener(app, item, item.number + " " + plain(item.name)), "  ");
     return cell;
   };
-  schedule.buffers.forEach((b, i) => {
-    const row = element("tr");
-    row.id = "buffer-" + i;
-    out.lastChild.append(cells(row, [String(i)], names[i], plain(b.dtype), [amount(b.bytes, "B")],
-      links(writers.get(i)), links(readers.get(i))));
-  });
-  return out;
+  const first = (list = []) => (list.length ? list[0].number : -1);
+  return tableOf(["#buffer", "name", "dtype", "#size", "written by", "read by"], schedule.buffers.map((b, i) => ({
+    id: "buffer-" + i,
+    cells: [String(i), names[i], plain(b.dtype), amount(b.bytes, "B"), links(writers.get(i)), links(readers.get(i))],
+    values: [i, names[i], b.dtype, b.bytes, first(writers.get(i)), first(readers.get(i))]})));
 }

@@ -90,6 +90,7 @@ export function graphTable(app, entries, close) {
   const cells = entries.map((e) => columns.map((c) => c.of(e)));
   const shown = columns.map((_, i) => i).filter((i) => cells.some((row) => textOf(row[i])));
   return {heads: shown.map((i) => columns[i]), rows: entries.map((e, k) => ({cells: shown.map((i) => cells[k][i]),
+    open: () => { close(), app.openGraph(e.g, e.differs); },
     values: shown.map((i) => (columns[i].value ? columns[i].value(e) : textOf(cells[k][i])))}))};
 }
 
@@ -116,13 +117,18 @@ export function showOverview(home, app) {
   show(all.some(({g}) => !graphs[g].runtime));
 }
 
-// Returns "6 kernels, 1 tensor graph, 2 differ, measured on CPU".
+// Returns "6 kernels, 1 tensor graph, 2 refuted, 3 proven, 2 differ, measured on CPU".
 function summaryOf(app, entries) {
   const {graphs, measured_on: device, sides} = app.index, count = (of) => entries.filter(of).length;
-  const kernels = count(({g}) => graphs[g].kind === "kernel"), wrong = count((e) => e.isWrong);
-  const differing = count((e) => e.differs || e.only);
+  const kernels = count(({g}) => graphs[g].kind === "kernel"), differing = count((e) => e.differs || e.only);
+  const proofs = ["refuted", "unknown", "sampled", "proven"]
+    .map((name) => [verdictText(name), count(({g}) => graphs[g].proof && graphs[g].proof.verdict === name)]);
+  const convicted = count(({g}) => graphs[g].accused && isConvicted(graphs[g]));
+  const refused = count(({g}) => !graphs[g].accused && !graphs[g].proof && graphs[g].error);
   return [kernels ? counted(kernels, "kernel") : "",
     entries.length > kernels ? counted(entries.length - kernels, "tensor graph") : "",
-    wrong ? wrong + " wrong or refused" : "", sides ? differing + (differing === 1 ? " differs" : " differ") : "",
+    convicted ? convicted + " wrong" : "", refused ? refused + " refused" : "",
+    ...proofs.map(([name, n]) => (n ? n + " " + name : "")),
+    sides ? differing + (differing === 1 ? " differs" : " differ") : "",
     device ? "measured on " + plain(device) : ""].filter(Boolean).join(", ");
 }

@@ -53,13 +53,20 @@ export function exampleText({before, after, stored, ...inputs}) {
 const kShownDigits = 7;  // digits that are shown of a number, unless it needs more to differ from another one
 
 /** Returns "expected 1, got 2 for r0 = 0". @param {string} right @param {string} wrong @param {string} where */
-export function expectedText(right, wrong, where) {
+function expectedText(right, wrong, where) {
   const short = (text) => {
     const isFraction = /^-?\d+\.\d+(e[-+]?\d+)?$/.test(text);
     return isFraction ? String(Number(Number(text).toPrecision(kShownDigits))) : text;
   };
   const [a, b] = short(right) === short(wrong) ? [right, wrong] : [short(right), short(wrong)];
   return `expected ${a}, got ${b}` + (where ? " for " + where : "");
+}
+
+/** Says what is wrong at a point that a bisection found: "expected 1, got 2 for r0 = 0", "data0[5]: expected 1, got 2
+ * for data1[5] = 3". @param {Record<string, string>} [point] */
+export function pointText({element = "", before = "", after = "", ...values} = {}) {
+  const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
+  return before || after ? (element && element + ": ") + expectedText(before, after, where) : "";
 }
 
 /** Returns the next rewrite that is not proven, the refuted ones first; null if all are. @param {App} app */

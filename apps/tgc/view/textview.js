@@ -5,6 +5,7 @@ import {plain} from "./data.js";
 
 const kChunk = 100;         // lines in one element, whose layout the browser skips while it is not visible
 const kFirstChunks = 3;     // chunks that are made at once; others are made in idle time
+const kTries = 6;           // frames in which a line may move because lines above it are laid out
 const kMostColored = 2000;  // maximum length of a coloured line
 
 // Tokens with a colour, by class: c comments, s strings, n numbers, k keywords and types, o ops and methods.
@@ -128,14 +129,23 @@ export class TextView {
   /** Scrolls so that a line is visible, unless one of `lines` is.
    * @param {number} line @param {Iterable<number>} lines */
   reveal(line, lines) {
-    const {box, rows} = this;
-    if (!rows[line]) return;
-    const isSeen = (i) => {
-      const row = rows[i] && rows[i].getBoundingClientRect(), all = box.getBoundingClientRect();
+    this.revealed = line;
+    if (this.rows[line] && !this.#isSeen(lines)) this.#scrollTo(line, lines, kTries);
+  }
+  // Scrolls to a line. The browser knows the heights of the lines above it only when they were near the view, so the
+  // line may move; then it scrolls again.
+  #scrollTo(line, lines, tries) {
+    const {rows} = this;
+    if (!this.#isSeen([line, ...lines])) rows[line].scrollIntoView({block: "center", inline: "nearest"});
+    const repeat = () => { if (rows === this.rows && line === this.revealed) this.#scrollTo(line, lines, tries - 1); };
+    if (tries) requestAnimationFrame(repeat);
+  }
+  #isSeen(lines) {
+    const all = this.box.getBoundingClientRect();
+    return [...lines].some((i) => {
+      const row = this.rows[i] && this.rows[i].getBoundingClientRect();
       return Boolean(row) && row.top >= all.top && row.bottom <= all.bottom;
-    };
-    for (const i of lines) if (isSeen(i)) return;
-    rows[line].scrollIntoView({block: "center", inline: "nearest"});
+    });
   }
 
   // Returns the index of the character of `row` that was clicked; -1 if there is none.

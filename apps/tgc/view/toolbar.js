@@ -12,22 +12,24 @@ const kTools = [
   {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o),
     lacks: ({state}) => (state.s || state.d >= 0 || state.o ? "" : "no stage comes before this graph")},
   {text: "Model", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
-  {text: "Schedule", command: "schedule", isOn: (app) => app.state.m && !app.isList,
-    isThere: (app) => !app.index.schedule && Boolean(app.schedule)},
   {text: "Overview", command: "model", isOn: (app) => app.isList,
     isThere: (app) => !app.index.schedule && app.index.graphs.length > 1},
+  {text: "Theme", command: "theme"},
+  {text: "Panes \u25be", command: "", menu: paneMenu, isOn: ({state}) => state.h !== "" || state.u !== ""},
+  // the buttons of some graphs or views come last, so that the others stay in their places
   {text: "Index", command: "arithmetic", isOn: (app) => app.state.a, isThere: (app) => !app.state.m},
   {text: "Fold \u25be", command: "", menu: foldMenu, isOn: ({state}) => state.f.length > 0,
     isThere: (app) => !app.state.m},
   {text: "Fit", command: "fit", isThere: (app) => !app.state.m},
   {text: "Colors", command: "colors", isThere: (app) => !app.state.m},
-  {text: "Panes \u25be", command: "", menu: paneMenu, isOn: ({state}) => state.h !== "" || state.u !== ""},
-  {text: "Theme", command: "theme"},
+  {text: "Schedule", command: "schedule", isOn: (app) => app.state.m && !app.isList,
+    isThere: (app) => !app.index.schedule && Boolean(app.schedule)},
 ];
 
 function foldMenu({state, graph}) {
   const ofModel = graph.madeOf.length
-    ? [{text: "By the nodes of the model", command: "fold-model", isOn: state.f.some((w) => w.startsWith("m"))}] : [];
+    ? [{text: graph.isByLine ? "By the lines of the program" : "By the nodes of the model", command: "fold-model",
+      isOn: state.f.some((w) => w.startsWith("m"))}] : [];
   return [{text: "Index arithmetic as text in its INDEX", command: "arithmetic", isOn: !state.a}, ...ofModel,
     {text: "All repeated blocks", command: "fold-repeats", isOn: state.f.includes("a")},
     {text: "The selected node, or unfold it", command: "fold"},

@@ -5,7 +5,7 @@ import {byId, element} from "./list.js";
 import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
-import {countsText, exampleText, expectedText, nextUnproven, noteOf, verdictText} from "./proof.js";
+import {countsText, exampleText, nextUnproven, noteOf, pointText, verdictText} from "./proof.js";
 import {changeText, shortened, withoutColors} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
@@ -44,22 +44,21 @@ function ruleText(rule) {
 }
 
 // Says what a bisection found: the rule, values for which it is wrong, and what it made of what.
-function saidOfBisection(app, {verdict, rule, branch, stage, witness, detail, failure}) {
+function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
   if (verdict === "same") return {kind: "right", items: [bold("tgc bisect: "), span("nothing is wrong")]};
   const items = [bold("tgc bisect: ")], place = app.accusedPlace(app.state.g);
   if (rule) {
     items.push(...ruleItems(app, rule + (branch ? ` [${branch}]` : ""), stage, place));
-    const {before: right, after: wrong, ...values} = witness || {};
-    const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
-    items.push(bold(right !== undefined && wrong !== undefined ? expectedText(right, wrong, where)
-      : failure || "the kernel is right before it, and wrong after it"));
+    items.push(bold(witness && witness.before !== undefined ? pointText(witness)
+      : pointText(wrong) || failure || "the kernel is right before it, and wrong after it"));
     const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
     if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
       items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));
     items.push(...ruleText(ruleAt(app, place)));
   } else {
-    const says = [stage && " in the stage " + stage, detail, failure].filter(Boolean);
+    const says = [stage && " in the stage " + stage, detail, wrong ? "" : failure].filter(Boolean);
     items.push(bold(verdict), span(says.join(": ")));
+    if (wrong) items.push(span(".  "), bold(pointText(wrong)), span(`.  In all: ${failure}`));
   }
   const {s, r} = app.state, isThere = place && place.s === s && place.r === r;
   if (place && !isThere) items.push(buttonOf("show it", () => app.go({...place, d: -1, n: -1})));

@@ -36,7 +36,7 @@ from tgc.export.late_reads import LateReads
 from tgc.export.matches import RuleTimes, matches_json, rewrite_with_callback
 from tgc.export.metadata import metadata_list, watch_metadata
 from tgc.export.names import INNER, KEEP_OFFSET, KERNELS, NEUTRAL_SETTINGS, QUERIES, SCHEDULES, STAGES
-from tgc.export.origins import FollowedNodes, metadata_of
+from tgc.export.origins import FollowedNodes, metadata_of, methods_of
 from tgc.export.recorder import Recorder
 from tgc.export.records import make_renderer, program_facts, target_of
 from tgc.export.watch_nan import NanWatcher
@@ -374,8 +374,10 @@ class GraphRecorder(Recorder):
   def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
     if len(scope.stages) < 2 and error is None: return
     nodes = sink.toposort()
+    numbers: dict[Any, int] = {}
     record: JSON = {"id": name or self.schedule_id(), "what": function_name, "device": self.device_of(sink),
-              "nodes": len(nodes), "ast": graph_text(sink, self.producer), "stages": scope.stages, "seconds": scope.took}
+              "nodes": len(nodes), "ast": graph_text(sink, self.producer, numbers=numbers), "stages": scope.stages, "seconds": scope.took}
+    if made_by := methods_of(numbers): record["made_by"] = made_by
     if values := bound_values(nodes): record["var_vals"] = values
     if callers := program_lines(): record["asked_by"] = callers
     if error is not None: record |= error_of(error, scope)

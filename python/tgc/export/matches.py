@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 import os
+import re
 import sys
 import textwrap
 import threading
@@ -17,6 +18,8 @@ from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
 MOST_LINES = 8  # most lines that are kept of a rule's text
+MOST_OF_FUNCTION = 100  # most lines that are kept of the function around a call
+SUBSTITUTES = re.compile(r"\b(substitute|graph_rewrite)\(")
 
 
 def rule_location(pattern: Any) -> str: return place(*(getattr(pattern, "location", None) or ("?", 0)))
@@ -100,16 +103,26 @@ def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
   return {"nodes": nodes.lines, "list": rows, **({"texts": texts} if texts else {})}
 
 
+def start_of_function(lines: Sequence[str], at: int) -> int:
+  """Returns the index of the first line of the function that line `at` is in; `at` if it is in none."""
+  indent = [len(text) - len(text.lstrip()) for text in lines[:at + 1]]
+  return next((i for i in range(at, -1, -1) if lines[i].lstrip().startswith("def ") and indent[i] < indent[at]), at)
+
+
 @functools.cache
 def rule_text(location: str) -> str:
-  """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none."""
+  """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none. If a stage
+  substitutes nodes, returns the function that chooses them, up to its call."""
   file, _, line = location.rpartition(":")
   if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
-  out: list[str] = []
-  for text in lines[int(line) - 1:int(line) - 1 + MOST_LINES]:
+  first = int(line) - 1
+  begin = start_of_function(lines, first) if SUBSTITUTES.search("".join(lines[first:first + 1])) else first
+  out = [text.rstrip() for text in lines[max(begin, first - MOST_OF_FUNCTION):first]]
+  head = len(out)
+  for text in lines[first:first + MOST_LINES]:
     out.append(text.rstrip())
-    told = "".join(out)
+    told = "".join(out[head:])
     if sum(map(told.count, "([{")) <= sum(map(told.count, ")]}")): break
   return textwrap.dedent("\n".join(out))

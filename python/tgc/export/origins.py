@@ -181,6 +181,16 @@ def origins_of(ast: Node) -> dict[Any, Any]:
   return out if computes else out or loads
 
 
+def methods_of(numbers: dict[Any, int]) -> list[JSON]:
+  """Returns the methods that made the nodes of a tensor graph, with the numbers of these nodes in the recorded graph. A node that
+  several methods made counts for the first one."""
+  from tgc.export.metadata import metadata_list
+  nodes: dict[Any, list[int]] = {}
+  for u, number in numbers.items():
+    if u.op.name not in LEAVES and (made_by := getattr(u, "__dict__", {}).get(ORIGIN)): nodes.setdefault(made_by[0], []).append(number)
+  return [entry | {"nodes": made} for made, entry in zip(nodes.values(), metadata_list(nodes))]
+
+
 def metadata_of(ast: Node, numbers: dict[Any, int] | None = None) -> list[JSON]:
   """Returns the methods that made a kernel, as a record lists them. With `numbers`, the numbers of the nodes in the recorded
   graph, each entry of the list has the numbers of the nodes that its method made."""

@@ -1,0 +1,152 @@
+// Groups the nodes of a recorded tensor graph by the lines of the program that made them, for folding (folding.js).
+/** @typedef {import("./data.js").Recorded} Recorded */
+
+/** What a record says of a method: `caller`: "net.py:7::__call__"; `nodes`: numbers of the first graph's nodes, which
+ * are counted as nodesOf() lists them.
+ * @typedef {{name: string, caller?: string, backward?: boolean, nodes: number[]}} Method */
+/** A line of the program, or with `last` the lines of a function. @typedef {{file: string, first: number, last: number,
+ *   own: string, backward: boolean, key: string}} Lines */
+
+const kMostGroups = 200;  // number of groups above which functions are the groups
+// Number of nodes of a group, such as a weight, that belongs to its user, for groups by lines and by functions; and how
+// many such groups in a row.
+const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
+
+/** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
+ * group of each node. A line, or the lines of a function, have several groups if they run several times, or if other
+ * lines run between their parts. @param {Recorded} g */
+export function groupByLine(g) {
+  const lines = g.methods.map(linesOf), byLine = new Grouping(g, g.methods, lines, kFewOfLine).result();
+  const {labels, groupOf} = byLine.labels.length <= kMostGroups ? byLine
+    : new Grouping(g, g.methods, functionsOf(lines), kFewOfFunction).result();
+  g.madeOf = labels, g.madeForNode = groupOf;
+}
+
+/** @param {Method} method @returns {Lines} */
+function linesOf({caller = "", backward = false}) {
+  const [place, own = ""] = caller.split("::"), [, file, line] = /^(.*):(\d+)$/.exec(place) || ["", place, "0"];
+  return {file, first: Number(line), last: Number(line), own, backward, key: place + (backward ? " gradient" : "")};
+}
+const placeOf = (/** @type {Lines} */ {file, first}) => file + ":" + first;
+
+// Returns the lines of the functions. Lines of other functions tell functions of one name apart.
+function functionsOf(/** @type {Lines[]} */ lines) {
+  const known = new Map();
+  for (const {file, first, own} of lines) known.set(`${file}:${first}`, {file, first, own});
+  const sorted = [...known.values()].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.first - b.first));
+  let at = null;
+  const functions = new Map();
+  for (const {file, first, own} of sorted) {
+    if (!at || at.file !== file || at.own !== own) at = {file, own, first, last: first};
+    at.last = first, functions.set(`${file}:${first}`, at);
+  }
+  return lines.map(({file, first, backward}) => {
+    const of = functions.get(`${file}:${first}`);
+    return {...of, backward, key: `${file}:${of.first}` + (backward ? " gradient" : "")};
+  });
+}
+
+class Grouping {
+  /** @param {Recorded} g @param {Method[]} methods @param {Lines[]} lines of each method
+   * @param {number} few nodes of a group that belongs to its user */
+  constructor(g, methods, lines, few) {
+    this.g = g, this.few = few, this.order = g.nodesOf(g.ast);
+    /** @type {Map<number, Lines>} */ this.lineOf = new Map();
+    /** @type {Map<number, string>} */ this.names = new Map();
+    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: a node of no line between others
+    /** @type {number[]} */ this.parent = [];  // of joined groups, one that is not joined is its own
+    methods.forEach(({name, nodes}, i) => {
+      for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
+    });
+    this.#connect(), this.#join();
+  }
+  root(k) {
+    while (this.parent[k] !== k) k = this.parent[k] = this.parent[this.parent[k]];
+    return k;
+  }
+  // Groups connected nodes of one line and one depth. Each change of the line makes a node one deeper, so no path
+  // leaves a group and comes back.
+  #connect() {
+    const {g, lineOf, groupOf, parent} = this, depths = new Map();
+    this.depth = [];
+    for (const n of this.order) {
+      const sources = Array.from(g.sourcesOf(n)).filter((s) => groupOf.has(s));
+      if (!lineOf.has(n) && n !== g.ast) {  // what keeps a result, such as an assignment, is of the line of the result
+        const of = sources.filter((s) => lineOf.has(s)).pop();
+        if (of !== undefined) lineOf.set(n, lineOf.get(of));
+      }
+      const line = lineOf.get(n), isSame = (s) => lineOf.has(s) && line !== undefined && lineOf.get(s).key === line.key;
+      const depth = Math.max(0, ...sources.map((s) => depths.get(s) + (isSame(s) ? 0 : 1)));
+      depths.set(n, depth);
+      if (!line && sources.length) groupOf.set(n, -1);
+      if (!line) continue;
+      const joined = sources.filter((s) => isSame(s) && depths.get(s) === depth).map((s) => this.root(groupOf.get(s)));
+      const group = joined.length ? Math.min(...joined) : parent.push(parent.length) - 1;
+      for (const k of joined) parent[k] = group;
+      this.depth[group] = depth, groupOf.set(n, group);
+    }
+  }
+  // Joins the groups that have no sources, and have few nodes, such as a weight, or are of the line of a user, with
+  // their first user; and the groups of one line without users, such as the updates of weights, with each other.
+  // Neither makes a cycle.
+  #join() {
+    const {parent, depth} = this;
+    for (let round = 0; round < kMostInRow; round++) {
+      const {users, lines, size, hasSources} = this.#groups();
+      for (const [group, line] of lines) {
+        if (hasSources.has(group)) continue;
+        const first = [...users.get(group)].sort((a, b) => depth[a] - depth[b])[0];
+        const isOfUser = first !== undefined && placeOf(lines.get(first)) === placeOf(line);
+        if (first === undefined || size.get(group) > this.few && !isOfUser) continue;
+        parent[group] = first;
+      }
+    }
+    const {users, lines} = this.#groups(), ends = new Map();
+    for (const [group, {key}] of lines) {
+      if (users.get(group).size) continue;
+      if (ends.has(key)) parent[group] = ends.get(key);
+      else ends.set(key, group);
+    }
+  }
+  // Returns of each group the users, the line and the number of nodes, and the groups that have sources.
+  #groups() {
+    const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
+    for (const n of this.order) {
+      if (!(groupOf.get(n) >= 0)) continue;
+      const own = this.root(groupOf.get(n));
+      if (!lines.has(own)) lines.set(own, lineOf.get(n)), users.set(own, new Set()), size.set(own, 0);
+      size.set(own, size.get(own) + 1);
+      for (const s of g.sourcesOf(n)) {
+        const from = groupOf.get(s) >= 0 ? this.root(groupOf.get(s)) : own;
+        if (from !== own) users.get(from).add(own), hasSources.add(own);
+      }
+    }
+    return {users, lines, size, hasSources};
+  }
+
+  /** @returns {{labels: string[], groupOf: Map<number, number>}} */
+  result() {
+    const {g, order, groupOf, lineOf, names} = this, shown = new Map(), out = new Map(), said = [];
+    for (const n of order) {
+      if (!(groupOf.get(n) >= 0)) continue;
+      const group = this.root(groupOf.get(n));
+      if (!shown.has(group)) shown.set(group, said.push(new Set()) - 1);
+      const at = shown.get(group);
+      out.set(n, at);
+      if (names.has(n)) said[at].add(names.get(n));
+    }
+    // a group has the lines of most of its nodes
+    const counts = said.map(() => new Map());
+    for (const [n, at] of out) counts[at].set(lineOf.get(n), (counts[at].get(lineOf.get(n)) || 0) + 1);
+    const labels = said.map((methods, at) => {
+      const [line] = [...counts[at]].sort((a, b) => b[1] - a[1])[0], {file, first, last, own, backward} = line;
+      const place = file + (first ? ":" + first + (last > first ? "\u2013" + last : "") : "");
+      return place.replaceAll(" ", "\u00a0") + (backward ? " gradient of " : " ") + [...methods].join(", ")
+        + (own ? ", in " + own : "");
+    });
+    // what no line made, such as a weight, belongs to the first line that uses it
+    for (const n of order)
+      for (const s of g.sourcesOf(n)) if (!groupOf.has(s) && out.has(n) && !out.has(s)) out.set(s, out.get(n));
+    return {labels, groupOf: out};
+  }
+}

@@ -1,0 +1,32 @@
+// Tests the groups of nodes by the program's lines. Exits with 1 on a failure.
+import assert from "node:assert/strict";
+import {groupByLine} from "../lines.js";
+
+/** Returns the label of each node of a graph. @param {number[][]} sources of each node @param {any[]} methods */
+function labelsOf(sources, methods) {
+  const g = {ast: sources.length - 1, methods, sourcesOf: (n) => sources[n], nodesOf: () => [...sources.keys()]};
+  groupByLine(/** @type {any} */ (g));
+  const groupOf = (n) => g.madeForNode.get(n);
+  return sources.map((_, n) => (groupOf(n) === undefined ? "" : groupOf(n) + " " + g.madeOf[groupOf(n)]));
+}
+
+// 0 a weight; 1, 2 the first run of line 5; 3 line 9; 4, 5 the second run of line 5; 6 its gradient; 7 the SINK
+const chain = [[], [0], [1], [2], [3], [4], [5, 2], [6]];
+const line = (number, name, nodes, backward = false) => ({name, caller: `net.py:${number}::__call__`, backward, nodes});
+assert.deepEqual(labelsOf(chain, [line(5, "relu", [1, 4]), line(5, "add", [2, 5]), line(9, "exp", [3]),
+  line(5, "relu", [6], true)]), ["0 net.py:5 relu, add, in __call__", "0 net.py:5 relu, add, in __call__",
+  "0 net.py:5 relu, add, in __call__", "1 net.py:9 exp, in __call__", "2 net.py:5 relu, add, in __call__",
+  "2 net.py:5 relu, add, in __call__", "3 net.py:5 gradient of relu, in __call__", ""]);
+// the updates of several weights, which nothing uses, are one group
+const updates = [[], [0], [0], [1, 2]];
+const step = "0 net.py:3 step, in __call__";
+assert.deepEqual(labelsOf(updates, [line(3, "step", [1, 2])]).slice(1), [step, step, ""]);
+// many groups by lines: one group for each run of a function; lines of other functions tell functions of a name apart
+const many = Array.from({length: 600}, (_, n) => (n ? [n - 1] : []));
+const ofLine = (rest) => many.map((_, n) => n).filter((n) => n % 3 === rest && n < 599);
+const byFunction = labelsOf(many, [line(5, "relu", ofLine(0)), line(6, "add", ofLine(1)),
+  {name: "ones", caller: "net.py:8::__init__", nodes: []}, line(10, "exp", ofLine(2))]);
+const [one, two, next, again] = byFunction.slice(300, 304);
+assert.ok(one === two && one.endsWith("net.py:5\u20136 relu, add, in __call__"), one);
+assert.ok(next.endsWith("net.py:10 exp, in __call__"), next);
+assert.ok(again !== one && again.endsWith("net.py:5\u20136 relu, add, in __call__"), again);
