@@ -247,7 +247,7 @@ def test_tgc_export_in_a_program(tmp_path: pathlib.Path, export: Export) -> None
 
 def test_error_in_the_program(export: Export, tmp_path: pathlib.Path) -> None:
   (tmp_path / "fails.py").write_text(SHORT + "raise SystemExit(3)\n")
-  export("-o", "run.jsonl", "--", "fails.py", code=3)
+  export("-o", "run.jsonl", "fails.py", code=3)  # the name of a program needs no --
   assert tgc.load(tmp_path / "run.jsonl").kernels
   (tmp_path / "empty.py").write_text("pass\n")
   assert "nothing was compiled" in export("-o", "run.jsonl", "--", "empty.py", code=2).stderr

@@ -1,6 +1,6 @@
 """Write golden records of everything that a program compiles with an installed tinygrad, 0.11 to 0.14.
 
-  tinygrad_export.py -o out.jsonl.gz [options] -- program.py args...
+  tinygrad_export.py -o out.jsonl.gz [options] program.py args...
   tinygrad_export.py -o out.jsonl.gz [options] -- -m pytest test/test_ops.py -k gemm
   tinygrad_export.py -o out.jsonl.gz [options] -- -c 'from tinygrad import Tensor; (Tensor.ones(9) + 1).realize()'
   tinygrad_export.py -o out.jsonl.gz [options] -- - args... <program.py
@@ -108,8 +108,18 @@ def answer_questions() -> int:
   return 0
 
 
+def divided_arguments(parser: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+  """Returns the exporter's options and the program with its arguments, which begins after -- or with the name of a .py file."""
+  if "--" in words:
+    split = words.index("--")
+    return parser.parse_args(words[:split]), words[split + 1:]
+  values = {"-o", "--output", "--id", "--replay", "--viz"}
+  split = next((i for i, word in enumerate(words) if word.endswith(".py") and (i == 0 or words[i - 1] not in values)), len(words))
+  return parser.parse_args(words[:split]), words[split:]
+
+
 def main() -> int:
-  usage = ("%(prog)s -o OUT.jsonl[.gz] [options] (-- (program.py | -m module | -c code | -) args... | --replay FILE... | --viz FILE)"
+  usage = ("%(prog)s -o OUT.jsonl[.gz] [options] (program.py args... | -- (-m module | -c code | -) args... | --replay FILE... | --viz FILE)"
            "\n       %(prog)s --answer")
   form = argparse.RawDescriptionHelpFormatter
   prog = os.path.basename(sys.argv[0]) if sys.argv[0].endswith("tinygrad_export.py") else "python -m tgc.export"
@@ -135,8 +145,7 @@ def main() -> int:
   parser.add_argument("--only", default="", metavar="FILE:LINE", help="with --rules: only rules at places that contain this text")
   parser.add_argument("--shard", default="1/1", metavar="K/N", help="with --rules: only the Kth of N parts of the rules")
   parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, one line each, and write no file")
-  split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-  options, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
+  options, command = divided_arguments(parser, sys.argv[1:])
   if options.answer: return answer_questions()
   if not options.output: parser.error("the following arguments are required: -o/--output")
   if options.rules:
