@@ -4,7 +4,6 @@
 #include "apps/tgc/options.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/compilation/pipeline.h"
-#include "lib/driver/failure_collector.h"
 #include "lib/driver/recorded_facts.h"
 #include "lib/driver/source.h"
 #include "lib/prove/prove_schedule.h"
@@ -42,7 +41,7 @@ int run(const ProveOptions& o) {
   if (o.rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
-  const Shard shard = require(Shard::parse(o.shard));
+  const Shard shard = o.this_shard();
   const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout};
   ProgramWriter programs(o);
   VerdictCounts counts;
@@ -89,6 +88,7 @@ int run(const ProveOptions& o) {
   }
   cache.write();
   if (!o.json && counts.all()) print_report(counts.text());
+  if (o.json) print_report(o.end_of_report());
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.all() && shard.of == 1)) return 2;
   return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
@@ -111,8 +111,8 @@ void add_prove(Command& cmd) {
       "tgc prove kernel.uop --target=CPU:CLANG",
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
       "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
-  CLI::App* join = cmd->add_subcommand("merge", "Join reports of `tgc prove --json`, such as those of all shards.");
-  join->add_option("REPORTS", o.reports, "what `tgc prove --json` printed")->required();
+  CLI::App* join = cmd->add_subcommand("merge", "Join the reports of all shards (`tgc prove --shard=K/N --json`).");
+  join->add_option("REPORTS", o.reports, "what `tgc prove --shard=K/N --json` printed")->required();
   join->add_option("-o,--output", o.merged, "a file for the whole; default: standard output");
   add_input_options(cmd, o.input, o.kernel);
   auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "lib/driver/failure_collector.h"
 #include "lib/driver/session.h"
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
+#include "lib/prove/merge_proofs.h"
 #include "lib/prove/prove_kernel.h"
 
 namespace tgc {
@@ -16,7 +18,7 @@ struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
   bool json = false, strict = false, rules = false, list_instances = false;
-  std::string floats = "reals", shard = "1/1", table, program;
+  std::string floats = "reals", shard, table, program;
   std::vector<std::string> reports;  // the reports that `tgc prove merge` joins
   std::string merged;
   bool no_check = false;
@@ -24,6 +26,10 @@ struct ProveOptions {
   unsigned jobs = 1;
   Overrides over{.live_rewrites = true};
 
+  // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
+  Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
+  // Returns the last line of the report with --json, if there is a --shard.
+  std::string end_of_report() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
   const std::string& tinygrad() const { return over.live; }  // the Python of --live; empty: none
 };
 

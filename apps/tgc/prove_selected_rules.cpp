@@ -21,8 +21,8 @@ namespace {
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
-  const Shard shard = require(Shard::parse(o.shard));
-  require(export_rules(require(named_tinygrad(live)), o.rule, o.shard, path));
+  const Shard shard = o.this_shard();
+  require(export_rules(require(named_tinygrad(live)), o.rule, o.shard.empty() ? "1/1" : o.shard, path));
   Session session = terminal_session(o.jobs);
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
   ProofCache cache;
@@ -52,7 +52,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
   if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
-  print_report(o.json ? live_rules_json(all) : live_rules_summary(all));
+  print_report(o.json ? live_rules_json(all) + o.end_of_report() : live_rules_summary(all));
   return std::ranges::any_of(all, [&](const LiveRuleProof& r) {
     const bool is_proven =
         r.verdict == "structural" || (r.verdict == "proven" && !(r.has_floats && r.sense > accepted));
@@ -71,7 +71,7 @@ int prove_rules(const ProveOptions& o) {
   require(check_names_a_rule(filter));
   ProofCache cache;
   cache.read();
-  const Shard shard = require(Shard::parse(o.shard));
+  const Shard shard = o.this_shard();
   size_t number = 0;
   std::vector<CatalogRule> rules = catalog_rules();
   std::erase_if(rules, [&](const CatalogRule& r) {
@@ -91,7 +91,7 @@ int prove_rules(const ProveOptions& o) {
         session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       }));
   cache.write();
-  print_report(o.json ? rule_proofs_json(all) : rule_proofs_summary(all));
+  print_report(o.json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;
   return std::ranges::any_of(all, [&](const RuleProof& r) {
     const bool is_proven = r.kind == Kind::Structural ||

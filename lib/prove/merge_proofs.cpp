@@ -1,7 +1,9 @@
 #include "lib/prove/merge_proofs.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "lib/records/merge_reports.h"
 
@@ -21,17 +23,38 @@ std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
   return out;
 }
 
+// Counts the shards 1/N, 2/N, ... for each N.
+using ShardCounts = std::map<uint64_t, std::map<uint64_t, size_t>>;
+
+// Throws Failure if there are not as many reports of each of the N shards.
+void check_no_shard_is_missing(const ShardCounts& counts) {
+  for (auto& [of, reports] : counts) {
+    const size_t most = std::ranges::max(reports | std::views::values);
+    for (uint64_t number = 1; number <= of; number++)
+      if (auto it = reports.find(number); it == reports.end() || it->second < most)
+        throw Failure("there is no report of shard " + std::to_string(number) + "/" + std::to_string(of));
+  }
+}
+
 bool is_refuted(const Json& object) { return object.value("verdict", "") == "refuted"; }
 
 }  // namespace
+
+std::string end_of_shard(const Shard& shard) {
+  return Json{{"shard", shard.number}, {"of", shard.of}}.dump() + "\n";
+}
 
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
   std::vector<std::vector<Json>> kernels(files.size());  // the kernels in each file
   std::vector<std::vector<Json>> lists;                  // the rules in each report
   std::string rules = "{}";  // the sums of the counts in all reports of rules
+  std::vector<bool> has_end(files.size());
+  ShardCounts shards;
   size_t reports = 0;
   const Status read = for_each_report(files, "tgc prove --json", [&](size_t file, const std::string& text) {
     const Json report = Json::parse(text);
+    if ((has_end[file] = report.contains("shard")))
+      return void(shards[report.at("of")][report.at("shard")]++);
     reports++;
     if (!report.contains("list")) {
       (void)report.at("verdict");
@@ -41,6 +64,11 @@ Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
     rules = sum_of_counts(rules, text);
   });
   if (!read) return read.diag();
+  for (size_t i = 0; i < files.size(); i++)
+    if (!has_end[i])
+      return Diag{.message = "the report has no end: its run was stopped, or had no --shard", .file = files[i],
+                  .expected = "what `tgc prove --shard=K/N --json` prints"};
+  if (auto all = catch_failures([&] { return check_no_shard_is_missing(shards), Unit{}; }); !all) return all.diag();
   if (!lists.empty() && lists.size() != reports)
     return Diag{.message = "some reports are of rules, and some of kernels"};
   std::vector<Json> objects = interleaved(kernels);

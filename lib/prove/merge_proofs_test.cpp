@@ -26,23 +26,35 @@ TEST_CASE("merge_proofs: the kernels of shards are in the order of the whole") {
     return "{\"kernel\":\"" + name + "\",\"verdict\":\"" + verdict + "\"}\n";
   };
   const std::string a = line("a", "proven"), b = line("b", "refuted"), c = line("c", "proven");
-  const MergedProofs all = merged({a + c, b});
+  const MergedProofs all = merged({a + c + end_of_shard({1, 2}), b + end_of_shard({2, 2})});
   CHECK(all.json == a + b + c);
   CHECK(all.is_refuted);
 }
 
 TEST_CASE("merge_proofs: the counts of rules are added up") {
   const MergedProofs all = merged({R"({"rules":2,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
-                                   R"({"rule":"z","verdict":"proven"}]})",
-                                   R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})"});
+                                   R"({"rule":"z","verdict":"proven"}]})" "\n" + end_of_shard({1, 2}),
+                                   R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})" "\n" + end_of_shard({2, 2})});
   CHECK(all.json == R"({"rules":3,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
                     R"({"rule":"y","verdict":"unknown"},{"rule":"z","verdict":"proven"}]})" "\n");
   CHECK(!all.is_refuted);
 }
 
+TEST_CASE("merge_proofs: a shard without kernels is complete, and one that was stopped is not") {
+  const std::string a = "{\"kernel\":\"a\",\"verdict\":\"proven\"}\n";
+  const std::string first = a + end_of_shard({1, 2}), second = end_of_shard({2, 2});
+  CHECK(merged({first, second}).json == a);
+  CHECK_THROWS_AS(merged({first, ""}), Failure);  // the second one was stopped before its first kernel
+  CHECK_THROWS_AS(merged({a, second}), Failure);  // the first one was stopped after a kernel
+  CHECK_THROWS_AS(merged({first}), Failure);  // the second one is missing
+  CHECK(merged({first, second, first, second}).json == a + a);  // of two inputs
+}
+
 TEST_CASE("merge_proofs: refuses other texts, and rules with kernels") {
-  CHECK_THROWS_AS(merged({"{\"records\":1}\n"}), Failure);
-  CHECK_THROWS_AS(merged({"{\"kernel\":\"a\",\"verdict\":\"proven\"}\n", "{\"rules\":0,\"list\":[]}\n"}), Failure);
+  const std::string end = end_of_shard({1, 1});
+  CHECK_THROWS_AS(merged({"{\"records\":1}\n" + end}), Failure);
+  const std::string kernel = "{\"kernel\":\"a\",\"verdict\":\"proven\"}\n";
+  CHECK_THROWS_AS(merged({kernel + end, "{\"rules\":0,\"list\":[]}\n" + end}), Failure);
   CHECK_THROWS_AS(merged({"no json"}), Failure);
 }
 
