@@ -1,6 +1,7 @@
 #include "lib/prove/rewrite_history.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -8,6 +9,7 @@
 #include "lib/import/import_sides.h"
 #include "lib/prove/gaps.h"
 #include "lib/rewrite/apply_rewrites.h"
+#include "lib/text/repr.h"
 #include "lib/trace/trace_file.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/side_expressions.h"
@@ -28,9 +30,44 @@ VisitOrder visit_order(RewriteOrder order, bool is_substitution) {
   return VisitOrder::SourcesFirst;
 }
 
+// Finds the left sides of rewrites that differ from a node in the dtype alone.
+class Retyper {
+ public:
+  Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<Sides>* made) : made_(made) {
+    for (const ReplayedRewrite& r : rewrites)
+      if (r.before.num_src()) by_source_[r.before.src(0)].push_back(r.before);
+  }
+
+  UOp operator()(UOp u) {
+    auto it = by_source_.find(u.src(0));
+    if (it == by_source_.end()) return u;
+    for (UOp to : it->second) {
+      const bool is_alike = to.op() == u.op() && to.arg() == u.arg() && to.tag() == u.tag() &&
+                            std::ranges::equal(to.src(), u.src());
+      if (!is_alike || !(may_become(u.dtype(), to.dtype()) || may_become(to.dtype(), u.dtype()))) continue;
+      if (made_) made_->push_back({u, to});
+      return to;
+    }
+    return u;
+  }
+
+ private:
+  // The import gives a weak float the width of a float32, and compares a weak with a signed integer as numbers without
+  // a width. Values of other dtypes would be compared in their dtype, although a weak constant is computed in another.
+  static bool may_become(DType d, DType weak) {
+    if (weak == weakfloat()) return d == dtypes::float32;
+    return weak == weakint() && dtypes::is_int(d) && !dtypes::is_unsigned(d);
+  }
+
+  std::unordered_map<UOp, std::vector<UOp>> by_source_;  // left sides of rewrites, by their first source
+  std::vector<Sides>* const made_;
+};
+
 }  // namespace
 
-UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order) {
+UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
+                    std::vector<Sides>* retyped) {
+  Retyper retyper(rewrites, retyped);
   const bool has_groups = order == RewriteOrder::Groups || order == RewriteOrder::GroupsOnce;
   UOp graph = root;
   for (size_t i = 0; graph && i < rewrites.size();) {
@@ -42,7 +79,7 @@ UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, Rewrite
       if (has_groups && (r.group != group || (!group.empty() && all.contains(r.before)))) break;
       all[r.before] = r.after;
     }
-    graph = apply_rewrites(graph, all, visit_order(order, !group.empty()));
+    graph = apply_rewrites(graph, all, visit_order(order, !group.empty()), nullptr, std::ref(retyper));
   }
   return graph;
 }
@@ -202,7 +239,17 @@ class RecordedHistory : public RewriteHistory {
     return !plan_of(stage).skipped.contains(places_[rewrite].rule);
   }
 
-  UOp replay(const HistoryStage& stage, size_t count) override {
+  UOp replay(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
+
+  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
+    std::vector<Sides> retyped;
+    std::vector<std::pair<UOp, UOp>> out{{replay(stage, SIZE_MAX, &retyped), stage.result}};
+    for (const Sides& s : retyped) out.emplace_back(s.before, s.after);
+    return out;
+  }
+
+ private:
+  UOp replay(const HistoryStage& stage, size_t count, std::vector<Sides>* retyped) {
     if (stage.tops.empty()) return count ? UOp() : stage.input;
     const std::vector<size_t>& own = tops_[stage.tops[0]].applications;
     std::vector<ReplayedRewrite> first;
@@ -210,14 +257,9 @@ class RecordedHistory : public RewriteHistory {
     for (size_t k : std::span(own).first(std::min(count, own.size())))
       if (!plan.skipped.contains(places_[k].rule)) first.push_back({sink_of(list_[k].before), sink_of(list_[k].after),
                        list_[k].substitution_target ? places_[k].rule : std::string_view()});
-    return replay_rewrites(stage.input, first, plan.order);
+    return replay_rewrites(stage.input, first, plan.order, retyped);
   }
 
-  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
-    return {{replay(stage, SIZE_MAX), stage.result}};
-  }
-
- private:
   // Adds each recorded match of a stage to list_, with depths that begin at 0 in the stage.
   void add_matches(const Row& row) {
     if (row.rewrites.empty()) return;

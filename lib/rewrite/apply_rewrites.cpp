@@ -11,8 +11,9 @@ namespace {
 // Repeats recorded rewrites in the order of tinygrad's graph_rewrite.
 class Replay {
  public:
-  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied)
-      : rewrites_(rewrites), order_(order), applied_(applied) {}
+  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied,
+         const std::function<UOp(UOp)>& retyped)
+      : rewrites_(rewrites), order_(order), applied_(applied), retyped_(retyped) {}
 
   UOp run(UOp u, int depth = 0) {
     constexpr int kMaxDepth = 20000;
@@ -28,7 +29,7 @@ class Replay {
       }
     std::vector<UOp> src;
     for (UOp s : out.src()) src.push_back(run(s, depth + 1));
-    if (!std::ranges::equal(src, out.src())) out = out.with_src(src);
+    if (!std::ranges::equal(src, out.src())) out = rebuilt(out, src);
     if (order_ == VisitOrder::NodeOnce) return results_[u] = out;
     auto next = rewrites_.find(out);
     if (next != rewrites_.end() && applied_) applied_->insert(out);
@@ -38,6 +39,12 @@ class Replay {
   }
 
  private:
+  UOp rebuilt(UOp u, const std::vector<UOp>& src) const {
+    const UOp out = u.with_src(src);
+    auto has_dtype = [](UOp a, UOp b) { return a.dtype() == b.dtype(); };
+    if (!retyped_ || rewrites_.contains(out) || std::ranges::equal(src, u.src(), has_dtype)) return out;
+    return retyped_(out);
+  }
   UOp followed(UOp u) const {
     for (size_t steps = 0; steps <= rewrites_.size(); steps++) {
       auto next = rewrites_.find(u);
@@ -49,14 +56,15 @@ class Replay {
   const std::unordered_map<UOp, UOp>& rewrites_;
   const VisitOrder order_;
   std::unordered_set<UOp>* const applied_;
+  const std::function<UOp(UOp)>& retyped_;
   std::unordered_map<UOp, UOp> results_;
 };
 
 }  // namespace
 
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
-                   std::unordered_set<UOp>* applied) {
-  auto out = catch_failures([&] { return Replay(rewrites, order, applied).run(root); });
+                   std::unordered_set<UOp>* applied, const std::function<UOp(UOp)>& retyped) {
+  auto out = catch_failures([&] { return Replay(rewrites, order, applied, retyped).run(root); });
   return out ? *out : UOp();
 }
 

@@ -1,5 +1,6 @@
 // Repeats recorded rewrites on a graph.
 #pragma once
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -17,9 +18,10 @@ enum class VisitOrder : uint8_t {
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
 // the rewrites nest too deep or form a cycle. `applied` (may be null) gets the keys that were replaced, in any order
-// but NodeFirst.
+// but NodeFirst. `retyped` (may be empty) is called with each node that is made because a source changed its dtype, and
+// that is not a key; it returns the node to use instead, which may be the same one.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
-                   std::unordered_set<UOp>* applied = nullptr);
+                   std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
 // Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.
 inline UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, bool bottom_up) {
   return apply_rewrites(root, rewrites, bottom_up ? VisitOrder::NodeFirst : VisitOrder::SourcesFirst);
