@@ -119,7 +119,7 @@ class KernelBench {
   // Returns the peaks of the device that ran the kernel, and measures them at the first call. Null: unknown.
   Peaks* peaks_for(const BenchedKernel& k) {
     if (k.least <= 0) return nullptr;
-    const std::string device = k.device.substr(0, k.device.find(','));
+    const std::string device = k.device_option();
     if (!out_.peaks.contains(device) && !failed_.contains(device)) {
       session_.progress("the peak rates of " + device);
       auto peaks = peaks_of(session_, device);

@@ -40,11 +40,13 @@ struct BenchedKernel {
   bool is_explained = false;
   std::vector<Reason> reasons;
   std::string unexplained;          // why there are no reasons, or why their opts do not build on the kernel's own opts
+  // Returns the device without ", lowered for ..", as KernelBenchResult::peaks names it.
+  std::string device_option() const { return device.substr(0, device.find(',')); }
 };
 
 struct KernelBenchResult {
   std::vector<BenchedKernel> kernels;  // in the order of the input
-  std::map<std::string, Peaks> peaks;  // by device
+  std::map<std::string, Peaks> peaks;  // by BenchedKernel::device_option()
   std::vector<std::string> no_peaks;   // why devices have no peaks
 };
 

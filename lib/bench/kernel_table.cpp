@@ -29,7 +29,7 @@ std::string total_text(const KernelBenchResult& result) {
   for (const BenchedKernel& k : result.kernels) {
     if (!k.error.empty()) continue;
     count++, least += k.least, median += k.median;
-    if (auto peaks = result.peaks.find(k.device.substr(0, k.device.find(','))); peaks != result.peaks.end())
+    if (auto peaks = result.peaks.find(k.device_option()); peaks != result.peaks.end())
       launches += std::min(peaks->second.launch, k.least);
   }
   if (!count) return "";

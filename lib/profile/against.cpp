@@ -14,9 +14,10 @@ namespace {
 using Side = ComparedInstruction::Side;
 using Code = std::vector<Side>;
 
-Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listing, double waves) {
+Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls,
+                 double waves) {
   Code out;
-  auto times = p.instructions_of(kernel);
+  const auto times = times_of(p, kernel, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].hits) continue;
     const uint64_t address = p.code_of(kernel)->address_of(n);
@@ -71,7 +72,7 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
       const double waves = double(std::max<size_t>(figures_of(p, run, listing).followed, 1));
       const StallReport stalls = stalls_of(p, run, listing);
       for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.reasons[r].cycles) / waves;
-      Code code = code_of_run(p, run, listing, waves);
+      Code code = code_of_run(p, run, listing, stalls, waves);
       for (const Side& e : code) cycles += e.of_wave;
       return code;
     };

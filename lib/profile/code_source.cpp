@@ -65,7 +65,10 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
             MemoryAccess access{.line = uint32_t(line), .node = node};
             access.lanes = lane_access(list[n], wave_size, sizes);
             access.banks = bank_access(list[n], wave_size, sizes);
-            if (UOp loop = loop_of(list[n])) access.next = loop_stride(list[n], loop);
+            if (UOp loop = loop_of(list[n])) {
+              access.next = loop_stride(list[n], loop);
+              access.reduces = loop.arg().items().back().axis_type() == AxisType::REDUCE;
+            }
             if (access.lanes || access.banks) out.accesses.push_back(std::move(access));
           }
           out.nodes[line - 1].push_back(std::move(node));
@@ -177,7 +180,8 @@ class SourceFinder {
 
   void take_kernel(std::vector<Wanted>& wanted, Compilation& c, const std::string& shown) {
     auto list = c.list();
-    std::string name = program_info(list.value_or_throw()).value_or_throw().function_name;
+    const ProgramInfo info = program_info(list.value_or_throw()).value_or_throw();
+    const std::string& name = info.function_name;
     seen_.insert(name);
     if (std::ranges::none_of(wanted, [&](const Wanted& w) { return base_name(w.kernel) == base_name(name); })) return;
     for (const Wanted& w : wanted)
@@ -186,7 +190,7 @@ class SourceFinder {
     auto map = source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const uint32_t wave_size = is_rdna(isa_of(c.target().arch)) ? 32 : 64;
-    if (map) add_nodes(*map, *list, wave_size, made);
+    if (map) add_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
     compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
   }
 

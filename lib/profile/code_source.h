@@ -34,6 +34,7 @@ struct MemoryAccess {
   std::optional<LaneAccess> lanes;  // nullopt if it does not access global memory
   std::optional<BankAccess> banks;  // nullopt if it does not access local memory
   std::optional<int64_t> next;      // bytes to the address in the innermost loop's next iteration; nullopt: unknown
+  bool reduces = false;             // true if this loop is a reduction
 };
 
 struct CodeSource {
@@ -43,6 +44,7 @@ struct CodeSource {
   std::vector<std::string> lines;  // the lines of the source
   std::vector<std::vector<LinearNode>> nodes;  // by line, first those with prints_line; empty: tgc has another source
   std::vector<MemoryAccess> accesses;
+  std::optional<std::string> opts;  // the applied opts, as tinygrad prints them; nullopt: unknown
   std::optional<KernelWork> work;      // work of a kernel with this name, also if no source was found
   struct Line {
     uint32_t line = 0;      // the first line is 1; 0: unknown

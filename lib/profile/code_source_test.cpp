@@ -92,6 +92,19 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
   CHECK(cycles("l*32", "float.vec(4)") == Pair{32, 4});
 }
 
+TEST_CASE("merged accesses: the compiler makes one instruction of several accesses to consecutive addresses") {
+  BankAccess banks{.lanes = 32, .bytes = 4, .cycles = 4, .fewest = 1};
+  LaneAccess lanes{.lanes = 32, .bytes = 4, .lines = 4, .fewest_lines = 1, .stride = 16};
+  for (int64_t lane = 0; lane < 32; lane++) banks.addresses.push_back(lane * 16 + 8);
+  lanes.addresses = banks.addresses;
+  CHECK(merged(banks, 16, 1).cycles == 4);  // each lane reads four words, all different
+  CHECK(merged(banks, 16, 1).fewest == 4);
+  CHECK(merged(banks, 4, 2).cycles == 8);   // at two places
+  CHECK(merged(lanes, 16).lines == 4);
+  CHECK(merged(lanes, 16).fewest_lines == 4);
+  CHECK(merged(lanes, 4).fewest_lines == 1);
+}
+
 TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {
   CHECK(nodes_text({}) == "");
   CHECK(nodes_text({{12, "LOAD", "dtypes.float", true}}) == "12 LOAD float");

@@ -1,6 +1,7 @@
 #include "lib/profile/hints.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lib/compile/occupancy.h"
 #include "lib/support/counted.h"
@@ -13,6 +14,30 @@ constexpr uint32_t kFarFromFewest = 2;  // hints at accesses with this many time
 constexpr double kManyRepeats = 4;     // hints at loads if each byte is loaded this often on average
 constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide, as assumed
 constexpr size_t kMostAccesses = 3;    // most hints of each kind about single accesses
+constexpr uint32_t kWidest = 16;       // most bytes of a lane that one instruction accesses
+constexpr uint32_t kRegisterBytes = 4;
+
+// What a change does more or less of. Two changes contradict each other if one does less of what the other does more.
+// UPCAST more makes fewer threads.
+enum Effect : uint32_t {
+  kMoreThreads = 1, kFewerThreads = 2, kMoreUnroll = 4, kLessUnroll = 8, kLargerGroups = 16, kSmallerGroups = 32
+};
+// Returns the effects that contradict `effects`.
+uint32_t opposite(uint32_t effects) { return (effects & 0x15) << 1 | (effects & 0x2a) >> 1; }
+
+// One way to make a change.
+struct Way {
+  std::string text;
+  uint32_t effects = 0;  // of Effect
+};
+
+// A hint before it is weighed against the others.
+struct Candidate {
+  Hint hint;
+  std::string aim;        // what all ways do; may be empty
+  std::vector<Way> ways;
+  uint32_t line = 0;      // source line of the access that the hint is about; 0: it is about none
+};
 
 class HintFinder {
  public:
@@ -22,7 +47,12 @@ class HintFinder {
     all_ = double(std::max<uint64_t>(stalls.cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
     for (const InstructionTimes& t : times_) hits_ += double(t.hits);
-    for (const StallTime& t : stalls.reasons) idle_ += double(t.idle) / all_;
+    if (const CodeSource* source = p.source_of(kernel); source && source->opts) {
+      has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
+      has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
+    }
+    if (has_upcast_) less_code_.push_back({"UPCAST less", kMoreThreads});
+    if (has_unroll_) less_code_.push_back({"UNROLL less", kLessUnroll});
   }
 
   std::vector<Hint> find() {
@@ -39,14 +69,34 @@ class HintFinder {
       add_wait();
     }
     add_counters();
-    std::erase_if(out_, [](const Hint& h) { return h.gain < kLeastGain; });
-    std::ranges::stable_sort(out_, std::greater(), &Hint::gain);
-    return std::move(out_);
+    return weighed();
   }
 
  private:
-  void add(std::string id, double gain, std::string measured, std::string change) {
-    out_.push_back({std::move(id), std::min(gain, 1.0), std::move(measured), std::move(change)});
+  void add(std::string id, double gain, std::string measured, std::string aim, std::vector<Way> ways = {}) {
+    if (ways.empty()) ways = {{std::exchange(aim, "")}};
+    out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(ways)});
+  }
+
+  // Returns the hints by descending gain. Leaves out the ways that contradict a way of a hint with a larger gain, then
+  // the hints without a way, and that about the waits for an access that another hint is about.
+  std::vector<Hint> weighed() {
+    std::erase_if(out_, [](const Candidate& c) { return c.hint.gain < kLeastGain; });
+    std::ranges::stable_sort(out_, std::greater(), [](const Candidate& c) { return c.hint.gain; });
+    std::vector<Hint> hints;
+    std::set<uint32_t> lines;  // of the accesses of hints
+    uint32_t excluded = 0;     // Effects
+    for (Candidate& c : out_) {
+      std::erase_if(c.ways, [&](const Way& w) { return w.effects & excluded; });
+      if (c.ways.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
+      c.hint.change = c.aim;
+      for (size_t n = 0; n < c.ways.size(); n++) {
+        c.hint.change += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.ways[n].text;
+        excluded |= opposite(c.ways[n].effects);
+      }
+      hints.push_back(std::move(c.hint));
+    }
+    return hints;
   }
   double idle_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].idle) / all_; }
   double share_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].cycles) / all_; }
@@ -75,8 +125,11 @@ class HintFinder {
       add("few-waves", hideable * (1 - now / fitting->waves),
           formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->waves,
                     launched.c_str(), idle.c_str()),
-          "start more threads: UPCAST and UNROLL less, Opt(OptOps.GROUP, ..) for a reduction; fuse a kernel that is "
-          "too small for the GPU, or run several at once");
+          "",
+          {{std::string("start more threads: ") + (has_upcast_ ? "UPCAST less, or " : "") +
+                "Opt(OptOps.GROUP, ..) for a reduction",
+            kMoreThreads},
+           {"fuse a kernel that is too small for the GPU, or run several at once"}});
     }
     if (fitting->waves < most) {
       const std::string limiter(fitting->limiter);
@@ -88,9 +141,12 @@ class HintFinder {
       add(by_registers ? "registers" : by_memory ? "local-memory" : "group-size",
           now < fitting->waves ? 0 : hideable * (1 - fitting->waves / most),
           formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->waves, most, idle.c_str()),
-          by_registers ? "UPCAST or UNROLL less, so that a lane needs fewer registers"
-          : by_memory  ? "use less local memory: a smaller GROUP or LOCAL"
-                       : "use work groups of another size: Opt(OptOps.LOCAL, ..)");
+          by_registers ? "use fewer registers in each lane"
+          : by_memory  ? "use less local memory"
+                       : "use work groups of another size",
+          by_registers ? less_code_
+          : by_memory  ? std::vector<Way>{{"a smaller GROUP or LOCAL", kSmallerGroups}}
+                       : std::vector<Way>{{"Opt(OptOps.LOCAL, ..)"}});
     }
   }
 
@@ -106,7 +162,9 @@ class HintFinder {
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
                   "the kernel's arguments (%.0f%%)",
                   hits_ / double(figures_.followed), share * 100, start * 100, arguments * 100),
-        "give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4), or fuse the kernel with its neighbours");
+        "",
+        {{"give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4)", kFewerThreads},
+         {"fuse the kernel with its neighbours"}});
   }
 
   // Adds a hint if work groups have fewer threads than a wave has lanes.
@@ -116,8 +174,8 @@ class HintFinder {
     add("idle-lanes", unused * (figures_.waves > 1 ? 0.9 : 0.1),
         formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
                   figures_.lanes, figures_.wave_lanes - figures_.lanes, figures_.wave_lanes, figures_.waves),
-        formatted("use work groups of a multiple of %u threads: Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes,
-                  figures_.wave_lanes));
+        formatted("use work groups of a multiple of %u threads", figures_.wave_lanes),
+        {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes), kLargerGroups}});
   }
 
   // Vector instructions that run in fewer lanes than the wave has threads. Needs EXEC.
@@ -145,18 +203,24 @@ class HintFinder {
 
   // The cost of the memory instructions that a source line executes.
   struct LineTime {
-    double idle = 0, share = 0;  // of waits for them and of their stalls: idle and all cycles, as shares
+    double share = 0;  // of waits for them and of their stalls
     uint64_t hits = 0;
+    uint32_t bytes = 0, places = 1;   // of the widest: bytes of a lane at one address, and addresses of a lane
+    std::set<std::string> mnemonics;  // "ds_load_b128"
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
     LineTime out;
     const CodeSource* source = p_.source_of(kernel_);
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
-      if (stalls_.roles[n].unit != unit || stalls_.roles[n].is_store != is_store || !times_[n].hits) continue;
+      const InstructionRole& role = stalls_.roles[n];
+      if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].hits) continue;
       if (source->line_at(p_.code_of(kernel_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waited_for;
       for (const StallTime& own : stalls_.instructions[n].reasons) t += own;
-      out.idle += double(t.idle) / all_, out.share += double(t.cycles) / all_, out.hits += times_[n].hits;
+      out.share += double(t.cycles) / all_, out.hits += times_[n].hits;
+      if (role.bytes > out.bytes * out.places) out.bytes = role.bytes / role.places, out.places = role.places;
+      const std::string text = instruction_text(p_, kernel_, n, listing_);
+      out.mnemonics.insert(text.substr(0, text.find(' ')));
     }
     return out;
   }
@@ -166,42 +230,53 @@ class HintFinder {
   void add_accesses() {
     const CodeSource* source = p_.source_of(kernel_);
     if (!source) return;
-    std::vector<Hint> far, banks, narrow;
+    std::vector<Candidate> far, banks, narrow;
     for (const MemoryAccess& a : source->accesses) {
       const bool is_store = a.node.op == "STORE";
       const LineTime t = line_time(a.line, a.lanes ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
       if (!t.hits) continue;
-      const uint32_t bytes = a.lanes ? a.lanes->bytes : a.banks->bytes;
-      const uint32_t lanes = a.lanes ? a.lanes->lanes : a.banks->lanes;
-      const std::string node = formatted("%zu %s (line %u) %s %u bytes for each of %u lanes", a.node.number,
-                                         a.node.op.c_str(), a.line, is_store ? "stores" : "loads", bytes, lanes);
+      const auto far_lines = a.lanes ? std::optional(merged(*a.lanes, t.bytes)) : std::nullopt;
+      const auto conflicts = a.banks ? std::optional(merged(*a.banks, t.bytes, t.places)) : std::nullopt;
+      const uint32_t bytes = far_lines ? far_lines->bytes : conflicts->bytes;
+      const uint32_t lanes = far_lines ? far_lines->lanes : conflicts->lanes;
+      std::string by;
+      for (const std::string& name : t.mnemonics) by += (by.empty() ? "" : ", ") + name;
+      const std::string node =
+          formatted("%zu %s (line %u, by %s) %s %u bytes for each of %u lanes", a.node.number, a.node.op.c_str(),
+                    a.line, by.c_str(), is_store ? "stores" : "loads", bytes, lanes);
+      auto add_to = [&](std::vector<Candidate>& list, const char* id, double gain, std::string measured,
+                        std::string aim, std::vector<Way> ways) {
+        list.push_back({{id, gain, std::move(measured), ""}, std::move(aim), std::move(ways), a.line});
+      };
       const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
                                          static_cast<unsigned long long>(t.hits), t.share * 100);
-      if (a.lanes && a.lanes->lines >= kFarFromFewest * a.lanes->fewest_lines) {
-        const auto stride = static_cast<long long>(a.lanes->stride);
+      if (far_lines && far_lines->lines >= kFarFromFewest * far_lines->fewest_lines) {
+        const auto stride = static_cast<long long>(far_lines->stride);
         const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
-        far.push_back({"uncoalesced", t.share * (1 - double(a.lanes->fewest_lines) / a.lanes->lines),
-                       formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
-                                 is_store ? "to" : "from", a.lanes->lines, kCacheLine, a.lanes->fewest_lines,
-                                 time.c_str()),
-                       "let neighbouring lanes access neighbouring addresses: Opt(OptOps.LOCAL, ..) of the axis along "
-                       "which they lie in memory"});
-      } else if (a.lanes && a.next && uint32_t(std::abs(*a.next)) == a.lanes->bytes && a.lanes->bytes < 16) {
-        narrow.push_back({"narrow", t.share * (1 - a.lanes->bytes / 16.0),
-                          formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),
-                          formatted("access 16 bytes at once: Opt(OptOps.UNROLL or UPCAST, .., %u) of this axis",
-                                    16 / a.lanes->bytes)});
+        add_to(far, "uncoalesced", t.share * (1 - double(far_lines->fewest_lines) / far_lines->lines),
+               formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
+                         is_store ? "to" : "from", far_lines->lines, kCacheLine, far_lines->fewest_lines, time.c_str()),
+               "let neighbouring lanes access neighbouring addresses",
+               {{"Opt(OptOps.LOCAL, ..) of the axis along which they lie in memory"}});
+      } else if (far_lines && a.next && uint32_t(std::abs(*a.next)) == bytes && bytes < kWidest) {
+        const char* opt = a.reduces ? "UNROLL" : "UPCAST";
+        add_to(narrow, "narrow", t.share * (1 - bytes / double(kWidest)),
+               formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),
+               formatted("access %u bytes at once", kWidest),
+               {{formatted("Opt(OptOps.%s, .., %u) of this axis", opt, kWidest / bytes),
+                 a.reduces ? kMoreUnroll : kFewerThreads}});
       }
-      if (a.banks && a.banks->cycles >= kFarFromFewest * a.banks->fewest)
-        banks.push_back({"bank-conflicts", t.share * (1 - double(a.banks->fewest) / a.banks->cycles),
-                         formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank "
-                                   "of local memory; %s",
-                                   node.c_str(), a.banks->cycles, a.banks->fewest, time.c_str()),
-                         "pad the rows of the local buffer by one element, or let neighbouring lanes access "
-                         "neighbouring elements of it"});
+      if (conflicts && conflicts->cycles >= kFarFromFewest * conflicts->fewest)
+        add_to(banks, "bank-conflicts", t.share * (1 - double(conflicts->fewest) / conflicts->cycles),
+               formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank of local "
+                         "memory; %s",
+                         node.c_str(), conflicts->cycles, conflicts->fewest, time.c_str()),
+               "",
+               {{formatted("pad the rows of the local buffer by %u bytes", std::max(4u, bytes / t.places))},
+                {"let neighbouring lanes access neighbouring elements of it"}});
     }
-    for (std::vector<Hint>* list : {&far, &banks, &narrow}) {
-      std::ranges::stable_sort(*list, std::greater(), &Hint::gain);
+    for (std::vector<Candidate>* list : {&far, &banks, &narrow}) {
+      std::ranges::stable_sort(*list, std::greater(), [](const Candidate& c) { return c.hint.gain; });
       list->resize(std::min(list->size(), kMostAccesses));
       std::ranges::move(*list, std::back_inserter(out_));
     }
@@ -224,8 +299,11 @@ class HintFinder {
         formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
                   "%.0f%% of the waves' time",
                   loaded, repeats, figures_.work->read, time * 100),
-        "keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of axes that a load does not "
-        "depend on, or Opt(OptOps.LOCAL, ..)");
+        "use what a load loads for the other indices of an axis that it does not depend on",
+        {{"keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of such axes",
+          kFewerThreads},
+         {"let the threads of a work group load the same cache lines: Opt(OptOps.LOCAL, ..) of such axes",
+          kLargerGroups}});
   }
 
   void add_spills() {
@@ -238,24 +316,38 @@ class HintFinder {
       hits += times_[n].hits;
     }
     if (!hits) return;
+    const uint32_t bytes = resources_ ? resources_->scratch_bytes.value_or(0) : 0;
+    const uint32_t spills = resources_ ? resources_->spills.value_or(0) : 0;  // for each store in the code
+    const char* shared = spills * kRegisterBytes > bytes ? ", some to the same bytes one after another" : "";
     add("spills", share,
-        formatted("%llu loads and stores of private memory (%u bytes of each lane, %u spilled registers) take %.0f%% "
-                  "of the waves' time",
-                  static_cast<unsigned long long>(hits), resources_ ? resources_->scratch_bytes.value_or(0) : 0,
-                  resources_ ? resources_->spills.value_or(0) : 0, share * 100),
-        "UPCAST or UNROLL less, so that the accumulators fit into registers");
+        formatted("%llu loads and stores of private memory take %.0f%% of the waves' time; the code spills %u "
+                  "registers of each lane to %u bytes of it%s",
+                  static_cast<unsigned long long>(hits), share * 100, spills, bytes, shared),
+        "let the accumulators fit into registers", less_code_);
   }
 
   // Adds a hint if some waves of the traced SIMD execute more instructions than others.
   void add_imbalance() {
-    const auto& counts = stalls_.issues_of_waves;
-    if (counts.size() < 2) return;
-    double sum = 0, most = 0;
-    for (uint64_t n : counts) sum += double(n), most = std::max(most, double(n));
-    const double mean = sum / double(counts.size());
+    const auto& waves = stalls_.waves;
+    if (waves.size() < 2) return;
+    double sum = 0;
+    for (const FollowedWave& w : waves) sum += double(w.issues);
+    const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::issues);
+    const double most = double(longest.issues), mean = sum / double(waves.size());
+    if (1 - mean / most < kLeastGain) return;
+    // its loop or branch begins at the instruction that it issues more often than a mean wave, by the largest number
+    const std::vector<uint64_t> issues = issues_of_wave(p_, kernel_, longest);
+    auto mean_of = [&](uint32_t n) { return double(times_[n].hits) / double(waves.size()); };
+    uint32_t n = 0;
+    for (uint32_t k = 1; k < issues.size(); k++)
+      if (double(issues[k]) - mean_of(k) > double(issues[n]) - mean_of(n)) n = k;
+    const auto longer = std::ranges::count_if(waves, [&](const FollowedWave& w) { return double(w.issues) > mean; });
     add("imbalance", 1 - mean / most,
-        formatted("the longest of %zu followed waves issues %.0f instructions, the mean is %.0f", counts.size(), most,
-                  mean),
+        formatted("followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
+                  "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
+                  "times",
+                  longest.number + 1, int(p_.trace.sqtt[longest.event].se), longest.wave, most, waves.size(), mean,
+                  longer, place(n).c_str(), static_cast<unsigned long long>(issues[n]), mean_of(n)),
         "divide the work evenly: the loop's length or a branch depends on the thread");
   }
 
@@ -266,18 +358,20 @@ class HintFinder {
       auto most = std::ranges::max_element(stalls_.instructions, {}, cycles);
       return place(uint32_t(most - stalls_.instructions.begin()));
     };
-    auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* change) {
+    auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* aim,
+                          std::vector<Way> ways) {
       if (share_of(reason) < kLeastGain) return;
       add(id, gain, formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, share_of(reason) * 100,
-                              worst(reason).c_str()), change);
+                              worst(reason).c_str()), aim, std::move(ways));
     };
     add_reason("barrier", StallReason::Barrier, idle_of(StallReason::Barrier), "waiting at barriers for other waves",
-               "let the waves of a work group reach the barrier at the same time, or use smaller work groups");
+               "", {{"let the waves of a work group reach the barrier at the same time"},
+                {"use smaller work groups", kSmallerGroups}});
     add_reason("dependency", StallReason::Dependency, idle_of(StallReason::Dependency) * 0.75,
-               "waiting for the instruction before",
-               "make independent operations: Opt(OptOps.UNROLL, 0, 4) of the reduction, or UPCAST");
+               "waiting for the instruction before", "make independent operations",
+               {{"Opt(OptOps.UNROLL, 0, 4) of the reduction", kMoreUnroll}, {"UPCAST more", kFewerThreads}});
     add_reason("instruction-fetch", StallReason::Fetch, idle_of(StallReason::Fetch), "instruction fetch",
-               "make the code shorter: UNROLL less");
+               "make the code shorter", less_code_);
   }
 
   // Adds a hint at the load or store that waves wait for most.
@@ -286,11 +380,20 @@ class HintFinder {
                                          [](const InstructionStalls& s) { return s.waited_for.idle; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
     if (!most->waited_for.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
+    if (stalls_.roles[n].is_scratch) return;  // "spills" is about these
     const double share = double(most->waited_for.idle) / all_;
+    const CodeSource* source = p_.source_of(kernel_);
+    const bool is_widest = stalls_.roles[n].bytes >= kWidest;
+    std::vector<Way> ways;
+    if (!stalls_.roles[n].is_store) ways.push_back({"compute something else between the load and its use"});
+    if (!is_widest) ways.push_back({formatted("access up to %u bytes at once instead of %u", kWidest,
+                                              stalls_.roles[n].bytes)});
+    ways.push_back({"start more waves, of which others issue meanwhile", kMoreThreads});
     add("wait", share * kOverlap,
         formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
                   share * 100),
-        stalls_.roles[n].is_store ? "store fewer times, and more bytes at once" : "load earlier, or load more at once");
+        "", std::move(ways));
+    out_.back().line = source ? source->line_at(p_.code_of(kernel_)->address_of(n)) : 0;
   }
 
   void add_counters() {
@@ -300,7 +403,7 @@ class HintFinder {
       return found == totals.end() ? 0.0 : double(found->second.sum);
     };
     const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
-    const bool is_known = std::ranges::find(out_, "bank-conflicts", &Hint::id) != out_.end();
+    const bool is_known = std::ranges::any_of(out_, [](const Candidate& c) { return c.hint.id == "bank-conflicts"; });
     if (lds > 0 && conflicts > 0 && !is_known)
       add("bank-conflicts", (stalls_.instructions.empty() ? 1 : share_of(StallReason::Lds)) * conflicts / lds,
           formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
@@ -324,8 +427,10 @@ class HintFinder {
   KernelFigures figures_;
   std::vector<InstructionTimes> times_;
   std::optional<KernelResources> resources_;
-  double all_ = 1, idle_ = 0, hits_ = 0;
-  std::vector<Hint> out_;
+  double all_ = 1, hits_ = 0;
+  bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
+  std::vector<Way> less_code_;                  // also needs fewer registers
+  std::vector<Candidate> out_;
 };
 
 }  // namespace

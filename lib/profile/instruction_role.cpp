@@ -172,6 +172,10 @@ InstructionRole role_of(std::string_view text, Isa isa) {
     out.unit = Unit::Scalar;
   } else if (starts({"ds_"})) {
     out.unit = Unit::Lds, out.raises = {lds};
+    if (name.find("2addr") != name.npos || name.find("read2") != name.npos || name.find("write2") != name.npos)
+      out.places = 2;
+    for (std::string_view word : {"_load", "_store", "_read", "_write"})
+      if (name.find(word) != name.npos) out.bytes = out.places * bytes_of_access(name);
   } else if (starts({"global_", "flat_", "scratch_", "buffer_", "tbuffer_", "image_"})) {
     out.unit = Unit::Memory;
     out.is_scratch = starts({"scratch_"});

@@ -27,7 +27,8 @@ struct InstructionRole {
   bool is_store = false;            // true if it writes memory
   bool is_scratch = false;          // true if it accesses a lane's private memory: spilled registers, or arrays
   bool is_end = false;              // true for s_endpgm
-  uint32_t bytes = 0;               // for a memory access: the bytes that each lane accesses
+  uint32_t bytes = 0;               // for an access to memory: the bytes that each lane accesses
+  uint32_t places = 1;              // 2 if these bytes are at two addresses: ds_load_2addr_b32
   std::vector<uint16_t> reads, writes;  // numbers of registers, sorted
   bool depends_on(const InstructionRole& earlier) const;  // true if it reads or writes a register that `earlier` writes
 };

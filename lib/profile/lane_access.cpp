@@ -96,6 +96,49 @@ std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size
 
 DType accessed_type(UOp access) { return access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype(); }
 
+LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
+  LaneAccess out{.lanes = uint32_t(addresses.size()), .bytes = uint32_t(bytes)};
+  std::set<int64_t> lines;
+  for (int64_t address : addresses)
+    for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
+  out.lines = uint32_t(lines.size());
+  std::vector<int64_t> distinct = addresses;
+  std::ranges::sort(distinct);
+  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  out.fewest_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
+  out.stride = addresses[1] - addresses[0];
+  for (size_t n = 2; n < addresses.size(); n++)
+    if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
+  out.addresses = std::move(addresses);
+  return out;
+}
+
+BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
+  constexpr int64_t kBanks = 32, kWord = 4;
+  const int64_t words = std::max<int64_t>(1, bytes / kWord);
+  BankAccess out{.lanes = uint32_t(addresses.size()), .bytes = uint32_t(bytes)};
+  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes that the banks serve in a cycle
+  for (size_t first = 0; first < addresses.size(); first += at_once) {
+    std::array<std::set<int64_t>, kBanks> words_of;  // by bank: the words that lanes need
+    for (size_t n = first; n < std::min(first + at_once, addresses.size()); n++)
+      for (int64_t w = 0; w < words; w++) {
+        const int64_t word = addresses[n] / kWord + w;
+        words_of[size_t(word % kBanks + kBanks) % kBanks].insert(word);
+      }
+    size_t most = 0;
+    for (const auto& bank : words_of) most = std::max(most, bank.size());
+    out.cycles += uint32_t(most), out.fewest++;
+  }
+  out.addresses = std::move(addresses);
+  return out;
+}
+
+// Moves the addresses down, so that the first lane's is a multiple of `bytes`, as that of a wider access is.
+std::vector<int64_t> aligned(std::vector<int64_t> addresses, uint32_t bytes) {
+  for (const int64_t shift = addresses[0] % bytes; int64_t& address : addresses) address -= shift;
+  return addresses;
+}
+
 }  // namespace
 
 std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
@@ -109,47 +152,26 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const UOp index = global_index(access);
   if (!index) return {};
-  const int64_t bytes = accessed_type(access).itemsize();
-  LaneAccess out{.bytes = uint32_t(bytes)};
-  auto found = lane_addresses(index, wave_size, sizes);
-  if (!found) return {};
-  const std::vector<int64_t>& addresses = *found;
-  std::set<int64_t> lines;
-  for (int64_t address : addresses)
-    for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
-  out.lanes = uint32_t(addresses.size());
-  if (out.lanes < 2) return {};
-  out.lines = uint32_t(lines.size());
-  std::vector<int64_t> distinct = addresses;
-  std::ranges::sort(distinct);
-  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  out.fewest_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
-  out.stride = addresses[1] - addresses[0];
-  for (size_t n = 2; n < addresses.size(); n++)
-    if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
-  return out;
+  auto addresses = lane_addresses(index, wave_size, sizes);
+  if (!addresses || addresses->size() < 2) return {};
+  return lanes_at(std::move(*addresses), accessed_type(access).itemsize());
 }
 
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
-  constexpr int64_t kBanks = 32, kWord = 4;
   const UOp index = index_of(access, Op::DEFINE_LOCAL);
   if (!index) return {};
   auto addresses = lane_addresses(index, wave_size, sizes);
   if (!addresses || addresses->size() < 2) return {};
-  const int64_t bytes = accessed_type(access).itemsize(), words = std::max<int64_t>(1, bytes / kWord);
-  BankAccess out{.lanes = uint32_t(addresses->size()), .bytes = uint32_t(bytes)};
-  const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes that the banks serve in a cycle
-  for (size_t first = 0; first < addresses->size(); first += at_once) {
-    std::array<std::set<int64_t>, kBanks> words_of;  // by bank: the words that lanes need
-    for (size_t n = first; n < std::min(first + at_once, addresses->size()); n++)
-      for (int64_t w = 0; w < words; w++) {
-        const int64_t word = (*addresses)[n] / kWord + w;
-        words_of[size_t(word % kBanks + kBanks) % kBanks].insert(word);
-      }
-    size_t most = 0;
-    for (const auto& bank : words_of) most = std::max(most, bank.size());
-    out.cycles += uint32_t(most), out.fewest++;
-  }
+  return banks_at(std::move(*addresses), accessed_type(access).itemsize());
+}
+
+LaneAccess merged(const LaneAccess& access, uint32_t bytes) {
+  return bytes > access.bytes ? lanes_at(aligned(access.addresses, bytes), bytes) : access;
+}
+
+BankAccess merged(const BankAccess& access, uint32_t bytes, uint32_t places) {
+  BankAccess out = bytes > access.bytes ? banks_at(aligned(access.addresses, bytes), bytes) : access;
+  out.bytes *= places, out.cycles *= places, out.fewest *= places;
   return out;
 }
 

@@ -132,6 +132,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       auto times = p.instructions_of(n);
       if (times.empty()) continue;
       const auto active = p.active_lanes_of(n);
+      const std::vector<InstructionTimes> shown = times_of(p, n, stalls);
       const CodeSource* source = p.source_of(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].hits) continue;
@@ -143,8 +144,14 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
           json.member("stall", times[i].stall).member("idle", times[i].idle);
           if (auto text = listing.find(pc); !active.empty() && text != listing.end() && runs_in_lanes(text->second))
             json.member("lanes", double(active[i]) / double(times[i].hits));
-          if (i < stalls.instructions.size() && !stalls.is_modeled)
+          if (i < stalls.instructions.size() && !stalls.is_modeled) {
             write_stalls(json, p.code_of(n), stalls.instructions[i]);
+          } else if (i < stalls.instructions.size()) {
+            json.key("modeled").object([&] {
+              json.member("cycles", shown[i].cycles).member("stall", shown[i].stall).member("idle", shown[i].idle);
+              write_stalls(json, p.code_of(n), stalls.instructions[i]);
+            });
+          }
           if (source) write_line(json, *source, pc);
         });
       }

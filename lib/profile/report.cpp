@@ -126,7 +126,8 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   std::string out = run.name + " on " + std::string(run.device) + (run.arch.empty() ? "" : " (" + run.arch + ")");
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
   out += "\n";
-  if (!p.trace.emulator.empty()) out += std::string(kEmulatedCosts) + "\n";
+  const bool is_modeled = !p.trace.emulator.empty();
+  if (is_modeled) out += std::string(kModeledTimes) + "\n";
   for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
   for (const std::string& what : check_traces(p, kernel, listings.of(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
@@ -139,9 +140,9 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   }
   std::vector<Row> rows;
   uint64_t all = 0;
-  auto times = p.instructions_of(kernel);
   const Listings::Listing& listing = listings.of(kernel);
   const StallReport stalls = stalls_of(p, kernel, listing);
+  const std::vector<InstructionTimes> times = times_of(p, kernel, stalls);
   const KernelFigures figures = figures_of(p, kernel, listing);
   out += figures_text(p, kernel, figures);
   if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
@@ -162,18 +163,19 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   if (rows.empty()) {
     out += "no wave of the traced SIMD executed an instruction\n";
   } else {
-    out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu cycles in all\n", followed,
-                     waves, static_cast<unsigned long long>(all));
+    out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu %scycles in all\n", followed,
+                     waves, static_cast<unsigned long long>(all), is_modeled ? "modeled " : "");
     out += stalls_text(p, kernel, stalls, listing);
     const CodeSource* source = p.source_of(kernel);
     if (source) out += source_text(*source);
     if (source && !source->problem.empty()) source = nullptr;
     std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
+    if (is_modeled) header[1] = "modeled cycles", header[3] = "modeled stall", header[4] = "modeled idle";
     if (source) header.insert(header.end(), {"line", "source", "UOp"});
     std::vector<Row> hottest = rows;
     std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });
     hottest.resize(std::min(hottest.size(), kHottest));
-    std::vector<std::vector<std::string>> lines{{"hottest:"}, header};
+    std::vector<std::vector<std::string>> lines{{is_modeled ? "hottest by the model:" : "hottest:"}, header};
     for (const Row& r : hottest) lines.push_back(cells(r, all, source));
     lines.push_back({"in the order of the code:"});
     for (const Row& r : rows) lines.push_back(cells(r, all, source));

@@ -32,6 +32,10 @@ void print_json(const Profile& profile, const std::string& file, const Print& pr
 inline constexpr std::string_view kEmulatedCosts =
     "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
     "instructions, not time";
+// Says in reports about instructions what their times are.
+inline constexpr std::string_view kModeledTimes =
+    "emulated: times are modeled, not measured, by the latencies of one wave and the cache lines and banks of its "
+    "accesses";
 
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);

@@ -30,21 +30,22 @@ StallReason reason_of(InstructionUnit unit) {
 // Divides the stalls of followed waves by reasons, and among the instructions that are waited for.
 class StallCounter final : public WaveObserver {
  public:
-  StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, StallReport& out)
-      : code_(code), roles_(roles), out_(out) {}
+  // `event` is the index of the trace in Trace::sqtt.
+  StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, size_t event, StallReport& out)
+      : code_(code), roles_(roles), event_(event), out_(out) {}
 
   void start(uint32_t wave) override {
     Wave& w = waves_[wave % waves_.size()];
     w = {};
-    w.number = out_.issues_of_waves.size();
-    out_.issues_of_waves.push_back(0);
+    w.index = out_.waves.size();
+    out_.waves.push_back({.event = event_, .number = started_++, .wave = wave});
   }
 
   void issue(const Issue& i) override {
     Wave& w = waves_[i.wave % waves_.size()];
     const InstructionRole& role = roles_[i.instruction];
     InstructionStalls& at = out_.instructions[i.instruction];
-    if (w.number < out_.issues_of_waves.size()) out_.issues_of_waves[w.number]++;
+    if (w.index < out_.waves.size()) out_.waves[w.index].issues++;
     StallTime all{i.stall, i.idle};
     if (out_.is_modeled) {
       const uint64_t busy = busy_cycles_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + busy - 1;
@@ -83,7 +84,7 @@ class StallCounter final : public WaveObserver {
     uint32_t last = 0;
     std::array<uint32_t, kNearIssues> recent{};
     size_t count = 0;
-    size_t number = SIZE_MAX;  // index in StallReport::issues_of_waves
+    size_t index = SIZE_MAX;  // in StallReport::waves
     // for a modeled run: the time of the wave, and by instruction when its last execution ends
     uint64_t time = 0;
     std::unordered_map<uint32_t, uint64_t> ends;
@@ -177,6 +178,7 @@ class StallCounter final : public WaveObserver {
 
   const KernelCode& code_;
   const std::vector<InstructionRole>& roles_;
+  size_t event_, started_ = 0;  // started_: number of waves of the trace so far
   StallReport& out_;
   std::array<Wave, 32> waves_;
   std::unordered_map<uint64_t, bool> depends_;  // by two instructions: true if the first depends on the second
@@ -226,8 +228,11 @@ std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std:
     const uint32_t line = source->line_at(p.code_of(kernel)->address_of(n));
     for (const MemoryAccess& a : source->accesses) {
       if (!line || a.line != line || roles[n].is_store != (a.node.op == "STORE")) continue;
-      if (a.lanes && roles[n].unit == InstructionUnit::Memory) out[n] = std::max(out[n], a.lanes->lines * kLineCycles);
-      if (a.banks && roles[n].unit == InstructionUnit::Lds) out[n] = std::max(out[n], a.banks->cycles);
+      const uint32_t places = roles[n].places, bytes = roles[n].bytes / places;
+      if (a.lanes && roles[n].unit == InstructionUnit::Memory && !roles[n].is_scratch)
+        out[n] = std::max(out[n], merged(*a.lanes, bytes).lines * kLineCycles);
+      if (a.banks && roles[n].unit == InstructionUnit::Lds)
+        out[n] = std::max(out[n], merged(*a.banks, bytes, places).cycles);
     }
   }
   return out;
@@ -273,10 +278,37 @@ StallReport stalls_of(const Profile& p, size_t kernel, const Listings::Listing& 
   for (size_t i : run.sqtt) {
     if (p.summaries[i].instructions.empty()) continue;
     is_mapped = true;
-    StallCounter counter(*code, roles, out);
+    StallCounter counter(*code, roles, i, out);
     follow_waves(bytes_of(p.trace.sqtt[i].blob), *code, counter);
   }
   if (!is_mapped) out.instructions.clear();
+  return out;
+}
+
+std::vector<uint64_t> issues_of_wave(const Profile& p, size_t kernel, const FollowedWave& wave) {
+  struct Counter final : WaveObserver {
+    explicit Counter(size_t wanted) : wanted_(wanted) {}
+    void start(uint32_t wave) override { is_wanted_[wave % is_wanted_.size()] = started_++ == wanted_; }
+    void issue(const Issue& i) override { issues[i.instruction] += is_wanted_[i.wave % is_wanted_.size()]; }
+    std::vector<uint64_t> issues;
+
+   private:
+    size_t wanted_, started_ = 0;
+    std::array<bool, 32> is_wanted_{};
+  } counter(wave.number);
+  const KernelCode& code = *p.code_of(kernel);
+  counter.issues.resize(code.instructions().size());
+  follow_waves(bytes_of(p.trace.sqtt[wave.event].blob), code, counter);
+  return std::move(counter.issues);
+}
+
+std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const StallReport& stalls) {
+  std::vector<InstructionTimes> out = p.instructions_of(kernel);
+  for (size_t n = 0; stalls.is_modeled && n < std::min(out.size(), stalls.instructions.size()); n++) {
+    StallTime stall;
+    for (const StallTime& t : stalls.instructions[n].reasons) stall += t;
+    out[n].cycles = out[n].hits + stall.cycles, out[n].stall = stall.cycles, out[n].idle = stall.idle;
+  }
   return out;
 }
 

@@ -40,6 +40,13 @@ struct InstructionStalls {
   StallTime waited_for;     // time of waits for this instruction; a wait for several is divided among them
   std::map<uint32_t, StallTime> waits_for;  // for a wait: its time, by number of the instruction that it waits for
 };
+// A wave of SIMD 0 of compute unit 0, whose instructions are followed.
+struct FollowedWave {
+  size_t event = 0;     // index of its trace in Trace::sqtt
+  size_t number = 0;    // index of the wave among the followed waves of this trace
+  uint32_t wave = 0;    // its number on the SIMD; later waves have the same
+  uint64_t issues = 0;  // number of instructions that it issued
+};
 struct StallReport {
   std::vector<InstructionStalls> instructions;  // by instruction; empty if the run has no traces that fit its code
   std::vector<InstructionRole> roles;           // by instruction
@@ -48,7 +55,7 @@ struct StallReport {
   uint32_t resident_waves = 0;  // most waves that the traced SIMD has at a time
   bool is_modeled = false;  // true for an emulated run: the times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // for a modeled run: by instruction, cycles in which it occupies its unit
-  std::vector<uint64_t> issues_of_waves;  // by followed wave: number of instructions that it issued
+  std::vector<FollowedWave> waves;        // in the order of the traces
   // Returns the reason of most of an instruction's stalls.
   static StallReason main_reason(const InstructionStalls& i);
 };
@@ -57,6 +64,13 @@ struct StallReport {
 std::vector<InstructionRole> roles_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
 
 StallReport stalls_of(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+
+// Returns how often a wave issued each instruction, by number. Decodes its trace again.
+std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, const FollowedWave& wave);
+
+// Returns the times of a run's instructions, by number: those of its traces, or those of the model for an emulated run,
+// whose traces only count instructions.
+std::vector<InstructionTimes> times_of(const Profile& profile, size_t kernel, const StallReport& stalls);
 
 // Returns the reasons with their shares, and the instructions that are waited for most, as lines of text; "" without
 // stalls.

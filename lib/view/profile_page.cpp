@@ -93,6 +93,7 @@ class PageWriter {
         json.object([&] {
           json.member("device", t.device).member("name", t.name).member("count", t.count);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
+          json.member("at_most", t.flops_at_most);
           double mean = t.seconds / double(t.count);
           json.member("bound", t.is_copy ? "" : profile::bound_by(t.flops, t.bytes, mean, t.arch));
           if (auto* peak = profile::device_peak(t.arch))
@@ -165,9 +166,10 @@ class PageWriter {
 
   // Returns the document of a run: its instructions with their times, counters, source, stalls, hints and damage.
   std::string run_json(size_t run) {
-    auto times = p_.instructions_of(run);
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);
+    const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
+    const auto times = profile::times_of(p_, run, stalls);
     std::vector<uint64_t> addresses;  // of the instructions, in the order of the document
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
@@ -198,7 +200,6 @@ class PageWriter {
         if (pair.new_run == run && !pair.instructions.empty()) json.key("against"), write_comparison(json, pair);
       if (const profile::CodeSource* source = p_.source_of(run)) write_source(json, *source, addresses);
       json.member("derived", profile::derived_counters(p_, run));
-      const profile::StallReport stalls = profile::stalls_of(p_, run, listing);
       write_stalls(json, stalls, times);
       if (auto occupancy = profile::occupancy_over_time(p_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);

@@ -43,7 +43,7 @@ export class ProfileApp {
     index.runs.forEach((run, n) => add(n, plain(run.name) + " on " + plain(run.device)));
     if (index.host.track.rows.length) add(-1, "the host and all devices");
     runs.addEventListener("change", () => this.open({...kStart, r: Number(runs.value), t: this.state.t}));
-    this.#makeTools(), this.#makeTabs(), installDialog();
+    this.#makeTools(), this.#makeTabs(), installSplit(), installDialog();
     document.addEventListener("keydown", (e) => this.#key(e));
     addEventListener("hashchange", () => {
       if (location.hash !== addressOf(this.state))
@@ -116,11 +116,11 @@ export class ProfileApp {
 
   #showFacts() {
     const {run} = this, sum = (key) => run.traces.reduce((n, t) => n + t[key], 0);
-    const emulated = this.index.emulated ? "emulated: cycles count instructions" : "";
+    const emulated = this.index.emulated ? "emulated: timeline in instructions, tables in modeled cycles" : "";
     const facts = run.traces.length ? [emulated, run.arch, run.seconds ? inTime(run.seconds) : "",
       counted(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
       sum("waves").toLocaleString("en") + (sum("waves") === 1 ? " wave" : " waves")] : [];
-    byId("facts").textContent = facts.filter(Boolean).join(" \u00b7 ");
+    byId("facts").textContent = byId("facts").title = facts.filter(Boolean).join(" \u00b7 ");
   }
 
   #showLegend() {
@@ -290,7 +290,7 @@ export class ProfileApp {
         `${plain(t.device)}: ${counted(t.count, "range")}, ${inTime(t.seconds)} in all`)));
     }
     box.replaceChildren(...detailsOf(i >= 0 && this.rows[i] || null, {isHost: this.state.r < 0, hits: count, all,
-      execution, source: this.run.source, rows: this.rows, select: (n) => this.select(n),
+      modeled: this.run.modeled, execution, source: this.run.source, rows: this.rows, select: (n) => this.select(n),
       actions: [["\u25c2 Previous", () => this.step(-1), !count], ["Next \u25b8", () => this.step(1), !count],
         ["Zoom to its wave", () => this.zoomToWave(), !e]]}));
     if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
@@ -334,7 +334,7 @@ export class ProfileApp {
       else {
         const label = {code: "instructions", source: "source lines", hot: "hottest instructions"}[name];
         this[name] = new CodeList(panel, label, (row) => this.select(row.n === this.state.i ? -1 : row.n),
-          {code: name !== "source", lines: isMapped});
+          {code: name !== "source", lines: isMapped, modeled: this.run.modeled});
       }
     }
     this.#showList(), this.viewed();
@@ -414,6 +414,21 @@ export class ProfileApp {
     try { if (keep) localStorage.setItem("tgc-view-theme", isDark ? "dark" : "light"); } catch { /* see above */ }
   }
   say(text) { toast(text); }
+}
+
+/** Lets the border between the timeline and the tables be dragged, or moved by the arrow keys. */
+function installSplit() {
+  const split = byId("split"), width = (pixels) => byId("main").style.setProperty("--side",
+    Math.max(300, Math.min(innerWidth - 300, pixels)) + "px");
+  split.addEventListener("pointerdown", (e) => split.setPointerCapture(e.pointerId));
+  split.addEventListener("pointermove", (e) => {
+    if (split.hasPointerCapture(e.pointerId)) width(innerWidth - e.clientX);
+  });
+  split.addEventListener("keydown", (e) => {
+    if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
+    width(byId("side").offsetWidth + (e.key === "ArrowLeft" ? 40 : -40));
+    e.stopPropagation();
+  });
 }
 
 /** @param {{begin: number[], length: number[], wave: number[]}} raw @returns {Hits} */

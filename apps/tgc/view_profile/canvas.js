@@ -84,7 +84,7 @@ export class TimeCanvas {
     for (const c of [this.canvas, this.overview])
       c.width = Math.round(c.clientWidth * ratio), c.height = Math.round(c.clientHeight * ratio);
     this.size = {width: this.canvas.clientWidth, height: this.canvas.clientHeight,
-      label: this.canvas.clientWidth < 600 ? 112 : 150};
+      label: this.canvas.clientWidth < 600 ? 126 : 150};
     this.scroll(0);
   }
 
@@ -251,7 +251,9 @@ export class TimeCanvas {
       const x = this.xOf(time);
       if (x < label) continue;
       c.fillStyle = paint.line, c.fillRect(Math.round(x), kRuler - 6, 1, 6);
-      c.fillStyle = paint.quiet, c.fillText(this.app.timeText(time - this.app.zero), x + 3, 14);
+      const text = this.app.timeText(time - this.app.zero);
+      c.fillStyle = paint.quiet;
+      if (x + 3 + c.measureText(text).width <= width) c.fillText(text, x + 3, 14);  // else it would be cut
     }
   }
 

@@ -72,7 +72,7 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
   waves.forEach((n, i) => {
     const bar = svg("rect", {x: kLeft + i * step, y: yOf(n), width: step + 0.3,
       height: Math.max(0, room + top - yOf(n)), class: "limit-" + limits[i]});
-    const at = Math.round(begin + (end - begin) * i / waves.length).toLocaleString("en");
+    const at = Math.round((end - begin) * i / waves.length).toLocaleString("en");
     bar.append(svg("title", {}, `${n.toFixed(2)} waves of a SIMD at cycle ${at}: ${kLimits[limits[i]]}`));
     box.append(bar);
   });
@@ -82,8 +82,8 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
       svg("text", {x: kWidth - 2, y: yOf(fitting) - 4, class: "end"}, fits));
   }
   for (const n of [0, peak]) box.append(svg("text", {x: kLeft - 5, y: yOf(n) + 4, class: "end"}, Number(n.toFixed(1))));
-  box.append(svg("text", {x: kLeft, y: height - 5}, "cycle " + begin.toLocaleString("en")),
-    svg("text", {x: kWidth - 2, y: height - 5, class: "end"}, end.toLocaleString("en")));
+  box.append(svg("text", {x: kLeft, y: height - 5}, "cycle 0: the first wave begins"),
+    svg("text", {x: kWidth - 2, y: height - 5, class: "end"}, (end - begin).toLocaleString("en")));
   const keys = element("p", "keys");
   for (const [limit, text] of Object.entries(kLimits)) {
     const share = limits.filter((l) => l === limit).length / limits.length;
@@ -124,20 +124,21 @@ function activeLanesOf({lanes, wave_lanes, mean_lanes, active_lanes, instruction
 
 /** The levels from the waves to the device's memory: a bar of the bytes, on one logarithmic scale, and the hits. */
 function memoryOf(levels) {
-  const row = 34, height = levels.length * row, from = 130, most = Math.max(...levels.map((l) => l.bytes || 0), 2);
+  const row = 44, height = levels.length * row, most = Math.max(...levels.map((l) => l.bytes || 0), 2);
   const box = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
     "aria-label": "memory hierarchy: " + levels.map((l) => `${l.name} ${l.requests} ${l.unit}`).join(", ")});
   levels.forEach((level, i) => {
-    const y = i * row, width = level.bytes ? (kWidth - from - 4) * Math.log2(1 + level.bytes) / Math.log2(1 + most) : 0;
-    box.append(svg("text", {x: 0, y: y + 12, class: "name"}, plain(level.name)),
-      svg("text", {x: 0, y: y + 25}, `${Math.round(level.requests).toLocaleString("en")} ${level.unit}`));
-    if (width) box.append(svg("rect", {x: from, y: y + 3, width, height: 10, class: "bytes"}));
+    const y = i * row, width = level.bytes ? (kWidth - 4) * Math.log2(1 + level.bytes) / Math.log2(1 + most) : 0;
+    const asked = `${plain(level.name)}: ${Math.round(level.requests).toLocaleString("en")} ${level.unit}`;
+    box.append(svg("text", {x: 0, y: y + 12, class: "name"}, asked));
+    if (width) box.append(svg("rect", {x: 0, y: y + 17, width, height: 8, class: "bytes"}));
     if (width && level.hit_rate !== null)
-      box.append(svg("rect", {x: from, y: y + 3, width: width * level.hit_rate, height: 10, class: "hits"}));
+      box.append(svg("rect", {x: 0, y: y + 17, width: width * level.hit_rate, height: 8, class: "hits"}));
     const bytes = level.bytes ? `${level.at_most ? "at most " : ""}${rate(level.bytes)}B` : "";
     const hits = level.hit_rate === null ? "" : `${(100 * level.hit_rate).toFixed(1)} % `
       + (level.unit === "cycles" ? "no conflict" : "hits");
-    box.append(svg("text", {x: from, y: y + 25}, [bytes, hits, "by " + plain(level.by)].filter(Boolean).join("; ")));
+    box.append(svg("text", {x: 0, y: width ? y + 36 : y + 24},
+      [bytes, hits, "by " + plain(level.by)].filter(Boolean).join("; ")));
   });
   return [element("p", "quiet", "Bars are bytes, on a logarithmic scale; the dark part are hits. Bytes of loads count "
     + "all lanes, those of caches whole lines."), box];

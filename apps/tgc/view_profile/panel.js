@@ -58,21 +58,23 @@ const kColumns = new Map([["bar", "the share of the cycles; dark: idle, the part
   ["UOp", "the nodes that print the source line, and those printed inside it; numbers of the linear list"]]);
 const kTimes = ["bar", "hits", "cycles", "stall", "idle"];
 const kOfCode = [...kTimes, "reason", "address", "instruction"], kOfLines = ["line", "source", "UOp"];
+const kLong = new Set(["reason", "instruction", "source", "UOp"]);  // cut at the width of their column
 const kNumbers = new Set(["hits", "cycles", "stall", "idle"]);
 
 /** A list of instructions, in the order of the code or the hottest first, or of source lines. */
 export class CodeList {
   /** @param {HTMLElement} home @param {string} label @param {(row: Row) => void} chosen
-   * @param {{code: boolean, lines: boolean}} shown which columns */
-  constructor(home, label, chosen, {code, lines}) {
+   * @param {{code: boolean, lines: boolean, modeled: boolean}} shown which columns; modeled: of an emulated run */
+  constructor(home, label, chosen, {code, lines, modeled}) {
     this.home = element("div", "code");
     this.head = element("div", "head");
     this.columns = [...(code ? kOfCode : kTimes), ...(lines ? kOfLines : [])];
     this.home.classList.toggle("with-source", code && lines);
     for (const name of this.columns) {
       const title = kColumns.get(name) || "";
-      const cell = element("span", name, name === "bar" ? "" : name);
-      cell.title = title, this.head.append(cell);
+      const cell = element("span", name, name === "bar" ? "" : modeled && name === "cycles" ? "modeled" : name);
+      cell.title = modeled && kTimes.includes(name) && name !== "hits" ? title + "; by the model" : title;
+      this.head.append(cell);
     }
     this.box = element("div", "rows");
     this.home.append(this.head, this.box), home.append(this.home);
@@ -85,7 +87,9 @@ export class CodeList {
   show(rows, selected) {
     this.rows = rows;
     this.most = rows.reduce((most, r) => Math.max(most, r.cycles), 1);
-    this.home.style.setProperty("--digits", Math.max(6, this.most.toLocaleString("en").length) + "ch");
+    const digits = (most) => Math.max(7, most.toLocaleString("en").length) + "ch";
+    this.home.style.setProperty("--digits", digits(this.most));
+    this.home.style.setProperty("--hits", digits(rows.reduce((most, r) => Math.max(most, r.hits), 1)));
     this.all = rows.reduce((sum, r) => sum + r.cycles, 0) || 1;
     this.list.show(rows, rows.findIndex((r) => r.n === selected), true);
   }
@@ -101,6 +105,12 @@ export class CodeList {
 
 /** @param {string} name of a column @param {Row} item */
 function cellOf(name, item) {
+  const out = filledCell(name, item);
+  if (kLong.has(name)) out.title = out.textContent || "";
+  return out;
+}
+
+function filledCell(name, item) {
   if (kNumbers.has(name)) return element("span", name, item.hits ? item[name].toLocaleString("en") : "");
   if (name === "reason") return element("span", name, item.reason || "");
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
@@ -212,10 +222,11 @@ function rooflineOf(totals) {
   const points = same.filter((t) => t.flops && t.bytes).map((t) => (
     {name: t.name, x: t.flops / t.bytes, y: t.flops * t.count / t.seconds}));
   out.append(element("p", "quiet", `Peaks of ${peak.card}: ${rate(peak.flops)}FLOPS, ${rate(peak.bytes)}B/s. `
-    + "FLOPS are counted from the followed waves, every lane as active."));
+    + (same.some((t) => t.at_most) ? "FLOPS are at most: counted from the followed waves, every lane as active."
+      : "FLOPS are those that the kernels need.")));
   if (!points.length)
     return out.append(element("p", "quiet", "No kernel has both its operations and its bytes in the profile.")), out;
-  const [w, h, left, bottom] = [400, 190, 46, 24], ridge = peak.flops / peak.bytes;
+  const [w, h, left, bottom] = [420, 200, 76, 36], ridge = peak.flops / peak.bytes;
   const xs = [...points.map((p) => p.x), ridge].map(Math.log10);
   const x0 = Math.min(...xs) - 0.7, x1 = Math.max(...xs) + 0.7;
   const y1 = Math.log10(peak.flops) + 0.3, y0 = Math.min(...points.map((p) => Math.log10(p.y)), y1 - 2) - 0.4;
@@ -226,8 +237,13 @@ function rooflineOf(totals) {
   box.append(svg("polyline", {points: roof.map((p) => p.join(",")).join(" "), class: "roof"}));
   for (let e = Math.ceil(y0); e <= y1; e += Math.max(1, Math.round((y1 - y0) / 4))) {
     const [, y] = at(10 ** x0, 10 ** e);
-    box.append(svg("text", {x: left - 4, y: y + 4, class: "y"}, rate(10 ** e)));
+    box.append(svg("text", {x: left - 4, y: y + 4, class: "y"}, rate(10 ** e) + "FLOPS"));
     box.append(svg("path", {d: `M${left} ${y}H${w - 8}`, class: "grid"}));
+  }
+  for (let e = Math.ceil(x0); e <= x1; e++) {
+    const [x] = at(10 ** e, 10 ** y0);
+    box.append(svg("text", {x, y: h - bottom + 14, class: "x"}, Number((10 ** e).toPrecision(1))));
+    box.append(svg("path", {d: `M${x} 6V${h - bottom}`, class: "grid"}));
   }
   box.append(svg("text", {x: (left + w) / 2, y: h - 6, class: "x"}, "FLOP for each byte"));
   for (const p of points) {
@@ -256,7 +272,7 @@ function sourceFacts(row, source) {
 }
 
 /** What is known of the selected instruction and execution. @param {Row | null} row @param {any} facts */
-export function detailsOf(row, {isHost, hits, all, execution, actions, source, rows, select}) {
+export function detailsOf(row, {isHost, modeled, hits, all, execution, actions, source, rows, select}) {
   const out = [];
   if (!row) {
     out.push(element("p", "quiet", isHost ? kOnHost : kOnRun));
@@ -271,10 +287,12 @@ export function detailsOf(row, {isHost, hits, all, execution, actions, source, r
   }
   const facts = [["address", "0x" + row.address.toString(16)]];
   if (row.hits) {
+    const by = modeled ? "modeled " : "";
     const shown = hits && hits !== row.hits ? `, ${number(hits)} of them in the timeline` : "";
     facts.push(["hits", number(row.hits) + shown],
-      ["cycles", `${number(row.cycles)}, ${share(row.cycles)} of all; ${(row.cycles / row.hits).toFixed(1)} a hit`],
-      ["stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`
+      [by + "cycles", `${number(row.cycles)}, ${share(row.cycles)} of all; `
+        + `${(row.cycles / row.hits).toFixed(1)} a hit`],
+      [by + "stall", `${number(row.stall)}; idle ${number(row.idle)}, ${share(row.idle)} of all cycles`
         + (row.reason ? `; mostly ${row.reason}` : "")]);
     if (row.waited) facts.push(["waited for", `${number(row.waited)} cycles, ${share(row.waited)} of all`]);
   } else facts.push(["hits", "no followed wave executed this instruction"]);
