@@ -34,7 +34,8 @@ TEST_CASE("merge_proofs: the kernels of shards are in the order of the whole") {
 TEST_CASE("merge_proofs: the counts of rules are added up") {
   const MergedProofs all = merged({R"({"rules":2,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
                                    R"({"rule":"z","verdict":"proven"}]})" "\n" + end_of_shard({1, 2}),
-                                   R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})" "\n" + end_of_shard({2, 2})});
+                                   R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})" "\n" +
+                                       end_of_shard({2, 2})});
   CHECK(all.json == R"({"rules":3,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
                     R"({"rule":"y","verdict":"unknown"},{"rule":"z","verdict":"proven"}]})" "\n");
   CHECK(!all.is_refuted);

@@ -1,6 +1,7 @@
 #include "lib/prove/node_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -173,6 +174,27 @@ bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   return u == v || (is_side(u) && is_side(v)) || (is_zero(u) && is_zero(v));
 }
 
+// Returns true if the value of `u` is one of several numbers.
+bool is_one_of_numbers(UOp u) {
+  if (u.is(Op::WHERE)) return is_one_of_numbers(u.src(1)) && is_one_of_numbers(u.src(2));
+  while (u.is(Op::CAST) && u.num_src()) u = u.src(0);
+  return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && std::isfinite(u.arg().to_const().to_double());
+}
+
+// Returns true if a WHERE chooses one of several numbers by comparing `x` with zero, and this number is only a factor
+// of `x`, as in x * sign(x). Then the product is zero where `x` is, for each choice.
+bool is_factor_of(UOp where, UOp x, const Users& users) {
+  auto of = users.find(where);
+  return is_one_of_numbers(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
+    if (user.is(Op::WHERE)) return user.src(0) != where && is_factor_of(user, x, users);
+    return user.is(Op::MUL) && user.src(user.src(0) == where) == x;
+  });
+}
+bool is_factor_of_compared(UOp where, UOp comparison, const Users& users) {
+  const UOp a = comparison.src(0), b = comparison.src(1);
+  return (is_number(b, 0) && is_factor_of(where, a, users)) || (is_number(a, 0) && is_factor_of(where, b, users));
+}
+
 // Returns true if a comparison only decides choices between values that are equal where the comparison's operands are.
 // `choice` is the comparison, or a bool that depends on it.
 bool is_continuous(UOp choice, UOp comparison, const Users& users) {
@@ -182,7 +204,8 @@ bool is_continuous(UOp choice, UOp comparison, const Users& users) {
     const bool is_condition = user.in({Op::CMPNE, Op::AND, Op::OR}) && dtypes::is_bool(choice.dtype());
     if (is_condition) return is_continuous(user, comparison, users);
     return user.is(Op::WHERE) && user.src(0) == choice && user.src(1) != choice && user.src(2) != choice &&
-           are_equal_at(user.src(1), user.src(2), comparison.src(0), comparison.src(1));
+           (are_equal_at(user.src(1), user.src(2), comparison.src(0), comparison.src(1)) ||
+            is_factor_of_compared(user, comparison, users));
   });
 }
 

@@ -28,7 +28,8 @@ bool has_discontinuous_op(UOp root);
 
 // `weak` is a value that is proven only in the sense `sense`. Returns an op of the graph under `root` that depends on
 // `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores a WHERE that chooses
-// between values which are equal where the choice changes, as in max(x, 0).
+// between values which are equal where the choice changes, as in max(x, 0), or between factors of a value that is zero
+// there, as in x * sign(x).
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense);
 
 }  // namespace tgc

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "lib/prove/node_values.h"
 #include "lib/uop/graph.h"
 
@@ -44,6 +46,28 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
   CHECK(has_discontinuous_op(inverse));
+}
+
+TEST_CASE("decision_on: the sign of a value decides nothing if it is only a factor of this value") {
+  Graph g;
+  auto num = [&](double v) { return g.constant(dtypes::float32, Const(v)); };
+  const UOp memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0);
+  const UOp weak = memory.index(g.range(Const(8), 0, AxisType::LOOP));
+  const UOp other = memory.index(g.constant(dtypes::index, 3));
+  auto sign = [&](UOp x, double bound, double positive) {
+    return x.alu(Op::CMPNE, num(bound)).where(x.lt(num(bound)).where(num(-1), num(positive)), num(0));
+  };
+  auto decides = [&](UOp root) { return decision_on(root, weak, FloatSense::Real).has_value(); };
+  const UOp right = sign(weak, 0, 1);
+  CHECK(!decides(weak * right));
+  CHECK(!decides(right * weak + num(1)));
+  CHECK(decides(right));
+  CHECK(decides(other * right));  // may be far from zero where the sign changes
+  CHECK(decides(weak * right + right));
+  CHECK(decides(weak * sign(weak, 1, 1)));
+  CHECK(decides(weak * sign(weak, 0, INFINITY)));  // 0 * infinity is no number
+  CHECK(decides(weak * weak.lt(num(0)).where(other, num(0))));  // which may be infinite
+  CHECK(decides((weak * right).lt(num(1)).where(num(2), num(3))));
 }
 
 }  // namespace
