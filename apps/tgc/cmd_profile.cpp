@@ -66,7 +66,7 @@ void add_profile(Command& cmd) {
   cmd.describe("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
                "tgc profile profile.pkl#r_32_32_16_2",
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
-               "Without #KERNEL: kernels by total time. With #KERNEL: its instructions, and hints with evidence.\n"
+               "Without #KERNEL: kernels by total time. With #KERNEL: hints with evidence, and its instructions.\n"
                "cycles: since the wave's previous instruction. stall: all but the cycle of the issue. idle: the part\n"
                "of the stall in which the SIMD issued nothing for other waves either. reason: that of most of the\n"
                "stall. WAIT <- 0x..: the loads and stores that it waits for.\n"

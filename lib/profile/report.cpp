@@ -46,7 +46,8 @@ std::string hardware_runs(const Profile& p) {
     if (p.wants(e.kernel))
       rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
                       "-"});
-  return rows.size() == 1 ? "" : "\nhardware events (tgc profile FILE#RUN shows one run)\n" + table(rows, "lllrrrr");
+  if (rows.size() == 1) return "";
+  return "\nhardware events (tgc profile FILE#RUN shows one run: hints and instructions)\n" + table(rows, "lllrrrr");
 }
 
 }  // namespace
@@ -160,12 +161,14 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     rows.push_back(std::move(row));
     all += times[n].cycles;
   }
+  std::string hints_text;
+  for (const Hint& hint : hints(p, kernel, listing, stalls)) hints_text += "hint: " + hint.text() + "\n";
   if (rows.empty()) {
-    out += "no wave of the traced SIMD executed an instruction\n";
+    out += "no wave of the traced SIMD executed an instruction\n" + hints_text;
   } else {
     out += formatted("%zu of %zu waves followed, those of SIMD 0 of compute unit 0; %llu %scycles in all\n", followed,
                      waves, static_cast<unsigned long long>(all), is_modeled ? "modeled " : "");
-    out += stalls_text(p, kernel, stalls, listing);
+    out += stalls_text(p, kernel, stalls, listing) + hints_text;
     const CodeSource* source = p.source_of(kernel);
     if (source) out += source_text(*source);
     if (source && !source->problem.empty()) source = nullptr;
@@ -181,7 +184,6 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     for (const Row& r : rows) lines.push_back(cells(r, all, source));
     out += table(lines, "rrrrr r r");
   }
-  for (const Hint& hint : hints(p, kernel, listing, stalls)) out += "hint: " + hint.text() + "\n";
   return out;
 }
 

@@ -39,8 +39,8 @@ inline constexpr std::string_view kModeledTimes =
 
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
-// Returns for each chosen run the instructions with the most cycles, all instructions in the order of the code, and
-// hints.
+// Returns for each chosen run its figures, hints, the instructions with the most cycles, and all instructions in the
+// order of the code.
 std::string instructions_text(const Profile& profile);
 
 // Prints, in parts, all packets of the chosen runs in the order of the traces, with the instructions that they stand
