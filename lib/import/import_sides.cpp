@@ -89,6 +89,15 @@ import::Sizes broadcast_shape(const import::Value& v) {
   return {std::ranges::find_if(shape, [](int64_t n) { return n != 1; }), shape.end()};
 }
 
+// Returns a store to a loaded value as a store to the place that is loaded; any other node as it is. tinygrad 0.13
+// makes a LOAD of each INDEX, and then rewrites such stores.
+UOp store_to_place(UOp u) {
+  if (!u.is(Op::STORE) || !u.src(0).is(Op::LOAD) || u.src(0).num_src() != 1) return u;
+  std::vector<UOp> src(u.src().begin(), u.src().end());
+  src[0] = src[0].src(0);
+  return u.with_src(src);
+}
+
 }  // namespace
 
 bool is_expanded_range(UOp u) {
@@ -119,7 +128,7 @@ void SidesImporter::import_below(UOp u) {
 Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
     Imported out;
-    before = importer_->known.of(before), after = importer_->known.of(after);
+    before = importer_->known.of(store_to_place(before)), after = importer_->known.of(after);
     try {
       import_below(before), import_below(after);
       Importer& im = *importer_;

@@ -208,6 +208,29 @@ TEST_CASE("SidesImporter: a constant may replace a vector, but no vector a const
   CHECK(sides.import(number, vector).value_or_throw().pairs.empty());
 }
 
+TEST_CASE("SidesImporter: a store to a loaded place, as tinygrad 0.13 makes it, stores to this place") {
+  Import k("x.index(i)");
+  UOp store;
+  for (UOp u : toposort(k.root))
+    if (u.is(Op::STORE)) store = u;
+  Graph& g = store.graph();
+  auto store_to = [&](UOp place) {
+    std::vector<UOp> src(store.src().begin(), store.src().end());
+    src[0] = place;
+    return store.with_src(src);
+  };
+  const UOp place = store.src(0), place_src[] = {place};
+  const UOp loaded = store_to(g.node(Op::LOAD, place.dtype(), place_src));
+  SidesImporter sides({});
+  auto pairs = sides.import(loaded, store).value_or_throw().pairs;
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].first == pairs[0].second);
+  pairs = sides.import(loaded, store_to(store.src(1))).value_or_throw().pairs;  // to x[i] instead of out[i]
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].first != pairs[0].second);
+  CHECK_THROWS_AS((void)sides.import(store, loaded).value_or_throw(), Failure);  // no stage may leave it behind
+}
+
 TEST_CASE("SidesImporter: values of different shapes are not the same, although they have the same elements") {
   const std::string eight = "UOp.const(8, dtypes.weakint)";
   Import k("r = UOp(Ops.RESHAPE, dtypes.float, (x, UOp(Ops.STACK, dtypes.weakint, (" + eight + ", " + eight + "))))",
