@@ -142,7 +142,7 @@ export class App {
    * @param {import("./state.js").State} state @param {boolean} follows */
   async show(state, follows = false) {
     const turn = this.turn = (this.turn || 0) + 1;
-    const g = Math.min(state.g < 0 ? this.#firstGraph() : state.g, this.index.graphs.length - 1);
+    const g = Math.min(state.g < 0 ? this.#firstGraph(state.k) : state.g, this.index.graphs.length - 1);
     const opened = await this.open(g, !this.#isFirst(state, g), state.p), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
     if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
@@ -264,8 +264,10 @@ export class App {
     return 0;
   }
   // Returns the number of the first graph that is wrong, or else of the first one that differs; 0 if there is none.
-  #firstGraph() {
-    const entries = entriesOf(this);
+  // `hasSchedule`: returns the first graph with a schedule instead.
+  #firstGraph(hasSchedule) {
+    const entries = entriesOf(this), scheduled = this.index.graphs.findIndex((g) => g.schedule);
+    if (hasSchedule && scheduled >= 0) return scheduled;
     return (entries.find(({g}) => isConvicted(this.index.graphs[g])) || entries.find((e) => e.differs) || entries[0]).g;
   }
   /** Whether the page opens with its list of graphs: there are several, and none is wrong or differs. */
@@ -317,6 +319,7 @@ export class App {
     const share = this.canvas.shareSeen();
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
+    this.canvas.beginsAtTop = this.graph.isByLine && state.f.includes("m");
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;

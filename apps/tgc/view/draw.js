@@ -9,6 +9,7 @@ import {Painting, kText} from "./paint.js";
 // Scales of the view: minimum, maximum, least of a whole graph at the start, a readable one, least at which most titles
 // are whole.
 const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8, kReadable = 0.3;
+const kWhole = 0.54, kMargin = 20;  // least scale of an initial view that has the graph's whole width; its margin
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
 
@@ -18,6 +19,7 @@ export class GraphCanvas extends Painting {
   constructor(canvas, picked) {
     super(canvas);
     /** @type {Box | null} */ this.anchor = null;  // the box from which the initial view starts: the output
+    this.beginsAtTop = false;  // whether the initial view starts at the top of a large graph instead
     this.picked = picked;
     this.waiting = false;
     this.frames = [];
@@ -52,17 +54,21 @@ export class GraphCanvas extends Painting {
     });
   }
 
-  /** Sets the initial view: the whole graph if its text can be read, else the part around the output. `isSmall`: text
-   * may be small, because the user knows the graph. */
+  /** Sets the initial view: the whole graph if its text can be read, else the part around the output, or the top.
+   * `isSmall`: text may be small, because the user knows the graph. */
   begin(isSmall = false) {
     const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
     // a graph that is only too high is as wide as the view
-    this.view.scale = Math.max(kFirst, Math.min(kRead, (width - 60) / (d.right - d.left)));
-    const {scale} = this.view, across = (width - kAside) / scale, down = height / scale, margin = 50 / scale;
-    this.view.x = startOf(end.x + Size.width / 2 - across / 2, d.left, d.right, across, 20);
-    this.view.y = startOf(end.y + end.height / 2 + margin - down, d.top, d.bottom, down, margin);
+    const whole = (width - 2 * kMargin) / (d.right - d.left), isWhole = whole >= kWhole;
+    this.view.scale = isWhole ? Math.min(kRead, whole) : kFirst;
+    const {scale} = this.view, across = (width - (isWhole ? 0 : kAside)) / scale, down = height / scale;
+    const margin = 50 / scale, first = d.boxes.filter((box) => box.y < d.top + down);
+    const middle = this.beginsAtTop ? first.reduce((sum, box) => sum + box.x, 0) / first.length : end.x;
+    const top = this.beginsAtTop ? d.top - margin : end.y + end.height / 2 + margin - down;
+    this.view.x = startOf(middle + Size.width / 2 - across / 2, d.left, d.right, across, kMargin);
+    this.view.y = startOf(top, d.top, d.bottom, down, margin);
     this.redraw();
   }
   /** Shows the whole graph above the legend. */

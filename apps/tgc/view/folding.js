@@ -4,6 +4,8 @@
 // "l" only those of graphs with many nodes, and "20*" all blocks like that of node 20; with these, the word of one of
 // the blocks unfolds it.
 import {isValue} from "./values.js";
+
+const kMostTitle = 16;  // letters of a file and its lines that a box has room for
 /** @typedef {import("./data.js").Recorded} Recorded */
 
 /** A graph to draw: the keys of its nodes, sources first.
@@ -41,7 +43,8 @@ export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n))
   const folds = new Map(), owner = new Map();
   if (wish.model) {
     for (const [label, members] of groupsOf(g, graph, wish.model.of, isText)) {
-      const head = members[members.length - 1], [title, ...words] = wish.model.labels[label].split(" ");
+      const head = members[members.length - 1], [place, ...words] = wish.model.labels[label].split(" ");
+      const title = shortPlace(place);
       const name = words.join(" ").replace(/'/g, "");
       for (const key of members) if (key !== head) owner.set(key, head);
       folds.set(head, {word: "m" + label, title, lines: [name, wish.model.says(head)].filter(Boolean),
@@ -62,6 +65,12 @@ export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n))
   for (const [key, head] of below) owner.set(key, head), folds.delete(key);
   for (const fold of folds.values()) fold.count = fold.members.filter((key) => !isText(key % g.count)).length - 1;
   return {graph: below.size ? contracted(graph, below) : graph, owner, folds};
+}
+
+// Shortens the name of a file, so that the box has room for the lines: "train_tr\u2026:14\u201315".
+function shortPlace(/** @type {string} */ place) {
+  const [, file, lines] = /^(.*)(:[\d\u2013]+)$/.exec(place) || ["", place, ""], most = kMostTitle - lines.length;
+  return (lines && file.length > most ? file.slice(0, most - 1) + "\u2026" : file) + lines;
 }
 
 /** Returns for each hidden key the key of its box. A node is hidden if every path from it to the root leads through a

@@ -4,29 +4,39 @@
 /** What a record says of a method: `caller`: "net.py:7::__call__"; `nodes`: numbers of the first graph's nodes, which
  * are counted as nodesOf() lists them.
  * @typedef {{name: string, caller?: string, backward?: boolean, nodes: number[]}} Method */
-/** A line of the program, or with `last` the lines of a function. @typedef {{file: string, first: number, last: number,
- *   own: string, backward: boolean, key: string}} Lines */
+/** A line of the program, or the lines of a function; `at`: the method's own line. @typedef {{file: string,
+ *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
 
-const kMostGroups = 200;  // number of groups above which functions are the groups
+const kMostGroups = 200;
 // Number of nodes of a group, such as a weight, that belongs to its user, for groups by lines and by functions; and how
 // many such groups in a row.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
  * group of each node. A line, or the lines of a function, have several groups if they run several times, or if other
- * lines run between their parts. @param {Recorded} g */
-export function groupByLine(g) {
-  const lines = g.methods.map(linesOf), byLine = new Grouping(g, g.methods, lines, kFewOfLine).result();
-  const {labels, groupOf} = byLine.labels.length <= kMostGroups ? byLine
-    : new Grouping(g, g.methods, functionsOf(lines), kFewOfFunction).result();
-  g.madeOf = labels, g.madeForNode = groupOf;
+ * lines run between their parts. @param {Recorded} g
+ * @param {number} most number of groups above which groups are joined */
+export function groupByLine(g, most = kMostGroups) {
+  const lines = g.methods.map(linesOf), functions = functionsOf(lines);
+  /** @type {[Lines[], number, boolean][]} */
+  const kinds = [[lines, kFewOfLine, false], [lines, kFewOfLine, true], [functions, kFewOfFunction, true]];
+  for (const [of, few, joinsAlike] of kinds) {
+    const {labels, groupOf} = new Grouping(g, g.methods, of, few, joinsAlike).result();
+    g.madeOf = labels, g.madeForNode = groupOf;
+    if (labels.length <= most) return;
+  }
 }
 
 /** @param {Method} method @returns {Lines} */
 function linesOf({caller = "", backward = false}) {
   const [place, own = ""] = caller.split("::"), [, file, line] = /^(.*):(\d+)$/.exec(place) || ["", place, "0"];
-  return {file, first: Number(line), last: Number(line), own, backward, key: place + (backward ? " gradient" : "")};
+  const at = Number(line);
+  return {file, first: at, last: at, at, own, backward, key: place + (backward ? " gradient" : "")};
 }
+// Whether a node of a line belongs to the run of a function to which its source belongs. A run executes its lines in
+// order, and their gradients in the reverse order.
+const isInRun = (/** @type {Lines | undefined} */ source, /** @type {Lines} */ line) => source !== undefined
+  && source.key === line.key && (line.backward ? source.at >= line.at : source.at <= line.at);
 const placeOf = (/** @type {Lines} */ {file, first}) => file + ":" + first;
 
 // Returns the lines of the functions. Lines of other functions tell functions of one name apart.
@@ -42,14 +52,15 @@ function functionsOf(/** @type {Lines[]} */ lines) {
   }
   return lines.map(({file, first, backward}) => {
     const of = functions.get(`${file}:${first}`);
-    return {...of, backward, key: `${file}:${of.first}` + (backward ? " gradient" : "")};
+    return {...of, at: first, backward, key: `${file}:${of.first}` + (backward ? " gradient" : "")};
   });
 }
 
 class Grouping {
   /** @param {Recorded} g @param {Method[]} methods @param {Lines[]} lines of each method
-   * @param {number} few nodes of a group that belongs to its user */
-  constructor(g, methods, lines, few) {
+   * @param {number} few nodes of a group that belongs to its user
+   * @param {boolean} joinsAlike whether the groups of one line and one depth are one group */
+  constructor(g, methods, lines, few, joinsAlike) {
     this.g = g, this.few = few, this.order = g.nodesOf(g.ast);
     /** @type {Map<number, Lines>} */ this.lineOf = new Map();
     /** @type {Map<number, string>} */ this.names = new Map();
@@ -58,7 +69,9 @@ class Grouping {
     methods.forEach(({name, nodes}, i) => {
       for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
     });
-    this.#connect(), this.#join();
+    this.#connect();
+    if (joinsAlike) this.#joinAlike();
+    this.#join();
   }
   root(k) {
     while (this.parent[k] !== k) k = this.parent[k] = this.parent[this.parent[k]];
@@ -75,7 +88,7 @@ class Grouping {
         const of = sources.filter((s) => lineOf.has(s)).pop();
         if (of !== undefined) lineOf.set(n, lineOf.get(of));
       }
-      const line = lineOf.get(n), isSame = (s) => lineOf.has(s) && line !== undefined && lineOf.get(s).key === line.key;
+      const line = lineOf.get(n), isSame = (s) => line !== undefined && isInRun(lineOf.get(s), line);
       const depth = Math.max(0, ...sources.map((s) => depths.get(s) + (isSame(s) ? 0 : 1)));
       depths.set(n, depth);
       if (!line && sources.length) groupOf.set(n, -1);
@@ -86,6 +99,19 @@ class Grouping {
       this.depth[group] = depth, groupOf.set(n, group);
     }
   }
+  // Joins the groups of one line and one depth, such as the gradients of several weights. No path leads from one to
+  // another.
+  #joinAlike() {
+    const first = new Map();
+    for (const [n, group] of this.groupOf) {
+      if (group < 0) continue;
+      const of = this.root(group), alike = `${this.depth[of]} ${this.lineOf.get(n).key}`;
+      if (first.has(alike)) this.parent[of] = this.root(first.get(alike));
+      else first.set(alike, of);
+    }
+  }
+  // Orders groups so that each comes after those that it uses. @param {number} a @param {number} b
+  #compare(a, b) { return this.depth[a] - this.depth[b] || a - b; }
   // Joins the groups that have no sources, and have few nodes, such as a weight, or are of the line of a user, with
   // their first user; and the groups of one line without users, such as the updates of weights, with each other.
   // Neither makes a cycle.
@@ -95,31 +121,35 @@ class Grouping {
       const {users, lines, size, hasSources} = this.#groups();
       for (const [group, line] of lines) {
         if (hasSources.has(group)) continue;
-        const first = [...users.get(group)].sort((a, b) => depth[a] - depth[b])[0];
+        const first = [...users.get(group)].sort((a, b) => this.#compare(a, b))[0];
         const isOfUser = first !== undefined && placeOf(lines.get(first)) === placeOf(line);
         if (first === undefined || size.get(group) > this.few && !isOfUser) continue;
         parent[group] = first;
       }
     }
-    const {users, lines} = this.#groups(), ends = new Map();
+    const {users, lines} = this.#groups();
+    /** @type {Map<string, number>} */ const ends = new Map();
     for (const [group, {key}] of lines) {
       if (users.get(group).size) continue;
-      if (ends.has(key)) parent[group] = ends.get(key);
-      else ends.set(key, group);
+      const end = ends.get(key) ?? group;
+      ends.set(key, end), parent[group] = end, depth[end] = Math.max(depth[end], depth[group]);
     }
   }
   // Returns of each group the users, the line and the number of nodes, and the groups that have sources.
   #groups() {
     const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
+    /** The groups that nodes of no line lead from. @type {Map<number, Set<number>>} */ const through = new Map();
     for (const n of this.order) {
-      if (!(groupOf.get(n) >= 0)) continue;
-      const own = this.root(groupOf.get(n));
-      if (!lines.has(own)) lines.set(own, lineOf.get(n)), users.set(own, new Set()), size.set(own, 0);
-      size.set(own, size.get(own) + 1);
+      const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : -1, from = new Set();
+      if (own >= 0 && !lines.has(own)) lines.set(own, lineOf.get(n)), users.set(own, new Set()), size.set(own, 0);
+      if (own >= 0) size.set(own, size.get(own) + 1);
       for (const s of g.sourcesOf(n)) {
-        const from = groupOf.get(s) >= 0 ? this.root(groupOf.get(s)) : own;
-        if (from !== own) users.get(from).add(own), hasSources.add(own);
+        if (groupOf.get(s) >= 0) from.add(this.root(groupOf.get(s)));
+        else for (const group of through.get(s) || []) from.add(group);
       }
+      from.delete(own);
+      if (own < 0 && from.size) through.set(n, from);
+      else for (const group of from) users.get(group).add(own), hasSources.add(own);
     }
     return {users, lines, size, hasSources};
   }
@@ -145,8 +175,14 @@ class Grouping {
         + (own ? ", in " + own : "");
     });
     // what no line made, such as a weight, belongs to the first line that uses it
-    for (const n of order)
-      for (const s of g.sourcesOf(n)) if (!groupOf.has(s) && out.has(n) && !out.has(s)) out.set(s, out.get(n));
+    const first = new Map();  // by such a node, the group
+    for (const n of [...order].reverse()) {
+      const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : first.get(n);
+      if (own === undefined) continue;
+      for (const s of g.sourcesOf(n))
+        if (!groupOf.has(s) && (!first.has(s) || this.#compare(own, first.get(s)) < 0)) first.set(s, own);
+    }
+    for (const [n, group] of first) out.set(n, shown.get(group));
     return {labels, groupOf: out};
   }
 }

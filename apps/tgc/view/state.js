@@ -37,6 +37,7 @@ export function stateOf(address) {
   out.t = from.get("t") || out.t, out.q = from.get("q") || "", out.u = from.get("u") || "";
   out.h = [...new Set(from.get("h") || "")].filter((pane) => "std".includes(pane)).join("");
   for (const key of kFlags) out[key] = from.get(key) === "1";
+  out.m ||= out.k;
   out.f = (from.get("f") || "").split(".").filter((word) => /^(\d{1,9}(-\d{1,9}|\*)?|m\d{0,9}|a|l)$/.test(word));
   const view = (from.get("v") || "").split("_").map(Number);
   out.v = view.length === 3 && view.every(Number.isFinite) && view[2] > 0 ? view : null;

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import {groupByLine} from "../lines.js";
 
-/** Returns the label of each node of a graph. @param {number[][]} sources of each node @param {any[]} methods */
-function labelsOf(sources, methods) {
+/** Returns the label of each node of a graph. @param {number[][]} sources of each node @param {any[]} methods
+ * @param {number} [most] number of groups */
+function labelsOf(sources, methods, most = 200) {
   const g = {ast: sources.length - 1, methods, sourcesOf: (n) => sources[n], nodesOf: () => [...sources.keys()]};
-  groupByLine(/** @type {any} */ (g));
+  groupByLine(/** @type {any} */ (g), most);
   const groupOf = (n) => g.madeForNode.get(n);
   return sources.map((_, n) => (groupOf(n) === undefined ? "" : groupOf(n) + " " + g.madeOf[groupOf(n)]));
 }
@@ -30,3 +31,27 @@ const [one, two, next, again] = byFunction.slice(300, 304);
 assert.ok(one === two && one.endsWith("net.py:5\u20136 relu, add, in __call__"), one);
 assert.ok(next.endsWith("net.py:10 exp, in __call__"), next);
 assert.ok(again !== one && again.endsWith("net.py:5\u20136 relu, add, in __call__"), again);
+// a line that runs again in a loop: each run of the function is a group
+const runs = labelsOf(many, [line(5, "conv2d", many.map((_, n) => n).filter((n) => n < 599 && n % 2)),
+  line(6, "relu", many.map((_, n) => n).filter((n) => n < 599 && !(n % 2)))], 0);
+assert.ok(runs[101] === runs[102] && runs[102] !== runs[103] && runs[103] === runs[104], runs.slice(101, 105).join());
+// no groups of random graphs are in a cycle
+let seed = 1;
+const random = (below) => (seed = seed * 48271 % 2147483647) % below;
+for (let i = 0; i < 400; i++) {
+  const sources = Array.from({length: 30}, (_, n) => Array.from({length: Math.min(n, random(3))}, () => random(n)));
+  const methods = [3, 4, 9, 12].flatMap((number) => [false, true].map((backward) => line(number, "f", [], backward)));
+  for (let n = 0; n < 29; n++) if (random(8)) methods[random(8)].nodes.push(n);
+  const groups = labelsOf([...sources, sources.map((_, n) => n)], methods, i % 2 ? 0 : 200);
+  const after = new Map();  // by group or node, what uses it
+  sources.forEach((list, n) => list.forEach((s) => {
+    const [from, to] = [groups[s] || s, groups[n] || n];
+    if (from !== to) after.has(from) ? after.get(from).add(to) : after.set(from, new Set([to]));
+  }));
+  const done = new Set(), open = new Set(), visit = (of) => {
+    assert.ok(!open.has(of), `graph ${i}: ${of} is in a cycle`);
+    if (done.has(of)) return;
+    open.add(of), [...after.get(of) || []].forEach(visit), open.delete(of), done.add(of);
+  };
+  [...after.keys()].forEach(visit);
+}
