@@ -299,30 +299,33 @@ class HintFinder {
         formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
                   "%.0f%% of the waves' time",
                   loaded, repeats, figures_.work->read, time * 100),
-        "use what a load loads for the other indices of an axis that it does not depend on",
-        {{"keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of such axes",
+        "",
+        {{"keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of axes that a load does not "
+          "depend on",
           kFewerThreads},
-         {"let the threads of a work group load the same cache lines: Opt(OptOps.LOCAL, ..) of such axes",
+         {"let the threads of a work group load the same cache lines: Opt(OptOps.LOCAL, ..) of axes that a "
+          "load does not depend on",
           kLargerGroups}});
   }
 
   void add_spills() {
     double share = 0;
     uint64_t hits = 0;
+    uint32_t stored = 0;  // registers, by the stores in the code
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       if (!stalls_.roles[n].is_scratch) continue;
+      if (stalls_.roles[n].is_store) stored += stalls_.roles[n].bytes / kRegisterBytes;
       share += double(stalls_.instructions[n].waited_for.cycles + times_[n].hits) / all_;
       for (const StallTime& t : stalls_.instructions[n].reasons) share += double(t.cycles) / all_;
       hits += times_[n].hits;
     }
     if (!hits) return;
     const uint32_t bytes = resources_ ? resources_->scratch_bytes.value_or(0) : 0;
-    const uint32_t spills = resources_ ? resources_->spills.value_or(0) : 0;  // for each store in the code
-    const char* shared = spills * kRegisterBytes > bytes ? ", some to the same bytes one after another" : "";
+    const char* shared = stored * kRegisterBytes > bytes ? ", some to the same bytes one after another" : "";
     add("spills", share,
-        formatted("%llu loads and stores of private memory take %.0f%% of the waves' time; the code spills %u "
+        formatted("%llu loads and stores of private memory take %.0f%% of the waves' time; the code stores %u "
                   "registers of each lane to %u bytes of it%s",
-                  static_cast<unsigned long long>(hits), share * 100, spills, bytes, shared),
+                  static_cast<unsigned long long>(hits), share * 100, stored, bytes, shared),
         "let the accumulators fit into registers", less_code_);
   }
 
