@@ -51,6 +51,7 @@ class HintFinder {
       has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
       has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
     }
+    has_reduction_ = !run_.kernel.starts_with("E_");
     if (has_upcast_) less_code_.push_back({"UPCAST less", kMoreThreads});
     if (has_unroll_) less_code_.push_back({"UNROLL less", kLessUnroll});
   }
@@ -125,11 +126,7 @@ class HintFinder {
       add("few-waves", hideable * (1 - now / fitting->waves),
           formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->waves,
                     launched.c_str(), idle.c_str()),
-          "",
-          {{std::string("start more threads: ") + (has_upcast_ ? "UPCAST less, or " : "") +
-                "Opt(OptOps.GROUP, ..) for a reduction",
-            kMoreThreads},
-           {"fuse a kernel that is too small for the GPU, or run several at once"}});
+          "", more_threads());
     }
     if (fitting->waves < most) {
       const std::string limiter(fitting->limiter);
@@ -148,6 +145,15 @@ class HintFinder {
           : by_memory  ? std::vector<Way>{{"a smaller GROUP or LOCAL", kSmallerGroups}}
                        : std::vector<Way>{{"Opt(OptOps.LOCAL, ..)"}});
     }
+  }
+
+  std::vector<Way> more_threads() const {
+    std::string opts = has_upcast_ ? "UPCAST less" : "";
+    if (has_reduction_) opts += (opts.empty() ? "" : ", or ") + std::string("Opt(OptOps.GROUP, ..) for a reduction");
+    std::vector<Way> out;
+    if (!opts.empty()) out.push_back({"start more threads: " + opts, kMoreThreads});
+    out.push_back({"fuse a kernel that is too small for the GPU, or run several at once"});
+    return out;
   }
 
   // Adds a hint if waves spend much time on their start and on loading arguments.
@@ -370,9 +376,11 @@ class HintFinder {
     add_reason("barrier", StallReason::Barrier, idle_of(StallReason::Barrier), "waiting at barriers for other waves",
                "", {{"let the waves of a work group reach the barrier at the same time"},
                 {"use smaller work groups", kSmallerGroups}});
+    std::vector<Way> independent{{"UPCAST more", kFewerThreads}};
+    if (has_reduction_)
+      independent.insert(independent.begin(), {"Opt(OptOps.UNROLL, 0, 4) of the reduction", kMoreUnroll});
     add_reason("dependency", StallReason::Dependency, idle_of(StallReason::Dependency) * 0.75,
-               "waiting for the instruction before", "make independent operations",
-               {{"Opt(OptOps.UNROLL, 0, 4) of the reduction", kMoreUnroll}, {"UPCAST more", kFewerThreads}});
+               "waiting for the instruction before", "make independent operations", std::move(independent));
     add_reason("instruction-fetch", StallReason::Fetch, idle_of(StallReason::Fetch), "instruction fetch",
                "make the code shorter", less_code_);
   }
@@ -432,6 +440,7 @@ class HintFinder {
   std::optional<KernelResources> resources_;
   double all_ = 1, hits_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
+  bool has_reduction_ = true;                   // false: tinygrad names a kernel without one "E_.."
   std::vector<Way> less_code_;                  // also needs fewer registers
   std::vector<Candidate> out_;
 };

@@ -21,7 +21,7 @@ constexpr uint64_t kBase = 0x1000;  // address of the code
 
 // Makes a run of instructions of 4 bytes each: `texts`, a branch back to the first one, and s_endpgm. `loops` has how
 // often each wave executes the texts; in the profile, these are vector instructions.
-Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& loops) {
+Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& loops, const char* name = "r_4") {
   constexpr uint32_t move = 0x7e000280, branch_if_scc1 = 0xbfa20000, end = 0xbfb00000;
   std::string code;
   auto add = [&](uint32_t word) { code.append(reinterpret_cast<const char*>(&word), 4); };
@@ -31,7 +31,7 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   std::vector<uint64_t> memory(1 << 12);
   auto* log = new (memory.data()) hip::TraceLog{.capacity = 8 * (memory.size() - 8)};
   log->append(hip::TraceRecord::Module, 7, elf);
-  log->append(hip::TraceRecord::Launch, 7, "gfx1100 r_4");
+  log->append(hip::TraceRecord::Launch, 7, std::string("gfx1100 ") + name);
   const uint64_t branch = kBase + 4 * texts.size();
   for (uint32_t wave = 0; wave < loops.size(); wave++) {
     auto event = [&](TraceEvent type, uint64_t address) { log->add_event(trace_event(type, wave, address)); };
@@ -92,6 +92,9 @@ TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
   CHECK(hint_of(run.found(), "instruction-fetch")->change == "make the code shorter: UPCAST less");
   source.opts = "()";
   CHECK(hint_of(run.found(), "instruction-fetch")->change == "make the code shorter");
+  run = run_of({"v_add_f32_e32 v0, v0, v1"}, {4}, "E_4");  // no reduction can be unrolled
+  add_stall(run, StallReason::Dependency, 6000);
+  CHECK(hint_of(run.found(), "dependency")->change == "make independent operations: UPCAST more");
 }
 
 TEST_CASE("hints: bank conflicts are those of the instructions, whose width they name") {
