@@ -12,11 +12,12 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-// Returns the proof of each kernel in a recording, by name. Uses no cached verdicts.
+// Returns the proof of each kernel in a recording, by name. The answers of Z3 are kept between the calls for one file.
 std::map<std::string, std::unique_ptr<KernelProof>> proofs_of(const std::string& file, bool checks_stages) {
   std::map<std::string, std::unique_ptr<KernelProof>> out;
+  static std::map<std::string, ProofCache> caches;
+  ProofCache& cache = caches[file];
   Session session;
-  ProofCache cache;
   REQUIRE(for_each_graph(session, test_path(file), "", [&](InputGraph in) {
             std::string name = in.info.name.substr(0, in.info.name.find('.'));
             out[name] = prove_recording(in, cache, {.checks_stages = checks_stages});
