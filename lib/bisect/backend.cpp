@@ -106,7 +106,7 @@ class BackendBisection {
 
   // ---- the compiler
 
-  // Returns true if the kernel fails when it is compiled by `job_`.
+  // Returns true if the kernel fails, or is not compiled, when it is compiled by `job_`.
   bool fails() {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;

@@ -1,4 +1,4 @@
-// Strategy: binary-searches for the first stage, and then for the first rewrite, after which the graph is wrong.
+// Strategies that binary-search for the first stage, and then for the first rewrite, after which the graph is wrong.
 
 #include "lib/bisect/veto.h"
 #include "lib/bisect/strategies.h"

@@ -165,7 +165,8 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
           Diag{.message = std::string(name) + " has no effect on " + what, .file = in.file, .expected = instead});
 }
 
-// Throws Failure if `in` has no recorded stages, or if an option cannot be used with recorded stages.
+// Throws Failure if `in` has no recorded stages, if an option cannot be used with recorded stages, or if the device
+// does not exist.
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string& producer = imported_from(in).producer;
   if (!in.record)
@@ -177,7 +178,8 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Runs `work` and writes its time and its errors into the report.
+// Returns the report that `work` fills, with its time and, if it throws, its error (Unresolved if the session was
+// cancelled).
 template <class Work>
 BisectReport reported(const Session& session, const std::string& name, Work work) {
   BisectReport report{.kernel = name};

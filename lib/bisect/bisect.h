@@ -11,25 +11,29 @@
 namespace tgc {
 
 struct BisectReport {
-  std::string kernel;               // the name or id of the kernel; of a recorded schedule, its id
-  std::string device;               // the device and target of the run, such as "CPU:LLVM"
+  std::string kernel;               // what was bisected: the name or id of a kernel or tensor graph, or a model's path;
+                                    // then the failing kernel of it, if found
+  std::string device;               // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the
+                                    // target of the compilation
   std::string made_for = {};        // the tensor methods and program lines for which the kernel was made, if recorded
-  bool is_schedule = false;        // true if `kernel` is the id of a recorded schedule
+  bool is_schedule = false;        // the input is the record of a tensor graph
   std::string pipeline = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};
   BisectCounts counts = {};
-  std::vector<std::string> notes = {};   // which parts were not compared, and stages that tgc may import wrongly
+  std::vector<std::string> notes = {};   // for a recorded schedule: the notes of its run (ModelReport::notes)
   double seconds = 0;                    // wall time of the bisection
-  std::string failure = {};              // the error of the failing run, in one line; empty if none failed
-  // Of a recorded kernel's failing run, the first wrong element: "element" ("data0[5]"), "before" (the expected value),
-  // "after", and the elements there of the inputs that have as many.
+  std::string failure = {};              // the error or the difference of the failing run; empty if there is none
+  // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
+  // expected value, "after" the computed one. Further entries: the elements of the same index of inputs that are as
+  // large, and the values of variables. Empty if it is not known.
   std::map<std::string, std::string> wrong_element = {};
-  std::string repro_command = {};        // the shell command that repeats this bisection
-  std::set<std::string> variables = {};  // the names among those of --var that are variables of the kernel
+  std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
+  std::set<std::string> variables = {};  // variables of the kernel: those that --var sets; for a recorded schedule, all
   bool is_strict = false;                // BisectPlan::strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
-  int exit_code() const;  // 0: same or known; 1: any other verdict, or known with `is_strict`; 2: an error, or refused
+  int exit_code() const;  // 0: same, or known (1 with `is_strict` or `shown_by_given`); 1: any other verdict; 2: an
+                          // error, or refused
   std::string text() const;
   std::string json() const;  // one line
 };
@@ -43,17 +47,19 @@ struct BisectPlan {
   std::string command;
   bool crash = false;    // compile in a worker first, because tgc itself may crash
   bool strict = false;   // a known fault of tinygrad (Verdict::Kind::Known) is a failure
-  double seconds = 0;    // time limit, after which the verdict is `unresolved`; 0: no limit
+  double seconds = 0;    // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
 };
 
-// Runs the kernel as run_kernel() does and, if the kernel fails, finds the culprit. If the kernel passes and has a
-// golden record, compares the record's stages with those of the native pipeline, unless an option or a seeded fault
-// changes the compilation. Errors are in BisectReport::error.
+// Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes
+// and has a golden record with texts of stages, compares these with the native pipeline's, unless an option or a seeded
+// fault changes the compilation. A kernel of another release is bisected by bisect_recorded() (recorded.h). With
+// `plan.against` or `plan.tinygrad`, only compares tgc's stages with tinygrad's. Errors are in BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its
-// AST in REF, and bisects it. If every kernel is right, but the final results are wrong, bisects the schedule.
-// Both report an error if `plan` asks for a search that works only on one kernel (--cmd, --crash, ...).
+// AST in REF, and bisects it. If every kernel is right, but the final results are wrong, bisects the schedule. A tensor
+// graph of another release is bisected by bisect_recorded_schedule() (recorded.h). Both functions report an error if
+// `plan` asks for a search that works only on one kernel, such as --cmd or --crash.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan = {});
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,

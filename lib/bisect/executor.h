@@ -1,6 +1,6 @@
 // Runs a failing kernel again: unchanged, with its rewrites recorded ("watched"), or with some rewrites suppressed.
-// Also runs the graphs between two stages in REF, and runs changed linear lists. All functions throw Failure when the
-// session is cancelled.
+// Also runs the graphs between two stages in REF, and runs changed linear lists. Functions that begin a compilation or
+// run a graph throw Failure if the session is cancelled.
 #pragma once
 #include <memory>
 
@@ -19,18 +19,19 @@ struct WatchedRun {
   Compilation compilation;
   std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
-  // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, and
-  // shorter than the log if it had a limit.
+  // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, or
+  // if it failed; shorter than the log if compare_sides() had a limit.
   std::vector<EquivalenceResult> sides = {};
   std::string comparison_error = {};  // why compare_sides() could not compare the sides; empty if it could
   std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
 
   size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
-  // Returns whether both sides of `a` are equal to the last bit; 0.0 and -0.0 count as different.
+  // Returns whether both sides of `a` were compared and are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
-  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first; within
-  // these two groups, the order is that of the log, where a nested rewrite precedes the rewrite that contains it.
+  // Returns the applications whose sides differ. Those whose sides differ by more than rounding come first, then those
+  // of rules with a known counterexample; otherwise the order is that of the log, where a nested rewrite precedes the
+  // rewrite that contains it.
   std::vector<const Application*> suspects() const;
 };
 
@@ -41,19 +42,21 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
   // ---- the unchanged kernel
-  // first() and second() return the outcomes of two runs. The first call makes both runs. It throws Failure if the
-  // device cannot even run a kernel that stores one number. It also raises REWRITE_STACK_LIMIT to its default (unless a
-  // rewrite does not end), because watched compilations need more than unwatched ones.
+  // first() and second() return the outcomes of two runs. The first call makes both runs. If the kernel cannot be
+  // compiled or run, the call throws Failure if the device cannot even run a kernel that stores one number. It also
+  // raises REWRITE_STACK_LIMIT to its default (unless a rewrite does not end), because watched compilations need more
+  // than unwatched ones.
   const Outcome& first();
   const Outcome& second() { return first(), second_; }
   bool is_flaky() { return first().passes() != second().passes(); }
-  // Returns the watched run. The first call makes it: compiles the kernel with its rewrites recorded, and runs the
-  // result; with --cmd, the command decides the outcome instead.
+  // Returns the watched run. The first call compiles the kernel with its rewrites recorded, and runs the result (with
+  // --each-stage, also the graph after each stage, in REF). With --cmd, it only compiles.
   WatchedRun& watched();
-  // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides.
+  // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides. If that
+  // fails, sets watched().comparison_error.
   void compare_sides(size_t most = SIZE_MAX);
   // Returns the first outcome that did not pass, of those of first(), second() and watched(). Passes if all passed so
-  // far, or if nothing has run.
+  // far, or if first() was not called.
   Outcome failure();
 
   // ---- new compilations of the kernel
@@ -61,15 +64,17 @@ class Executor {
   Compilation begin() const { return begin(repro_.place.target->name(), settings_); }
   // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
-  // Compile and run the kernel, and return the outcome. `watcher` may observe or suppress rewrites.
+  // Compile the kernel, or the rest of the compilation `c`, run the result, and return the outcome. `watcher` may
+  // observe or suppress rewrites. A repro that is a linear list is only run. With --cmd, the command decides the
+  // outcome.
   Outcome attempt(Watcher* watcher = nullptr);
   Outcome attempt(Compilation& c, Watcher* watcher = nullptr);
-  // Returns true if the compilation ends with this REWRITE_STACK_LIMIT.
+  // Returns true if no rewriting exceeds this REWRITE_STACK_LIMIT when the kernel is compiled.
   bool ends_with_limit(int64_t rewrite_stack_limit) const;
 
   // ---- the graph between two stages
   // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and
-  // compares only the elements that are then stored. With --cmd, the command decides the outcome instead.
+  // compares only some of the elements that are then stored. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
   // Returns run_graph(root) for a graph of watched(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
@@ -82,11 +87,12 @@ class Executor {
   // Run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
+  // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices;
+  // false if one of the two cannot run it.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns true if the unchanged linear list stores the same values in REF and on the device, or dies in both. If it
-  // does not, runs of other graphs in REF prove nothing about the device. Also true if REF or the device cannot run the
-  // list.
+  // does not, runs of other graphs in REF prove nothing about the device. Also true if that is unknown: REF or the
+  // device rejects the list, the kernel is too large for REF, or a command decides (--cmd).
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.in.root, expected);
@@ -110,7 +116,7 @@ class Executor {
   std::unique_ptr<WatchedRun> watched_;
   struct KnownOutcome {
     Outcome outcome;
-    int repeats = 0;  // number of runs of the source after the first one
+    int repeats = 0;  // number of later requests to run the source
   };
   std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is compiled and run at most twice
 };

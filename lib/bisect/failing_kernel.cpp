@@ -26,7 +26,8 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
   is_running_ = true;
 }
 
-// Computes what the kernel should store. Returns false if REF finds an error in the kernel's AST itself.
+// Computes what the kernel should store. Returns false if REF finds a kernel fault in the AST. Throws Failure if REF
+// cannot run the AST.
 bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
   double work = right_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);

@@ -22,13 +22,14 @@ class FailingKernelFinder {
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
 
   void begin_kernel(const KernelStep& step);
-  // Throws Failure once a failing kernel is found, to end the run.
+  // Compares what the kernel stored. Throws Failure, to end the run, if that is wrong, if the AST itself fails in REF,
+  // or if the two cannot be compared.
   void end_kernel(const KernelStep& step);
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
 
   FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }  // null if every kernel was right so far
-  // Returns the error of the first kernel whose AST itself, before any rewrite, is out of bounds in REF; else "".
+  // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t compared() const { return compared_; }  // number of kernels that were compared with REF
 

@@ -19,7 +19,7 @@ struct Outcome {
   enum class Kind : uint8_t {
     Passes,
     Fails,    // the kernel stores wrong values
-    Dies,     // the process was killed, or REF found an out-of-bounds access
+    Dies,     // the run ended with an error, such as a crash, a timeout, or an out-of-bounds access in REF
     Refused,  // a stage, the renderer, the compiler or REF rejects the graph
   };
   Kind kind = Kind::Passes;
@@ -36,13 +36,14 @@ inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }  // true
 // all elements of all arrays were computed.
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
-// The arrays of a kernel that ran as part of a model: those that it read, and those that it should have stored.
+// The arrays that a kernel reads, and those that it should store.
 struct KernelArrays {
   Arrays inputs, expected;
   KnownElements known;
 };
 
-// Returns the elements of the arrays that `elements` lists. Throws Failure if an array is too small.
+// Returns the elements of the arrays that `elements` lists. Skips arrays that are missing. Throws Failure if an array
+// is too small.
 Arrays selected(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
@@ -53,7 +54,7 @@ struct FailureRepro {
   Placement place;
   std::string command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
   std::vector<UOp> list = {};   // if not empty: the linear list to run instead of compiling the graph
-  KernelArrays arrays = {};         // set by with_expected()
+  KernelArrays arrays = {};         // set by with_expected(), or from the run of a whole model
   bool is_expected_by_ref = false;  // the expected values are those that REF computes from the input graph
   bool is_small = true;             // REF can run the whole kernel in a second or two
   std::string kernel_fault = {};    // the error if the input graph dies in REF; there are no expected values then
@@ -71,10 +72,11 @@ struct FailureRepro {
 };
 
 // Starts a repro: chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles
-// the kernel. begin_repro and with_expected throw Failure if the inputs do not fit or REF cannot run the graph.
+// the kernel. Throws Failure if the device does not exist, or for --recorded without a recorded list.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Returns `repro` with inputs and expected results. If the kernel is too large for REF, computes the expected
-// results only for a sample of the elements.
+// Returns `repro` with inputs and expected results, which a file, --reference or REF gives. If the kernel is too large
+// for REF, REF computes only a sample of the elements. Throws Failure if the inputs do not fit, if the results cannot
+// be computed, or if the kernel stores nothing.
 FailureRepro with_expected(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);
@@ -83,6 +85,7 @@ std::optional<FailureRepro> with_all_elements(FailureRepro repro);
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.
+// Throws Failure if the file cannot be written.
 std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,
                          const Verdict& verdict);
 

@@ -42,7 +42,7 @@ class FirstWrongNode {
   };
 
   // The search after a crash, when it is unknown which value was wrong first. Tests only suspects that use no other
-  // suspect, except loads and loops.
+  // suspect, and that are no loads and no loops.
   UOp find_among_sources() {
     for (const Suspect& s : suspects_) {
       UOp node = list_[s.node];

@@ -2,9 +2,10 @@
 //   Rule: `BEFORE -> AFTER` in `FILE`
 // An entry explains the rewrites by rules of FILE whose sides match the patterns BEFORE and AFTER; line numbers do not
 // matter, because they differ between releases. A pattern is OP:DTYPE(SOURCES), a number, or a variable of lowercase
-// letters, which stands for one node; `c0`, `c1`, ... stand for constants. AFTER may be a variable, a number, or a
-// pattern with sums of constants (`c1-c0`). An entry whose line ends with ", if it opens a loop" explains only rewrites
-// whose result uses a loop outside of this loop (opened_loop.h).
+// letters, which stands for one node; `c0`, `c1`, ... stand for constants. `:DTYPE` and `(SOURCES)` may be absent. The
+// sources of ADD, MUL and MAX match in either order. AFTER may contain differences of constants (`c1-c0`). An entry
+// whose line ends with ", if it opens a loop" explains only rewrites whose result uses a loop outside of this loop
+// (opened_loop.h).
 #pragma once
 #include <span>
 #include <string>
@@ -17,7 +18,7 @@ namespace tgc {
 
 struct KnownFault {
   std::string name;     // the entry's heading: the rule in the release with the fault, such as "uop/symbolic.py:165"
-  std::string text;     // the first sentences of the entry, which describe the fault
+  std::string text;     // the prose of the entry, which describes the fault
   std::string file;     // tinygrad's file with the rule, such as "uop/symbolic.py"
   std::string before, after;  // the patterns
   bool opens_loop = false;  // the entry only explains rewrites that open a loop
@@ -27,7 +28,7 @@ struct KnownFault {
 
 // Returns the entries of all tables that have a `Rule:` line.
 std::span<const KnownFault> known_faults();
-// Reads the entries of one table.
+// Reads the entries of one table, except those without a `Rule:` line.
 std::vector<KnownFault> read_known_faults(std::string_view markdown);
 
 // Returns the entry that explains the rewrite of `before` to `after` by the rule at `place` ("uop/symbolic.py:217");

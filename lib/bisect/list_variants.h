@@ -8,8 +8,9 @@
 
 namespace tgc {
 
-// Makes variants of a linear list that also store the values of its nodes, addresses and conditions included. Each node
-// gets an array, with one element per iteration of the loops around it, so that two runs can be compared node by node.
+// Makes variants of a linear list that also store the values of its nodes, addresses and conditions included. Each
+// watched node gets an array (a vector: one for each of its elements), with one element per iteration of the loops
+// around the node, so that two runs can be compared node by node.
 class ObservedList {
  public:
   static constexpr int64_t kMostIterations = 4096;  // limit for the iterations of all loops around a node together
@@ -18,9 +19,11 @@ class ObservedList {
   // or uint32, because WGSL has no arrays of them.
   explicit ObservedList(std::span<const UOp> list, bool stores_words = false);
 
-  // Returns true if all loops are short enough, some after shortening. A loop with a variable bound stays long.
+  // Returns true if, after loops were shortened, no node is evaluated more than kMostIterations times. SPECIALs and
+  // loops with a variable bound cannot be shortened.
   bool is_short() const { return is_short_; }
-  // Returns the indices of the nodes that have a value, which are all nodes except pointers, memory and parameters.
+  // Returns the indices of the nodes whose values can be stored: not those of pointers, memory, parameters, nodes
+  // without a value, and vectors of many elements.
   std::vector<size_t> values() const;
   // Returns the number of arrays that a node's values are stored to: one, or one per element if the node is a vector.
   size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
@@ -28,7 +31,8 @@ class ObservedList {
 
   struct Variant {
     std::vector<size_t> watched = {};  // indices of the nodes whose values are stored
-    size_t replaced = SIZE_MAX;        // index of the node whose users read its right value from added input arrays
+    size_t replaced = SIZE_MAX;        // index of the node whose users read its right value from added input arrays;
+                                       // SIZE_MAX: none
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
   std::vector<UOp> variant(const Variant& variant) const;
@@ -61,7 +65,7 @@ class ObservedList {
 // Returns true if `u` loads or stores a vector at an INDEX of a buffer.
 bool is_vector_access(UOp u);
 
-// Returns true if the access breaks one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a
+// Returns true if the access may break one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a
 // vector of three elements takes as much memory as one of four.
 bool is_misaligned_vector(UOp access);
 

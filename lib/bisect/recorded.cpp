@@ -89,8 +89,8 @@ class RecordedBisection {
     return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
   }
 
-  // If threads race for shared memory in the linear list, names the rewrite that drops a barrier. Results in REF cannot
-  // show a race, because REF runs the threads in lockstep.
+  // If threads race for shared memory in the linear list, names the rewrite that drops a barrier or, if there is none,
+  // the stage that should add the barrier. Results in REF cannot show a race, because REF runs the threads in lockstep.
   std::optional<Verdict> find_dropped_barrier() {
     const auto race = find_recorded_race(*pipeline_);
     if (!race) return std::nullopt;
@@ -133,8 +133,8 @@ class RecordedBisection {
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it; `known` gets the verdict on the first one. Returns
-  // nullopt if the last stage is right up to known faults: a stage in between that looks wrong is then imported
-  // wrongly.
+  // nullopt if no stage differs or the last stage is right, up to known faults, or if the recorded source is right
+  // although REF cannot run the last stage: a stage in between that looks wrong is then imported wrongly.
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;  // most known faults that are skipped in one kernel
     first_row_ = nullptr, first_rewrite_ = 0;
@@ -219,8 +219,8 @@ class RecordedBisection {
     if (session_.cancelled()) throw Failure("cancelled");
   }
 
-  // Looks for a rewrite of a cast that changes bits of its result. Whole kernels are compared up to rounding, but
-  // IEEE 754 defines the result of a cast to the last bit.
+  // Looks for a rewrite that changes bits which IEEE 754 defines: of the result of a cast or, if must_be_exact(), of
+  // any result. Until then, kernels were compared only up to rounding.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();

@@ -22,7 +22,7 @@ constexpr double kSearchSeconds = 2;  // limit for the CPU time of the search fo
 
 // `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
 // rewrite of the first node whose value differs. Returns null if all values are the same, or if they cannot be
-// compared; `why` then gets the reason.
+// compared; in the latter case, sets `why` to the reason.
 const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
                                  BisectReport& report, RangedDifference& difference, std::string& why) {
   std::vector<UOp> stages;  // the STAGEs in the results of the rewrites
@@ -43,8 +43,8 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
   return nullptr;
 }
 
-// Compares the two sides of `m`. The result is Differ if they differ with the arrays of --inputs (`given`), or in each
-// of a few runs with drawn arrays. With `of_all_sizes`, one run that differs suffices, because few values show a fault.
+// Compares the two sides of `m`. The result is Differ if they differ with the arrays of --inputs (`given`), or in both
+// of two runs with drawn arrays. With `of_all_sizes`, one run that differs suffices, because few values show a fault.
 EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parameters, const Arrays& given,
                                 bool of_all_sizes) {
   auto compare = [&](uint64_t seed, const ContentOfBuffer& content = {}) {
@@ -210,8 +210,8 @@ class RewriteSearch {
     return false;
   }
 
-  // Returns the first rewrite nested in `m` that makes an index out of bounds, so that only the side before it has no
-  // error; null if there is none.
+  // Returns the first rewrite nested in `m` that makes an index out of bounds: its side before has no error, and its
+  // side after has one. Returns null if there is none.
   const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;

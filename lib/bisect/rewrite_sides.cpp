@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns the first constant, among the node and its sources, that its dtype cannot represent; else "".
+// Returns the first whole number, among the node and its sources, that its dtype cannot represent; else "".
 std::string unrepresentable_constant(UOp u) {
   std::vector<UOp> nodes{u};
   nodes.insert(nodes.end(), u.src().begin(), u.src().end());

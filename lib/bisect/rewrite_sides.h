@@ -7,20 +7,22 @@
 
 namespace tgc {
 
-// Returns one side of a rewrite as text: index and integer expressions as one line, other nodes as a tree.
+// Returns one side of a rewrite as text: short expressions of indices, integers and bools as one line, other nodes as a
+// tree.
 std::string side_text(UOp u);
 
 // Returns a node and the nodes below it as a tree of `depth` levels. Folds repeated lines and truncates long trees.
 std::string tree_text(UOp u, int depth);
 
-// Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, location, number and both sides.
+// Sets the fields of `verdict` that identify the rewrite `a`: stage, rule, branch, both locations, number, node and
+// both sides. If a substitution made another node than requested, the side before is the requested node.
 void name_rewrite(const Application& a, Verdict& verdict);
 
 // Returns text such as "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37".
 std::string rewrite_text(const Application& a);
 
-// Returns the first constant in either side that its dtype cannot represent, such as "8193.0 of dtypes.half"; "" if
-// there is none.
+// Returns the first whole number, among both sides and their sources, that its dtype cannot represent, such as "8193.0
+// of dtypes.half"; "" if there is none.
 std::string unrepresentable_constant(const Application& a);
 
 // Describes how the sides' dtypes or numbers of elements differ. For sides of EquivalenceResult::Kind::Unlike.

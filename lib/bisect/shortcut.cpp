@@ -5,8 +5,8 @@
 namespace tgc {
 namespace {
 
-// While it exists, makes one shortcut call the slow function that it replaces. Asks the previous trial about all
-// others.
+// Makes one shortcut call the slow function that it replaces, until this object is destroyed. For other shortcuts,
+// calls the trial that was set before.
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)

@@ -144,7 +144,7 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
   return out;
 }
 
-// Returns the largest exponent of inputs for which the kernel is defined. It is 24 for kernels that cast floats to
+// Returns the largest exponent of inputs for which the kernel is defined. It is small for kernels that cast floats to
 // integers, which C leaves undefined if the integer cannot hold the number, and for kernels with SIN, because
 // tinygrad's sine of a double is wrong for very large numbers.
 int most_exponent(UOp root) {
@@ -189,7 +189,8 @@ bool are_identical(const Array& actual, const Array& expected) {
 }
 
 // Returns the graph with one RANGE for each loop. In the middle of a stage that replaces a loop's RANGE, some uses have
-// another RANGE than the END. Replaces each RANGE that no END ends by one of the same axis and size that an END ends.
+// another RANGE than the END. Replaces each RANGE that no END ends by one of the same axis and size that an END ends;
+// if one has none, returns `root`.
 UOp with_one_range_per_loop(UOp root) {
   Substitution same;
   const std::vector<UOp> nodes = toposort(root);

@@ -15,14 +15,14 @@
 
 namespace tgc {
 
-// Arrays and variables for a run, and the results that REF computes from the AST.
+// Arrays and variables for a run, and the expected results, which REF computes from the AST unless a file gives them.
 struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
-  bool is_wide = false;   // the inputs have values of all magnitudes
-  bool is_large = false;  // the inputs have values up to the largest ones of their dtypes
+  bool is_wide = false;   // the inputs may have values of other magnitudes than usual
+  bool is_large = false;  // the inputs have values up to their dtype's largest exponent, or half or a quarter of it
   bool is_edge = false;   // the inputs are edge cases of rules, such as halves, limits and the kernel's constants
-  bool is_given = false;  // the inputs are the arrays of the options, and not drawn at random
+  bool is_given = false;  // some inputs are from a file (--inputs or a repro bundle), and not drawn at random
 };
 
 // Unknown: the graph cannot be imported or run.
@@ -36,32 +36,34 @@ class StageComparer {
                 const RecordedPlan& plan)
       : session_(session), in_(in), options_(options), report_(report), plan_(plan) {}
 
-  // Draws the inputs of all trials, and runs the AST. Throws Failure if the AST cannot be run, or stores nothing.
+  // Draws the inputs of all trials, and runs the AST. Throws Failure if REF cannot run the AST, or if the AST is too
+  // large or stores nothing.
   void make_trials();
   std::deque<RecordedTrial>& trials() { return trials_; }
 
   // Run a recorded graph, or the graph or linear list of a row, and compare the results with those of the AST.
   StageResult outcome(const RecordedTrial& t, UOp original);
   StageResult outcome(const RecordedTrial& t, const Row& row);
-  // Does this for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only some
-  // uses of the loop have been rewritten.
+  // Like outcome(), for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only
+  // some uses of the loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
   StageResult compare(const RecordedTrial& t, const Result<Arrays>& done);
   // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results
   // (with_magnitudes); no arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
-  // From now on, compares with the results of the recorded graph `original` instead of those of the AST.
+  // From now on, compares with the results of the recorded graph `original` instead of those of the AST. Does nothing
+  // if REF cannot run `original`.
   void rebase(RecordedTrial& t, UOp original);
   // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }
   // From now on, results must be equal to the last bit, and not only up to rounding.
   void set_exact();
   bool is_exact() const { return is_exact_; }
-  // Returns true if IEEE 754 defines every float that the kernel stores to the last bit.
+  // Returns true if the kernel casts to floats, and IEEE 754 defines every float that it stores to the last bit.
   bool must_be_exact() const;
 
   const std::set<const Row*>& compared_rows() const { return compared_rows_; }
-  // Returns the reason why the first row that could not be compared could not; "" if there is no such row.
+  // Returns why tgc cannot import the first recorded graph that it could not import; "" if there is none.
   const std::string& unknown_reason() const { return unknown_reason_; }
 
  private:

@@ -1,6 +1,7 @@
 // The strategies of bisection. Each strategy is a function that looks for one kind of culprit of a failing kernel. It
 // returns the verdict, or nullopt if it found none, and throws Failure if no verdict is possible. bisect.cpp has the
-// order in which strategies are tried. A comment "In x.cpp" names the file of a strategy.
+// order in which strategies are tried. Also declares functions that several strategies share. A comment "In x.cpp"
+// names the file of a definition.
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,8 +18,8 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& ex
 // Checks whether an iteration of the input kernel loads an element that another iteration stores. In hazard.cpp.
 std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor& executor);
 
-// Checks whether tgc crashes while it compiles the kernel in a worker, and names the last rewrite before the crash. The
-// verdict is confirmed if the worker survives without that rewrite. In crash.cpp.
+// Checks whether tgc crashes, or does not end in time, while it compiles the kernel in a worker, and names the last
+// rewrite before. The verdict is confirmed if the worker survives without that rewrite. In crash.cpp.
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
 
 // If the stage 'add control flow' cannot order the loops, finds the first stage that ends a loop twice. In
@@ -28,8 +29,9 @@ std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& exec
 // Finds why the rewriting of a stage does not end: an earlier rewrite is wrong, or rules apply again and again
 // (Endless), or the graph is only deep, so that a higher REWRITE_STACK_LIMIT helps (Deep). In endless.cpp.
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
-// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before. If no node was
-// rewritten twice, returns the shortest sequence of rules that the end of the log repeats three times.
+// Returns the last cycle of a log: the applications since the last rewritten node was rewritten before. If there is no
+// such cycle of limited length, returns the shortest sequence of rules that the end of the log repeats three times, or
+// else the last few applications.
 std::span<const Application> last_cycle(std::span<const Application> all);
 
 // Finds the wrong shortcut if only unobserved or only observed rewriting makes the kernel fail. A shortcut is a fast
@@ -40,11 +42,12 @@ std::optional<Verdict> find_shortcut(const FailureRepro& repro, Executor& execut
 // this rewrite is the culprit (veto.h). In evaluate_rewrites.cpp.
 std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor);
 // Names a rewrite whose sides clearly differ, although there is no proof that it is the culprit: the only such rule in
-// a kernel that is too large for REF, or a rewrite in the first wrong stage. In evaluate_rewrites.cpp.
+// a kernel that is too large for REF, or a rewrite of a stage whose input is right and whose result is wrong. In
+// evaluate_rewrites.cpp.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
 
-// Suppresses several rewrites at once, because no single rewrite causes the failure: all rewrites that change a value's
-// dtype or number of elements, or two rewrites whose sides differ. In veto.cpp.
+// Suppresses several rewrites at once, because no single rewrite causes the failure: all applications of the rules that
+// change a value's dtype or number of elements, or two rewrites whose sides differ. In veto.cpp.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
 
 // Binary-searches for the first stage after which the graph is wrong in REF, then for the first rewrite of this stage
@@ -53,8 +56,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
 // The strategy for --cmd: binary-searches as search_rewrites() does, but a shell command decides which graphs fail.
 // Always returns a verdict. In binary_search.cpp.
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
-// Returns the first stage after which the graph is wrong in REF; null if there is none. If the kernel is too large for
-// REF, shortens its loops, so a wrong stage may be missed. In binary_search.cpp.
+// Returns the first stage that fails, or after which the graph is wrong in REF. Binary-searches, so it returns null if
+// the last graph is right; with --each-stage, tests all graphs in order. If the kernel is too large for REF, shortens
+// its loops, so a wrong stage may be missed. In binary_search.cpp.
 const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor);
 
 // Finds the culprit of a refused kernel if no rewrite is the culprit: the renderer fails or prints a source that does
@@ -67,7 +71,8 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
 //                 which it fails), or if the other compiler compiles the same source correctly
 //   the renderer, if the kernel fails with every compiler, and passes with the other renderer or with vectors loaded
 //                 and stored element by element (list_variants.h); the wrongly printed node is named if found
-//   the device,   if neither the compiler nor the renderer is found to be wrong
+//   the device,   if neither the compiler nor the renderer is found to be wrong (Crash if the kernel dies, Unresolved
+//                 if it is too large for REF)
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
 // Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. Runs
 // the list on the device and in REF, with every node's value stored to its own array (list_variants.h). The node whose
@@ -100,15 +105,16 @@ struct ModelRepro {
 struct ModelOutcome {
   ModelReport report;
   size_t kernels = 0;        // number of kernels that were compared with REF
-  std::string kernel_fault;  // out-of-bounds access of an unchanged kernel AST in REF, as an error text; "" if none
+  std::string kernel_fault;  // the error of an unchanged kernel AST that fails in REF; "" if there is none
 };
 
-// Finds the rewrite that makes a schedule wrong. The schedule is wrong if its results differ from the reference: the
-// graph itself in REF or, if REF cannot run the graph, a schedule without fusion, which has a kernel for each
-// operation. Compares both sides of each rewrite of the tensor stages in REF, for one tensor element
-// (lib/validate/tensor_element.h). The culprit is a rewrite without which the results are right, or the only one whose
-// sides differ. If there is none, suppresses each rule, for half a minute at most; mentions, as a hint only, a rule
-// without which the results are right. Returns nullopt if the schedule did not cause the run's error. In schedule.cpp.
+// Finds the rewrite, or the missing edge between two kernels, that makes a schedule wrong. The schedule is wrong if its
+// results differ from the reference: the graph itself in REF or, if REF cannot run the graph, a schedule without
+// fusion, which has a kernel for each operation. Compares both sides of each rewrite of the tensor stages in REF, for
+// one tensor element (lib/validate/tensor_element.h). The culprit is a rewrite without which the results are right, or
+// the only one whose sides differ. If there is none, suppresses each rule, for a limited time; mentions, as a hint
+// only, a rule without which the results are right. Returns nullopt if the schedule did not cause the run's error. In
+// schedule.cpp.
 std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcome& outcome, BisectCounts& counts);
 
 }  // namespace tgc

@@ -20,13 +20,14 @@ struct Verdict {
   Kind kind = Kind::Same;
   std::string detail = {};  // explanation in prose
   // The culprit rewrite, for Rewrite, Known, Divergence, Schedule, Endless, Crash and Barrier: its stage, its rule, the
-  // branch of the rule's function, and the rule's file and line. For Shortcut, `location` is that of the shortcut.
+  // branch of the rule's function, and the rule's file and line. For Shortcut, `rule` and `location` are those of the
+  // shortcut; for Renderer, `location` is a line of the source. Other kinds may have a `stage`, too.
   std::string stage = {}, rule = {}, branch = {}, location = {};
   std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty if unknown
   // Only for a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite.
   std::string stage_location = {}, function_location = {};
   std::string listed_location = {};  // the file and line of the rewrite in the recording, if it is not `location`
-  uint64_t rewrite = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1
+  uint64_t rewrite = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1; 0: none
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
   std::string node = {};                 // the rewritten node as a tree, deeper than `before`
@@ -44,14 +45,14 @@ struct Verdict {
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
   std::string entry = {}, entry_text = {}, issue = {}, program = {};
   bool shown_by_given = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
-  bool confirmed = false;  // it is proven that the kernel is wrong with the culprit, and right without it
-  std::string proof = {};  // how `confirmed` was determined; empty if by a run without the culprit
+  bool confirmed = false;  // it is proven that the culprit causes the failure
+  std::string proof = {};  // how that was proven, or why it was not; empty if only runs without the culprit decided
 
   bool can_be_confirmed() const;  // returns true if `confirmed` has a meaning for this kind of verdict
 };
 std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in lower case, such as "rewrite"
 
-// Verdict::detail begins so if a side of the culprit has a constant that its dtype cannot represent.
+// Part of Verdict::detail if a side of the culprit has a constant that its dtype cannot represent.
 inline constexpr std::string_view kWildConstant = "a constant that its dtype does not hold";
 
 // The work of a bisection, as counts.

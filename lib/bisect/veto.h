@@ -38,7 +38,7 @@ class RewriteProver {
 
   Verdict verdict(const Application& a, Proof proof);
   // Returns the verdict for `whole`, a rewrite that is proven to be wrong, or for the rewrite nested in it that is the
-  // cause.
+  // cause; Unresolved if it is unknown which of them is.
   Verdict narrowed_verdict(const Application& whole, Proof proof);
 
  private:
@@ -61,7 +61,8 @@ inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
 inline bool is_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 
 // Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if there
-// is none. Calls is_culprit() for only one application of each rule and branch, and for at most 64 applications.
+// is none. Calls is_culprit() for only one application of each rule and branch, and for a limited number of
+// applications.
 template <class IsCandidate, class IsCulprit>
 const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
                                  IsCulprit is_culprit) {

@@ -114,8 +114,8 @@ constexpr uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // al
 constexpr uint64_t kRefer = 1u << 13, kTruncate = 1u << 14, kIoctl = 1u << 15;  // added by ABI versions 2, 3 and 5
 constexpr uint64_t kOfFiles =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctl;
-constexpr uint64_t kNetwork = 3, kScopes = 3;  // TCP connections; abstract sockets and signals to processes outside the
-                                               // sandbox
+constexpr uint64_t kNetwork = 3, kScopes = 3;  // network: bind and connect with TCP; scopes: abstract sockets of, and
+                                               // signals to, processes outside the sandbox
 
 // The struct landlock_ruleset_attr of Landlock's ABI version 6. Older kernels accept a prefix of it.
 struct Ruleset {
@@ -182,13 +182,13 @@ constexpr const char* kCompute[] = {
     "sched_getaffinity", "getcpu", "getrandom", "getpid", "gettid", "getrusage", "times", "rt_sigreturn",
     "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall", "exit", "exit_group"};
 
-// System calls that read files. Landlock restricts which files.
+// System calls that read files (Landlock restricts which), or facts about the system and the process.
 constexpr const char* kCompile[] = {
     "pread64", "lseek", "close", "stat", "lstat", "statx", "access", "faccessat", "faccessat2", "readlink",
     "readlinkat", "getcwd", "getdents64", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getrlimit",
     "statfs", "fstatfs"};
 
-// System calls that write files, start threads and programs, wait, and talk to the worker's own threads and children.
+// System calls that write files, map memory, start threads and programs, wait, and talk to own threads and children.
 constexpr const char* kDriver[] = {
     // files
     "creat", "write", "readv", "writev", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "sendfile", "splice",

@@ -1,7 +1,7 @@
 // Confinement: restrictions that a worker process permanently puts on itself before it runs untrusted code. There are
 // three independent mechanisms: seccomp (system calls), Landlock (files) and resource limits (memory, CPU time, file
-// size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls, and on systems other than
-// Linux, only the resource limits apply; see active_mechanisms().
+// size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls and memory, only the other
+// resource limits apply. Systems other than Linux have only resource limits. See active_mechanisms().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,24 +15,25 @@ namespace tgc {
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries
-  Driver,   // also what device drivers need: device files, threads, files in `writable`; no network and no other
-            // processes
+  Driver,   // also what device drivers need: device files, threads, own child processes, files in `writable`; no
+            // network, and no access to other processes
 };
 
 struct Confinement {
   Rights rights = Rights::Compute;
   uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
-  double seconds = 0;                      // CPU seconds; 0: no limit
-  std::vector<std::string> writable = {};  // files and folders that a Rights::Driver worker may write; it may read all
-                                           // but /dev
+  double seconds = 0;                      // CPU seconds, rounded up; 0: no limit
+  std::vector<std::string> writable = {};  // files and folders that a Rights::Driver worker may write; it may also read
+                                           // all files outside of /dev
   int newest_landlock = 1000;              // the highest Landlock ABI version to use, for tests of older kernels; 0: no
                                            // Landlock
 };
 
 // Confines this process, which must have one thread: one of its mechanisms (Landlock) does not reach other threads that
-// run. `channel` is the descriptor connected to the parent process; all others are closed. Then a forbidden system call
-// raises SIGSYS or, if libraries depend on it, fails with an error such as ENOSYS or EPERM. Returns an error if the
-// system has a mechanism but refuses to activate it; then the caller must not run untrusted code.
+// run. `channel` is the descriptor connected to the parent process. Closes all others, except that 0 to 2 become
+// /dev/null. From then on, a forbidden system call raises SIGSYS or, if libraries try it without need, fails with an
+// error such as ENOSYS or EPERM. Returns an error if the system has a mechanism but refuses to activate it; then the
+// caller must not run untrusted code.
 Status confine(const Confinement& what, int channel);
 
 // Builds the seccomp filter for Rights::Compute once, so that workers inherit it through fork. Call it before starting

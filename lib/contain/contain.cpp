@@ -204,8 +204,8 @@ size_t group_size(pid_t group) {
   return out;
 }
 
-// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, or if the child has
-// started more than kMostProcesses processes.
+// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, or if the child's
+// process group has more than kMostProcesses processes.
 class Reader {
  public:
   explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})

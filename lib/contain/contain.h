@@ -48,12 +48,14 @@ class Worker {
   int channel_;
 };
 
-// The parent's handle to a worker. Destroying it kills the worker and all processes that the worker started.
+// The parent's handle to a worker. Destroying it in the process that started the worker kills the worker's process
+// group, which has all processes that the worker started.
 class WorkerProcess {
  public:
-  // Forks; the child runs `body`. If `body` returns a Diag, the child sends it as its answer. The parent's other
-  // threads do not exist in the child, so `body` must not take a lock that they may hold. The parent does not see the
-  // child's changes to memory, except in shared memory (Array::shared). The child has no channel to other workers.
+  // Forks; the child runs `body`. If `body` returns a Diag, the child sends it as its answer. Returns an error if the
+  // system cannot start a process. The parent's other threads do not exist in the child, so `body` must not take a lock
+  // that they may hold. The parent does not see the child's changes to memory, except in shared memory (Array::shared).
+  // The child has no channel to other workers.
   static Result<WorkerProcess> start(const std::function<Status(Worker&)>& body);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
@@ -64,8 +66,9 @@ class WorkerProcess {
   Status send(std::string_view message);
   // Waits at most `timeout_seconds` (0: no limit) for the next answer. If the worker dies or the time is up, this call
   // and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)", "killed by
-  // SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds". The time restarts whenever the
-  // value of `progress` changes. If current_deadline() is earlier, it ends the wait.
+  // SIGSYS (it called 'openat', which it may not)" or "did not end within 5 seconds". A worker that starts too many
+  // processes is killed, too. The time restarts whenever the value of `progress` changes. If current_deadline() is
+  // earlier, it ends the wait.
   Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<Death>& death() const { return death_; }
@@ -90,7 +93,8 @@ struct ContainOptions {
 // Starts a worker that runs `body` and sends its result as the only answer; call receive() to get it.
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body);
 
-// Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how, and sets `death`.
+// Runs `body` in a worker and returns its result. If the worker died, returns a Diag that says how. Sets `death` if it
+// is not null: to Death{} if the worker sent an answer.
 Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
                             Death* death = nullptr);
 

@@ -41,16 +41,17 @@ struct ProcessStart {
   int in = kInherited, out = kInherited, err = kInherited;  // descriptors of this process that become the program's 0,
                                                             // 1 and 2
   int alive = -1;          // descriptor that becomes the program's descriptor 3; -1: none
-  // Makes a process group, so that kill(-pid) ends the program and the processes that it started. Ctrl-C does not reach
-  // it.
+  // Makes a process group, so that kill(-pid) ends the program and the processes that it started. Ctrl-C in the
+  // terminal does not reach this group.
   bool own_group = false;
 };
 // Starts a program, which gets the default actions for SIGPIPE and SIGXFSZ, and returns its process id. The caller
 // waits for its end. Fails if the program cannot be started.
 Result<pid_t> start_process(const ProcessStart& start);
 
-// Returns the argv of a shell that runs `command` in a group of its own (own_group) and ends with this process: a guard
-// beside the command waits until the write end of the pipe ProcessStart::alive is closed, and then kills the group.
+// Returns the argv of a shell that runs `command` and ends with this process. Start it with own_group, and with `alive`
+// set to the read end of a pipe: a guard beside the command waits until the pipe's write end is closed, for example
+// because this process ended, and then kills the group.
 std::vector<std::string> guarded_shell(const std::string& command);
 
 // Converts a wait status to the program's exit code, or to 128 + the number of the signal that killed the program.
@@ -68,10 +69,11 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 struct ShellOptions {
   bool is_quiet = false;              // the program's output goes to /dev/null
   double seconds = 0;                 // time limit; 0: no limit
-  std::function<bool()> stop = {};    // called ten times a second; ends the command if it returns true
+  std::function<bool()> stop = {};    // called every 100 ms or more often; ends the command if it returns true
 };
-// Runs a command of the user with /bin/sh, without standard input, and returns its exit code. Kills the processes that
-// are left when the command ends. Fails at the time limit, or if `stop` returns true.
+// Runs a command of the user with /bin/sh, without standard input, and returns its exit code (exit_code_of). Kills the
+// processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or if `stop`
+// returns true.
 Result<int> run_shell(const std::string& command, const ShellOptions& options = {});
 
 // Returns the path of a program that is in PATH or in one of `folders`; empty if no folder has it.
