@@ -9,10 +9,10 @@ namespace tgc {
 
 struct MergedCheck {
   std::string json;  // the merged report, with the sums of the counts
-  bool all_identical = false;  // every record of every report is identical
+  bool all_identical = false;  // there are records that were not skipped, and all of these are identical
 };
 
-// Merges the reports in `files`. Fails if a file cannot be read or is not a report.
+// Merges the reports in `files`. Fails if a file cannot be read or is not one report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

@@ -286,7 +286,8 @@ class ConformRun {
     });
   }
 
-  // Sets each variable of a kernel to its maximum, so that the comparison covers as much of the arrays as possible.
+  // Returns the largest value of each variable of a kernel, so that the comparison covers as much of the arrays as
+  // possible.
   static VariableValues largest_values(UOp ast) {
     VariableValues out;
     for (UOp u : toposort(ast))

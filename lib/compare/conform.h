@@ -50,7 +50,7 @@ struct ConformCounts {
 };
 
 // Reads a baseline, which ConformReport::write_baseline() wrote, and returns the keys of the answers that conformed.
-// Fails if the baseline is of another comparison than `as` (--as).
+// Fails if the file cannot be read, is no baseline, or is of another comparison than `as` (--as).
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
@@ -70,7 +70,8 @@ struct ConformReport {
   std::string ended;                                          // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
-    std::vector<std::string> worse;  // answers that are wrong now: "add.0 (CPU:CLANG): expander is different now"
+    std::vector<std::string> worse;  // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different
+                                     // now"
     size_t better = 0;               // number of right answers that the baseline does not have
     size_t not_asked = 0;            // number of entries of the baseline about which this run did not ask
   };
@@ -80,19 +81,20 @@ struct ConformReport {
   // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, is empty, cannot be
   // read, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
-  // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about.
+  // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about. Fails if
+  // there is no right answer, or if the files cannot be read or written.
   Status write_baseline(const std::string& file) const;
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
-  // Returns a CI report with a case for each answer. Skips stages that the port does not support and, with a baseline,
-  // wrong answers that it does not list.
+  // Returns a CI report with a case for each answer. Skips stages that the port does not support and, if `baseline` is
+  // not empty, wrong answers that it does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist, or the command cannot start. Ends early after ten failures of the port in a row, or after three
-// before its first valid answer.
+// stage does not exist. Ends early, with ConformReport::ended, after several failures of the port in a row (fewer
+// before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and
@@ -109,8 +111,8 @@ struct Question {
 
 // Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype
 // of a LOAD. tgc therefore compiles records of 0.12.0 again and uses its own graphs, which have all facts, as long as
-// these print like the recorded graphs. A record with a list has a question `linear` and, if `with_source` is set and
-// the record has a source, `source`.
+// these print like the recorded graphs. A record with a list has a question `linear`, if the graph before it was
+// recorded, and, if `with_source` is set and the record has a source, `source`.
 std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

@@ -129,7 +129,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
 }
 
 // Returns, as a graph, the result of `stage` in the run with the target `target` (empty: the only run). A `side` that
-// is a graph is returned as it is. Fails if there is not exactly one such run.
+// is a graph is returned as it is. Fails if there is not exactly one such run, or if it lacks the stage.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())

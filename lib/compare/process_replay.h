@@ -27,7 +27,7 @@ struct ReplayDiffPlan {
 struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool same = false;
-  std::string stage;         // the first stage whose results differ
+  std::string stage;         // the first stage whose results differ, or "source"
   bool same_source = false;  // the sources are equal although a stage differs
   // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
   // Empty if it is unknown.
@@ -59,7 +59,7 @@ struct ReplayDiff {
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each given as FILE or FILE#ID. Warns if a file is truncated. Fails if a file cannot be read,
-// or if the recordings have no record in common.
+// if one recording is of kernels and the other of schedules, or if they have no record in common.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 

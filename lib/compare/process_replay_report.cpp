@@ -97,9 +97,9 @@ std::string indented_beginning(const std::string& detail) {
   return out;
 }
 
-// Returns a table with groups of causes that occur together, the most frequent group first. Two causes are in one group
-// if each occurs in at least 90 % of the pairs with the other. Columns: the group, number of its pairs, number of pairs
-// without other causes, and the pair with the fewest changes.
+// Returns a table with groups of causes that occur together, the most frequent group first. A group has the most
+// frequent cause that is in no group yet, and each cause that occurs almost only, and almost always, together with it.
+// Columns: the group, number of its pairs, number of pairs without other causes, and the pair with the fewest changes.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);

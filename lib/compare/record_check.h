@@ -23,7 +23,8 @@ struct CheckPlan {
 // Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc failed. Skipped: tgc could not get that far.
+// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed, so this one
+// has no result.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
@@ -35,12 +36,14 @@ struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
   std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
-  std::string first;             // the first stage that differs from tinygrad's; empty if none differs
+  std::string first;             // the first stage or output that differs from tinygrad's, or that has no result; empty
+                                 // if there is none
   std::string explanation;       // how `first` differs, if CheckPlan::explain is set
   std::string skipped;           // why tgc cannot compile the record; empty if it can
 
   bool identical() const { return first.empty() && skipped.empty(); }
-  // Returns true if anything was compared; false if the record has none of the texts that the plan selects.
+  // Returns true if anything was compared; false if the record was skipped, or has none of the texts that the plan
+  // selects.
   bool compared() const;
 };
 

@@ -1,4 +1,4 @@
-// `tgc stages RECORDING`: lists the stages that the records of a recording have.
+// `tgc stages`: lists the stages of the pipelines of an INPUT or, without one, those of tgc's own pipeline.
 #pragma once
 #include <list>
 #include <string>

@@ -1,6 +1,6 @@
 // InterestingnessTest: decides whether a candidate (a smaller test case) fails in the same way as the initial case:
-// with the same failure signature and, if bisect names a rewrite, by the same rule in the same stage. Candidates must
-// also pass the checks of validity_checks.h.
+// with the same failure signature and, if bisect has a verdict on it, with the same verdict, stage, rule and branch.
+// Candidates must also pass the checks of validity_checks.h.
 #pragma once
 #include <atomic>
 #include <map>
@@ -61,14 +61,14 @@ class InterestingnessTest {
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
-  // Returns true if cases are tried with newly drawn arrays, and not with those of the case.
+  // Returns true if cases are tried with newly drawn arrays, too, so that the arrays of a case do not matter.
   bool draws_arrays() const { return is_wrong_live_; }
 
-  // Returns the kind of failure that fails() found for `c`; if fails() found none, the kind of the initial case.
+  // Returns the kind of failure that first() or fails() found for `c`; if they found none, the kind of the initial
+  // case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
-  // Returns the arrays with which fails() found the failure of `c`; cases of a live pipeline are tried with several
-  // draws.
+  // Returns the arrays that showed the failure of `c`; these are the arrays of `c`, unless others were drawn for it.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
   // Returns the values of the variables with which first() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
@@ -96,7 +96,7 @@ class InterestingnessTest {
   TinygradProcess tinygrad_;  // used only for Kind::Differs
   ObservedFailure failure_;
   bool has_stages_ = true;
-  bool is_either_ = false;  // a crash in REF counts as the same failure as wrong values
+  bool is_either_ = false;  // a crash counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // first() sets the prefilter and the validity checks.
   std::optional<Prefilter> prefilter_;

@@ -5,8 +5,8 @@
 //   refused, endless            a stage refuses the candidate, or does not terminate, with the same message
 //   a compiler's message        the source code contains the words that the message quotes
 //   an access out of bounds     the bounds of an index do not rule out such a load or store
-// The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. It
-// rejects only candidates that the interestingness test would reject, too.
+// The prefilter runs only the stages that it needs. It calls no compiler, runs no kernel and does not bisect. It is
+// meant to reject only candidates that the interestingness test would reject, too.
 #pragma once
 #include <map>
 #include <string>

@@ -18,8 +18,8 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // chains for smaller ends are not tried for a case of at most this many nodes
-constexpr size_t kSmall = 400;    // a case of fewer nodes is reduced by single steps, without large cuts
+constexpr size_t kFew = 6;        // for a case of at most this many nodes, no other chains are tried
+constexpr size_t kSmall = 400;    // with a prefilter, a case of fewer nodes gets no more large cuts
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
 // The reduction of one kernel. The functions throw Failure.
@@ -177,7 +177,7 @@ class Reduction {
   }
 
   // Makes the large cuts. If bisect names a rewrite, slices the kernel to the rewrite, or begins at the graph before
-  // its stage. Otherwise keeps only parts of the AST that still fail.
+  // its stage. If that leaves a large case, keeps only parts of it that still fail.
   void make_large_cuts() {
     const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
     if (has_stages && (slice_to_rewrite() || stopped())) return;
@@ -217,7 +217,8 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices the kernel to the blamed rewrite: to the nodes that the pattern matches, and as few others as are needed.
+  // Slices the kernel to the blamed rewrite, or to the last rewrite before a stage failed. Returns false if no slice
+  // fails.
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
@@ -302,7 +303,8 @@ class Reduction {
   // ---- replacing the stored value by a node below it
 
   // Walks from the stored value down, each time to the source with the most nodes below it. Binary-searches this path
-  // for the deepest node that fails if only it is stored; else tries other sources. Returns true if best_ changed.
+  // for the deepest node that fails if stored alone; else tries the value's other sources. Returns true if best_
+  // changed.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
@@ -480,7 +482,7 @@ class Reduction {
   ReduceReport& report_;
   TestCase best_;
   bool trusts_prefilter_ = true;  // the prefilter decides on slices, instead of the interestingness test
-  std::optional<TestCase> untested_slice_;  // a slice that the prefilter accepted, before it is tested
+  std::optional<TestCase> untested_slice_;  // a slice or stage's input that only the prefilter accepted
   std::vector<OpSet> needed_;  // the failure seems to need an op of each of these sets
   bool prefilter_was_wrong_ = false;  // the prefilter accepted a case that does not fail
   bool has_run_exact_ddmin_ = false;  // ddmin has run with the interestingness test instead of the prefilter

@@ -1,5 +1,6 @@
 // `tgc reduce`: reduces a failing kernel to a small kernel that fails in the same way. Begins at the rewrite that
-// bisect names, makes large cuts first, and ends when no single step gives a smaller failing kernel.
+// bisect names, makes large cuts first, and ends when no single step gives a smaller failing kernel, or when the
+// session is cancelled.
 #pragma once
 #include <string>
 
@@ -22,7 +23,8 @@ struct ReduceReport {
   std::string json() const;  // returns the report as one line of JSON
 };
 
-// Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}".
+// Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}". Fails for another name, or a script
+// without {}.
 Result<Criterion> parse_criterion(const std::string& text);
 
 // Reduces the kernel `in`, which must fail as the criterion says if it is run with `options`. Errors are in

@@ -75,7 +75,8 @@ bool is_taken_in(UOp u, UOp input) {
   return op_in_backward_slice_with_self(input, kMadeByExpander) || !op_in_backward_slice_with_self(u, kMadeByExpander);
 }
 
-// Compiles the case until `stage` is the next stage to run. Returns nullopt if the compilation does not get there.
+// Compiles the case until `stage` is the next stage to run. Returns nullopt if `stage` is no kernel stage, or if an
+// earlier stage fails.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;

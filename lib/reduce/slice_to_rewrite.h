@@ -15,19 +15,23 @@ std::optional<TestCase> at_stage(const Session& session, const TestCase& c, cons
 
 class RewriteSlice {
  public:
-  // Returns the slice for application number `application` (from 1) of a rule in a stage. Returns nullopt if there is
-  // none, or if the rewritten node has ops that the stage itself makes, so that the stage's input cannot have them.
+  // Returns the slice for application number `application` (from 1) of a rule in a stage. If the rewritten node has ops
+  // that only the stage itself makes, so that the stage's input cannot have them, returns the slice of the rewrite that
+  // contains this one. Returns nullopt if there is neither.
   static std::optional<RewriteSlice> find(const Session& session, const TestCase& c, const std::string& stage,
                                           const std::string& rule, uint64_t application);
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
-  // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested.
+  // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested, or if the stage's
+  // input cannot have the other one's node.
   std::optional<RewriteSlice> outer() const;
-  size_t looked_at() const { return looked_at_; }  // returns the number of levels of the rule's pattern
-  size_t depth() const;  // returns the number of levels of the graph below the rewritten node
+  size_t looked_at() const { return looked_at_; }  // returns the number of levels of the rule's pattern; for outer(),
+                                                   // depth()
+  size_t depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
-  // index algebra. Returns a case without a root if the node cannot be stored. Throws Failure.
+  // index algebra and nodes that cannot be stored. Returns a case without a root if no kernel can store the rewritten
+  // node, or if no node becomes an element of an array although some should. Throws Failure.
   TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:

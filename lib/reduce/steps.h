@@ -1,5 +1,5 @@
-// The single steps of a reduction. Each makes a case smaller in one place. A reduction is complete when no step gives
-// another failing case.
+// The single steps of a reduction, which make a case smaller. Most of them change one node or one property. A reduction
+// is complete when no step gives another failing case.
 #pragma once
 #include <functional>
 #include <span>
@@ -14,7 +14,7 @@ TestCase with_settings(const TestCase& c, const Settings& settings);
 // Steps that make candidates. A step that is impossible returns a case without a root.
 using Candidates = std::vector<std::function<TestCase()>>;
 
-// Returns a KernelInfo for a SINK, with a standard name and without opts.
+// Returns the KernelInfo of the case's SINK without opts. After a stage, it is a new one with a standard name.
 Arg plain_info(const TestCase& c);
 // A step that simplifies one property of a case but keeps the structure of the graph: settings, opts, rare dtypes,
 // large numbers, or sizes of buffers. Returns a case without a root if there is nothing to simplify. plainer_steps()
@@ -29,11 +29,14 @@ Candidates single_stores(const TestCase& c);
 // Returns the node that replaces the removed node `u` in a case that is only compiled: the first source with the dtype
 // of `u` (for a RANGE, its size) or, if there is none, the constant 1; the empty UOp if neither is possible.
 UOp replacement_of(UOp u);
-// Returns the same for a case that runs, except that a RANGE is replaced by its first iteration.
+// Returns the same for a case that runs, except that a RANGE or SPECIAL is replaced by the number of its second
+// iteration (0 if there is only one).
 UOp runnable_replacement_of(UOp u);
-// Returns steps that replace the node `u` by a source with its dtype, by another load, or by a constant.
+// Returns steps that make the node `u` simpler. They replace it by another node with its dtype or by a constant,
+// shorten or remove its loop, or drop one of its sources.
 Candidates simpler_nodes(const TestCase& c, UOp u);
-// Returns all steps, beginning with those that remove the most nodes.
+// Returns all steps: those on the whole case, then those at nodes, beginning with the nodes that dominate the most
+// others.
 Candidates all_steps(const TestCase& c);
 
 }  // namespace tgc

@@ -52,8 +52,8 @@ UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of all nodes below it.
 OpSet ops_of(UOp root);
-// Returns the nodes below `root`, each with the number of nodes that it dominates (itself included), the largest number
-// first.
+// Returns the nodes of the graph `root`, each with the number of nodes that it dominates (itself included), the largest
+// number first.
 std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 
 // Returns the test case with which a reduction of `in` begins: a copy of the graph in a new Graph, the target, opts and
