@@ -1,5 +1,5 @@
-// Compilation: a graph and its position in the list of stages (stage_rows.h). All code that runs tgc's own stages does
-// so by stepping a Compilation.
+// Compilation: a graph and its position in the list of stages (stage_rows.h). Code outside of passes/ runs tgc's own
+// stages by stepping a Compilation.
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
 //   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
@@ -38,8 +38,9 @@ struct JobSpec {
 class Compilation;
 
 // Receives the events of a compilation: stage() before each row runs, and stage_end() after it. To see the rewrites in
-// a row, attach a RewriteObserver to the graph. end() is called before the graph is freed, also after errors. The
-// Compilation may move between two events, so a watcher must not keep a pointer to it.
+// a row, attach a RewriteObserver to the graph. end() is called when the watcher is removed or the compilation is
+// destroyed, also after errors. The Compilation may move between two events, so a watcher must not keep a pointer to
+// it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
@@ -52,7 +53,8 @@ class Watcher {
 class Compilation {
  public:
   // Begins before the first stage, or after the stage that `graph.info.stage` names. Fails for an unknown target, opts
-  // or stage, for a graph of another tinygrad release, and for a kernel without a SINK.
+  // or stage, for a stage of the other level, for a graph of another tinygrad release, for a kernel without a SINK, and
+  // for an invalid TGC_FAULT.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -91,7 +93,7 @@ class Compilation {
   Result<CompileJob> compile_job();        // the source, with the facts that a compiler needs
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
   // The functions from here up to tensor_job() may only be called for a tensor graph.
-  const Result<Schedule>& schedule();      // fails if the input is the result of a stage
+  const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a stage fails
   Result<std::string> schedule_as_json();
   Sha256 schedule_key();                   // the key of tinygrad's schedule cache; to be called after schedule()
   double schedule_seconds() const;         // wall time of the tensor graph's steps so far

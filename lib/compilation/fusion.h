@@ -19,7 +19,7 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
 // Adds to `reason` why the scheduler did not remove the buffer later, as it does for values that are cheap to compute.
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
 
-// Returns the text of fusion_text() for a recorded schedule of any release.
+// Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.
 std::string recorded_fusion_text(const GoldenRecord& record);
 
 // Returns a paragraph for each kernel of the tensor graph `c`: the node whose value it stores, why that value is

@@ -1,4 +1,5 @@
-// Reads the golden records of testdata/ as test cases for the pipeline. Only *_test.cpp files include this header.
+// Reads the golden records of testdata/golden as test cases for the pipeline. Only *_test.cpp files include this
+// header.
 #pragma once
 #include <doctest/doctest.h>
 

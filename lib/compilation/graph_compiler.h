@@ -1,6 +1,7 @@
 // GraphCompiler: compiles the graphs of a session, either by tgc's own stages (graph_compiler.cpp) or by the user's
 // tinygrad that --live names (live_compiler.cpp). Also chooses the settings of graphs that were read, and imports those
-// of other releases. Session::compiler() (lib/driver) makes it; most other code does not ask which of the two compiles.
+// of other releases. Session::compiler() (lib/driver) makes it; most other code does not depend on which of the two
+// compiles.
 #pragma once
 #include <functional>
 #include <map>
@@ -56,8 +57,9 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual ~GraphCompiler() = default;
 
   // ---- settings and targets
-  // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by what a tinygrad named
-  // `producer` recorded, then by --set.
+  // Returns the settings of a graph: tinygrad's defaults, overridden by the environment, then by `recorded` if
+  // `producer` (empty: 0.12.0) is 0.12.0, then, for tgc's own stages, by --set. Fails for an unknown setting or an
+  // invalid value.
   virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
   // Returns the target of `in`: the override, else the target that `in` names, else the default; "" for a tensor graph.
   std::string target_for(const InputGraph& in) const;
@@ -69,11 +71,12 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- graphs as they are read
   // Returns false if --target leaves out the record, whose recording `producer` made.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
-  // Returns a graph that was read, with the settings and the stage that it has from now on. Fails if the stage is
-  // unknown, or if an option has no effect on the graph.
+  // Returns a graph that was read, with the settings and the stage that it has from now on. Fails if the name of the
+  // stage seems misspelt, or if an option has no effect on the graph.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: a live compiler compiles `in`, and makes its record. Then imports the graph, if the
-  // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`.
+  // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if
+  // `in` is a kernel, `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
   // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::refused set, so that the
@@ -87,7 +90,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
-  // for a graph after a stage, for an unknown setting, and if the graph has no form in the release.
+  // without a live pipeline, for a graph after a stage, for an unknown setting, if the graph has no form in the
+  // release, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record() made of a graph of the file `file`. Imports the graph, if the session
   // imports graphs.
@@ -104,10 +108,10 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual bool leaves_opts_to_tinygrad() const { return false; }
   // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.
   virtual Status need_scheduler(const std::string& message) const = 0;
-  // Fails unless it can repeat a failure of a kernel that `release` of tinygrad compiled.
+  // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. A compiler that compiles before the run sets the target in
-  // `over`. Returns true if the run uses the linear list of the record that this compiler made.
+  // `over`, if it is empty. Returns true if the run uses the linear list of the record that this compiler made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:

@@ -16,7 +16,7 @@ struct InputGraph {
   std::shared_ptr<Graph> graph;
   UOp root;
   std::vector<UOp> list;         // the nodes in order if the input is a linear list; else empty
-  GraphInfo info;                // name, stage, target and settings
+  GraphInfo info;                // name, stage, target, settings and producer
   bool is_tensor_graph = false;  // true: a graph to schedule into kernels; false: a kernel
   // The tensor methods for which the kernel was made, with their places in the Python program (made_for_text). Empty if
   // they were not recorded.
@@ -38,12 +38,13 @@ inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<G
 // tinygrad 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
 Diag foreign_graph_error(std::string_view producer, const std::string& file);
 
-// Returns whether `root` is a tensor graph: it has nodes such as BUFFER, DEVICE or KERNEL, and no node that only
-// kernels have, such as SPECIAL or a DEFINE.
+// Returns whether `root` seems to be a tensor graph: it has nodes such as BUFFER, DEVICE or KERNEL, and no node that
+// only kernels have, such as SPECIAL or a DEFINE. In graphs of other releases, CALLs, movement ops and the address
+// spaces of BUFFERs decide, too.
 bool looks_like_tensor_graph(UOp root);
 
-// Reads one graph from a text that is no file of golden records. Errors have file, line and column. `take_malformed`
-// and `producer` (empty: the text tells the release) are as in ReadReport.
+// Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks. Errors have
+// file, line and column. `take_malformed` and `producer` (empty: the text tells the release) are as in ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 
@@ -72,7 +73,8 @@ bool runs_threads_in_turn(const InputGraph& in);
 // the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
-// Returns the longest part of `target`, as another release writes it, that names a target of tgc; "" if there is none.
+// Returns the longest beginning of `target`, as another release writes it, that names a target of tgc; "CL:CL" for
+// QCOM's OpenCL; "" if there is none.
 std::string known_target(std::string_view target, const Settings& settings);
 
 // Returns the target of `in`, whose record has the target `recorded`. For an imported kernel, this is

@@ -1,5 +1,5 @@
 // KernelOutputs: the outputs of a kernel (linear list, source, launch facts, machine code and others), which are made
-// from the graph after the last stage. output_stages() is the table of all outputs.
+// from the graph after the last stage, a linear list or a recorded source. output_stages() is the table of all outputs.
 #pragma once
 #include <optional>
 #include <span>

@@ -96,7 +96,8 @@ class Pipeline {
     const StageRow* row;
     std::optional<bool> changes_graph = {};  // unset for the AST, a kernel of a schedule, and an output
   };
-  // Returns all that can be selected by --stage: the AST, the stages, the kernels of a schedule, and the outputs.
+  // Returns what --stage can select: the AST, the stages, the schedule or its recorded kernels, and the outputs, except
+  // those of compilers.
   virtual Result<std::vector<Stage>> stages() = 0;
   // Returns the rows of the stages and of the linear list. The first call compiles or reads all of them.
   virtual Result<std::span<const Row>> rows() = 0;
@@ -112,8 +113,8 @@ class Pipeline {
   // ---- rewrites
   // Returns the rewrites of the stages that `stages` selects, nested ones included.
   virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
-  // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(): a pair for each scalar; no pairs if their
-  // shapes or dtypes differ. Fails if a side cannot be imported.
+  // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Sides that had to be imported are a pair
+  // for each scalar, or no pairs if their shapes or dtypes differ. Fails if a side cannot be imported.
   virtual Result<SidesImporter::Imported> sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result. With `bottom_up`,
@@ -137,7 +138,7 @@ class Pipeline {
   virtual Result<Compilation> compilation() { return lacks(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
-  virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // without items that only copy or view
+  virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // native: without items that only copy or view
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
   // Calls `take` with the input of each kernel of a tensor graph. Ends with the first error.
   Status for_each_kernel(const std::function<Status(InputGraph)>& take);

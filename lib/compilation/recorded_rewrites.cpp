@@ -208,8 +208,8 @@ class RewriteRebuilder {
 namespace {
 
 // Returns the rebuilder of a stage, after its run(). A stage may make graph rewrites whose results it does not keep
-// before the one that gives its result; so if all matches together do not give `result`, tries without the first ones,
-// up to the first match of a rule in another file.
+// before the one that gives its result; so if all matches together do not give `result`, leaves out the matches before
+// a place where the file of the rules changes, for a limited number of such places.
 std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
   constexpr size_t kMostTried = 64;
   auto rebuilder = [&](size_t skipped) {

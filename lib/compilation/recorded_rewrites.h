@@ -20,7 +20,7 @@ class RewriteRebuilder;
 const StageRow& row_of_recorded(const GoldenRecord& record, size_t index);
 
 // Parses the rewrites of `record`, if it has any, and makes their nodes in `graph`. `producer` is the tinygrad release
-// that made the recording; `file` is the file's name in messages.
+// that made the recording; `file` is the file's name in messages. Fails if the text of the rewrites is malformed.
 Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& record, std::string_view producer,
                                            std::string_view file);
 

@@ -16,8 +16,8 @@ namespace tgc {
 // Returns the kernels of the schedule in order, with their buffers. A view becomes its base buffer and an offset.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
-// Returns a text for comparing schedules: a line for each kernel, one for each of its buffers ("BASE+OFFSET SIZE
-// DTYPE"), and one for each variable with its value.
+// Returns a text for comparing schedules: the AST of each kernel, a line for each of its buffers ("BASE+OFFSET SIZE
+// DTYPE"), and the values of variables, of each kernel and of the schedule.
 std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::map<std::string, int64_t>& var_vals);
 
 // Returns the schedule of a tensor graph as text for people: the cache key `key`, the kernels in order with the buffers

@@ -1,5 +1,5 @@
 // StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). The pipelines of
-// a command's input may have different stages, so each pipeline asks which of its own stages the list selects.
+// a command's input may have different stages, so the list is applied to the stages of each pipeline.
 #pragma once
 #include <set>
 #include <string>
@@ -54,8 +54,8 @@ class StageSelection {
   bool is_taken_ = false;                                   // of_rows() found a row for each word of the list
 };
 
-// Watcher that tells another watcher about the selected stages only. For `changed`, forks each compilation to find out
-// which stages change its graph.
+// Watcher that passes on to another watcher the events of the selected stages, and the failure of any stage. For
+// `changed`, forks each compilation to find out which stages change its graph.
 class SelectedStages : public Watcher {
  public:
   SelectedStages(SelectedRows selected, Watcher& to) : selected_(std::move(selected)), to_(to) {}

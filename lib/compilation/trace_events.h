@@ -1,6 +1,6 @@
 // The rewrite trace: events for all rewrites of the stages of kernels and tensor graphs, in order. LiveTrace sends the
 // events while tgc's own pipeline runs, RecordedTrace (recorded_rewrites.h) sends those of a recording, and
-// read_trace() (lib/trace/trace_file.h) those of a file. A TraceConsumer gets the events.
+// read_trace() (lib/trace/trace_file.h) those of a file. A TraceConsumer receives the events.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -112,7 +112,7 @@ class TraceTee : public TraceConsumer {
   std::vector<TraceConsumer*> to_;
 };
 
-// Forwards only the events of stages for which `wants` returns true.
+// Forwards the events of kernels, and those of stages for which `wants` returns true.
 class StageFilter : public TraceTee {
  public:
   using Wants = std::function<bool(std::string_view stage)>;

@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns true if the row has rewrites to trace, which all rows have except the one that makes the schedule.
+// Returns true if the row may have rewrites to trace, as all rows may except the one that makes the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
 // Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls kernel_given_up() of the consumer.
@@ -61,7 +61,7 @@ class StatsWatch : public RewriteObserver {
   Graph& graph_;
 };
 
-// Counts the rule matches in stages for which `wants` returns true.
+// Counts the attempts and matches of rules in stages for which `wants` returns true.
 class StatsWatcher : public Watcher {
  public:
   // Adds the counts to `stats`, which must outlive the watcher.

@@ -217,8 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices the kernel to the blamed rewrite, or to the last rewrite before a stage failed. Returns false if no slice
-  // fails.
+  // Slices the kernel to the blamed rewrite, or to the last one before a stage failed. Returns false if no slice fails.
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
@@ -303,8 +302,7 @@ class Reduction {
   // ---- replacing the stored value by a node below it
 
   // Walks from the stored value down, each time to the source with the most nodes below it. Binary-searches this path
-  // for the deepest node that fails if stored alone; else tries the value's other sources. Returns true if best_
-  // changed.
+  // for the deepest node that fails if stored alone; else tries other sources. Returns true if best_ changed.
   bool descend() {
     UOp value = stored_value(best_.root);
     if (!value || stopped()) return false;
