@@ -1,5 +1,5 @@
-// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and column,
-// if the source does not compile, and another Failure if the compiler itself does not work.
+// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and column
+// if known, if the source does not compile, and another Failure if the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
@@ -20,12 +20,13 @@ Machine machine_of(const CompileJob& job);
 // Returns the machine name of this computer: "x86_64", "aarch64".
 std::string_view host_machine();
 
-// Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang.
+// Compiles LLVM IR, C, HIP and OpenCL with LLVM and clang, and links code objects with lld.
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
 // process has them. Returns a bit mask of them (1: LLVM, 2: clang, 4: lld). Throws Failure if one cannot be loaded.
 unsigned load_engines(const CompileJob& job, Artifact what);
-// compile_cuda uses NVRTC if it is installed, else clang. Both functions make cubins with ptxas, and SASS from cubins.
+// compile_cuda uses NVRTC if it is installed, else clang; for LLVM IR always clang. Both functions make cubins with
+// ptxas, and SASS from cubins.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
 // True if this job and artifact need NVIDIA's own compilers, libraries or programs.
@@ -34,8 +35,8 @@ bool has_ptxas();  // returns whether ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// llvm_identity and cuda_identity return the names and versions of the compilers that a job uses. These texts are part
-// of the cache key. Neither function loads a compiler.
+// llvm_identity and cuda_identity return texts that differ if the compilers that a job uses, or this computer's CPU if
+// the code depends on it, differ. These texts are part of the cache key. Neither function loads a compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 

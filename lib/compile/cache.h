@@ -1,7 +1,8 @@
 // The compile cache: compiled bytes on disk. A key is the hash of what made them (source, compiler, version, flags).
 // Safe under concurrent processes and crashes: an entry is written to a temporary file and renamed. A file that is
 // damaged, has another key's content, is not a regular file, belongs to another user or is writable by others is
-// ignored. The total size is bounded; the least recently used entries are evicted.
+// ignored. If the total size exceeds the limit, the least recently used entries are evicted; only some writes check the
+// size.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Compiles rendered sources (C, LLVM IR, CUDA, HIP, OpenCL, PTX and Metal text) to optimized IR, assembly and machine
-// code for the CPUs and GPUs that tgc targets. Takes text and returns bytes; does not depend on UOp graphs. The
-// compiler flags are those of tinygrad's runtime/support/compiler_*.py.
+// code for the CPUs and GPUs that tgc targets. Takes text and returns bytes; does not depend on UOp graphs. Where
+// tinygrad has the same compiler, the flags are those of its runtime/support/compiler_*.py.
 //
 // LLVM, clang and lld live in tgc's own shared objects (engines.h), which are loaded on first use. Results served from
 // the cache load none of them.
@@ -22,7 +22,8 @@ std::string_view name_of(Language language);  // returns "CUDA" for Cuda
 enum class Artifact : uint8_t {
   LlvmIr,    // the module after optimization, as text; all languages except PTX and Metal
   Assembly,  // text: assembly of the target machine; for CUDA and PTX sources, PTX
-  Binary,    // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver
+  Binary,    // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL:
+             // the platform's binary. Metal: see metal/metal.h
   Cubin,     // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
   Sass,      // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
@@ -33,7 +34,7 @@ std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 
 struct CompileJob {
   Language language = Language::C;
-  std::string machine;   // for C, OpenCL and LLVM IR: "x86_64", "aarch64", "amdgcn"; empty: this computer's machine
+  std::string machine;   // for CPUs and AMD GPUs: "x86_64", "aarch64", "amdgcn"; empty: this computer's machine
   // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features
   std::string arch;
   std::string source;
@@ -56,11 +57,13 @@ inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "sel
                                                    "xor",      "intrinsic", "wide-slp"};
 
 // Returns the job for a target, without source and name. `device`, `renderer` and `arch` are a Target's: ("CPU",
-// "CLANG", "") is C for this computer. Returns an error for targets whose sources tgc cannot compile: Metal and WGSL.
+// "CLANG", "") is C for this computer. Returns an error for targets whose sources tgc cannot compile, such as Metal and
+// WGSL.
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
 
-// Compiles a job, through the cache. If the source does not compile, the Diag has the compiler's message, the offending
-// line, and the file in which the source was kept. If a compiler is missing, the Diag says what to install.
+// Compiles a job through the cache; binaries of OpenCL platforms are not cached. If the source does not compile, the
+// Diag has the compiler's message, the offending line, and the file in which the source was kept. If a compiler is
+// missing, the Diag says what to install.
 Result<std::string> compile(const CompileJob& job, Artifact what);
 // Compiles a job without the cache.
 Result<std::string> compile_uncached(const CompileJob& job, Artifact what);

@@ -1,6 +1,6 @@
 // DriverRoom: the sandbox of a worker that calls drivers or external programs, which need to write files. The worker
-// may write to a temporary folder of its own and to the drivers' caches; everything else is read-only. Construct it in
-// the process that starts the worker.
+// may write to a temporary folder of its own and to the paths that drivers write (writable_for_drivers). Construct it
+// in the process that starts the worker.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// Compiles LLVM IR with LLVM; C, HIP and OpenCL with clang. Flags are those of tinygrad's compiler_{cpu,amd}.py.
+// Compiles LLVM IR, C, HIP and OpenCL with LLVM and clang. Flags of C, HIP and AMD's LLVM IR are those of tinygrad's
+// compiler_{cpu,amd}.py.
 #include <sys/utsname.h>
 
 #include <algorithm>

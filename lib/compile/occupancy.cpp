@@ -11,7 +11,7 @@ uint32_t round_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
 uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 // A multiprocessor, from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
-// All have 65,536 registers, which a warp gets in portions of 256, and 4 schedulers.
+// All have 65,536 registers, which are allocated to a warp in portions of 256; all are taken to have 4 schedulers.
 struct NvidiaProcessor {
   std::string_view arch;
   uint32_t warps, blocks;           // maximum numbers of resident warps and blocks

@@ -12,8 +12,8 @@ namespace tgc {
 Status make_own_folder(const std::string& path);
 
 // Saves a program's source for the user to inspect and returns its path. The file name derives from `name`. The folder
-// is "kept" in the compile cache's folder or, if there is no cache, "tgc-kept-UID" in the folder for temporary files.
-// Removes the oldest files in the folder, so that it has at most 256 files of 64 MB together.
+// is "kept" in the compile cache's folder or, if that cannot be used, "tgc-kept-UID" in the folder for temporary files.
+// Removes the oldest files in the folder if there are too many or their sum is too large.
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text);
 // Removes the oldest files of keep_for_user()'s folder, so that a new file of `size` bytes keeps the folder within its
 // limits.
