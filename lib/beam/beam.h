@@ -13,7 +13,7 @@ struct BeamPlan {
   std::string reference = {};  // device whose results are the expected ones; empty: see DeviceTimes::Options
   SearchPlan search = {};
   Shard shard = {};            // searches only this part of the kernels, chosen by their keys
-  int confirm = 5;             // runs of each kernel in the final measurement
+  int confirm = 5;             // number of turns of the final measurement (DeviceTimes::compare)
   double budget = 0;           // seconds for all searches (the slowest kernels are searched first); 0: unlimited
   std::string results = {};    // file of results; empty: results are not stored
   bool anew = false;           // also search kernels that have a stored result
@@ -22,7 +22,8 @@ struct BeamPlan {
 };
 
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
-// next search starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device.
+// next search starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device,
+// or kernels of which none can be searched.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
 // Returns the name that files of results use for this machine's hardware for `target`; empty if it is unknown.

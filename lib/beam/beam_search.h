@@ -40,7 +40,8 @@ struct SearchPlan {
 // so far.
 Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times);
 
-// Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply.
+// Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply; with
+// `spec.compile`, the candidate is then Refused instead.
 Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec);
 CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device);
 

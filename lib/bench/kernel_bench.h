@@ -50,8 +50,8 @@ struct KernelBenchResult {
   std::vector<std::string> no_peaks;   // why devices have no peaks
 };
 
-// Times the kernels of the plan. Errors: an input cannot be read; no input has a kernel; the device is emulated, so
-// that its times mean nothing.
+// Times the kernels of the plan. Errors: an input cannot be read; no input has a kernel; a device is emulated, so that
+// its times mean nothing.
 Result<KernelBenchResult> bench_kernels(const Session& session, const KernelBenchPlan& plan);
 
 std::string kernels_text(const KernelBenchResult& result);

@@ -8,14 +8,15 @@
 
 namespace tgc {
 
-// Sets Reason::opts of each reason to the first list of opts that addresses it: `applied` with one more opt or, for
-// spills, without one. Leaves it empty if no opt of this kind applies.
+// Sets Reason::opts of each reason to the first list of opts that addresses it: `applied` with one more opt (if none
+// applies, after a PADTO) or, for spills, with a smaller opt or without one. Leaves it empty if no opt of this kind
+// applies.
 void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied);
 
 // Compiles and times `applied` and the lists that address a reason, for the first `most` reasons, in turns on `place`.
 // Compares the result of the fastest list with REF (or, for a kernel that is too large for REF, with the device's
-// result without opts). Sets Reason::opts, gain and tried, and sorts the measured reasons by their gain, where gains
-// differ by more than 10 %. `compile`: see CandidateSpec.
+// result without opts). Sets Reason::opts, gain and tried, and sorts the measured reasons by their gain, except where
+// gains differ by no more than noise. `compile`: see CandidateSpec.
 void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

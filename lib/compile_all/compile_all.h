@@ -1,5 +1,5 @@
-// Lowers many kernels, or takes the sources that a recording of another release has, and compiles every distinct source
-// with the compiler of its target, for `tgc compile`.
+// Lowers many kernels, or takes recorded or hand-written sources, and compiles every distinct source with the compiler
+// of its target, for `tgc compile`.
 #pragma once
 #include <functional>
 #include <map>
@@ -47,15 +47,17 @@ class CompileAll {
  public:
   CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read. If the
-  // pipeline or a renderer refuses a kernel, the report lists this kernel as refused, which is not a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, or if the
+  // inputs have no kernel. If the pipeline or a renderer refuses a kernel, the report lists this kernel as refused,
+  // which is not a failure.
   Status run();
 
   bool any_failed() const;
   Status check_any_source() const;     // returns an error if kernels were read, but none has a source
   // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
   std::string text() const;
-  // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` is true.
+  // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` or
+  // CompilePlan::resources is true.
   std::string json(bool times) const;
 
  private:

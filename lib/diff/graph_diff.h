@@ -8,8 +8,8 @@
 
 namespace tgc {
 
-// One changed property of a node. `what` names the property: "op", "dtype", "arg", "axis type", "size", "tag", "source
-// 1", "order of sources", "ranges", "validity" or "kernel".
+// One changed property of a node. `what` names the property, such as "op", "dtype", "arg", "axis type", "source 1" or
+// "order of sources"; in the graph of a KERNEL, after "kernel: ".
 struct Difference {
   std::string what;
   std::string before, after;
@@ -25,13 +25,14 @@ struct NodeChange {
   std::string place;                    // where the node is used: an index expression or its users; may be empty
 };
 
-// Returns true if the change is only another number of a buffer or parameter, which follows from other changes.
+// Returns true if the change is only another number of a buffer or parameter.
 bool is_renumbering(const NodeChange& change);
 
 struct GraphDiff {
   bool same = true;
   size_t nodes_a = 0, nodes_b = 0;
-  std::vector<NodeChange> changes;  // sources before their users, renumbered buffers last
+  std::vector<NodeChange> changes;  // changed and added nodes, then removed ones, sources before their users;
+                                    // renumbered buffers last
 
   size_t count(NodeChange::Kind kind) const;
 };
@@ -47,7 +48,8 @@ struct DiffStyle {
   bool color = false;
   size_t max_changes = 40;  // limit for changes in the text; further changes are only counted
 };
-// Returns the diff as text: one line per change, then "-" and "+" lines. Returns "" if the graphs are equal.
+// Returns the diff as text: for each change a heading with its "-" and "+" lines, then the numbers of changes. Returns
+// "" if the graphs are equal.
 std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
 // Returns the diff as JSON: {"same":..,"nodes":[a,b],
 //  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}

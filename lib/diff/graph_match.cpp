@@ -268,6 +268,7 @@ class GraphMatcher {
   }
 
   // Proposes the pair `x` and `y`. If a node seems to be inserted, proposes `x` and a source of `y`, or vice versa.
+  // Proposes nothing if `x` and `y` are unlike, and both have equals elsewhere in the other graph.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = similarity(x, y);

@@ -23,7 +23,8 @@ struct DiffOptions {
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
-// Compares nodes by label: their op, dtype, arg and tag, without names and without sources.
+// Compares nodes by label: their op, dtype, arg and tag, without numbers of ranges, local buffers and unique nodes, and
+// without what the options ignore.
 class Labels {
  public:
   Labels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
@@ -55,7 +56,7 @@ struct DiffSide {
   UOp root;
   std::vector<UOp> nodes;                    // nodes in toposort order; nodes[i] is printed as %i
   UOpMap<uint32_t> index;                    // position of each node in `nodes`
-  std::vector<uint64_t> shape;               // by position: hash of the node and all nodes below it, without names
+  std::vector<uint64_t> shape;               // by position: hash of the labels of the node and of all nodes below it
   std::vector<std::vector<uint32_t>> users;  // by position: distinct users of the node
   std::vector<int32_t> match;                // by position: position of the matching node in the other graph, or -1
 

@@ -39,7 +39,7 @@ std::optional<std::string> take_word(std::string_view& line) {
 
 constexpr std::string_view kForms[] = {
     "PARAM",    // PARAM: only the slot or name of its ParamArg stays; an empty tag is removed
-    "BUFFER",   // BUFFER: the same as for PARAM; buffers are renumbered in order
+    "BUFFER",   // BUFFER: only its number in the order of buffers stays; an empty tag is removed
     "COPY",     // COPY: the device is removed
     "CAST",     // CAST: the dtype in its arg is removed
     "BITCAST",  // BITCAST: the dtype in its arg is removed
@@ -48,7 +48,7 @@ constexpr std::string_view kForms[] = {
     "VCONST",   // VCONST: becomes a STACK of its elements
     "STACK",    // STACK, or a constant of several elements: gets the dtype of its elements
     "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length
-    "PAD",      // PAD: in the earlier release, the padding after each axis becomes a length
+    "PAD",      // PAD: only the tensor and the padding before each axis stay
     "SINK",     // SINK: a KernelInfo with default fields is removed
     "CALL",     // CALL: the metadata of the earlier release's CallInfo is removed
     "INDEX",    // INDEX: gets the dtype of its element, also as the target of a store

@@ -49,7 +49,7 @@ class Renames {
 
 // Returns the renames for the value of the option --renames: no renames for "none", else those of the named file.
 // Returns nullopt for an empty value: the caller then uses the renames between the two releases. Returns an error if
-// the file cannot be read.
+// the file cannot be read, or has a line that is no rename.
 Result<std::optional<Renames>> asked_renames(const std::string& option);
 
 // Returns the name of a kernel without color codes and without the suffix that makes it unique: "E_4" for "E_4n1".

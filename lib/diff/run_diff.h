@@ -64,7 +64,7 @@ struct Blame {
 
 struct RunDiff {
   bool same = true;
-  size_t compared = 0;       // number of stages that both runs have
+  size_t compared = 0;       // number of stages that were compared, up to the first that differs
   std::string stage;         // the first stage that differs; empty if none does
   const RunText *text_a = nullptr, *text_b = nullptr;  // the results of `stage`, in the two runs
   std::string before;        // the last stage of both runs before `stage`
@@ -74,7 +74,8 @@ struct RunDiff {
   std::vector<Blame> blame;  // origins of the differing nodes of the run `ours`
 };
 
-// Compares two runs. If they are of two releases, compares only their graphs (see read_renamed) and sources.
+// Compares two runs. If they are of two releases, compares only their graphs (see read_renamed) and sources. Fails if
+// they have no stage in common, or if a graph cannot be read.
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
