@@ -91,12 +91,12 @@ class Reduction {
   std::vector<Start> other_starts(const TestCase& given, size_t left) {
     std::vector<Start> out;
     if (is_rewrite()) {
-      auto later = at_stage(own_, given, stage());
+      auto later = case_before_stage(own_, given, stage());
       if (!later) return out;
       later->device = "REF";
       if (later->nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, runnable_replacement_of});
-      if (later->fault) later->fault = given.fault;  // undo the change that at_stage() made to the fault's number
+      if (later->fault) later->fault = given.fault;  // undo what case_before_stage() did to its number
       if (later->fault) out.push_back({{*later}, runnable_replacement_of});
       out.push_back({{given}, runnable_replacement_of});
       return out;
@@ -204,14 +204,14 @@ class Reduction {
   void begin_at_stage() {
     TestCase in_ref = best_;  // use REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
-    auto later = at_stage(own_, in_ref, stage());
+    auto later = case_before_stage(own_, in_ref, stage());
     bool is_likely = later && later->nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
       untested_slice_ = std::move(later);
       return;
     }
     if (best_.device != "REF" && interesting_.fails(in_ref)) take(std::move(in_ref));
-    later = at_stage(own_, best_, stage());
+    later = case_before_stage(own_, best_, stage());
     if (!later) return;
     if (interesting_.fails(*later)) return take(std::move(*later));
     if (later->fault) later->fault = best_.fault, (void)accept(*later);

@@ -323,7 +323,7 @@ TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
   Session session;
   CHECK(!RewriteSlice::find(session, c, "no such stage", "lower-binary", 1));
   CHECK(!RewriteSlice::find(session, c, "expander", "no-such-rule", 1));
-  CHECK(!at_stage(session, c, "no such stage"));
+  CHECK(!case_before_stage(session, c, "no such stage"));
   size_t found = 0;
   for (const char* rule : {"lower-binary", "mul-distribute", "load-gep"})
     for (const StageRow& row : stage_rows()) {
@@ -337,7 +337,7 @@ TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
       found++;
       CHECK(is_sound(small));
       CHECK(small.fault->application == 1);
-      auto whole = at_stage(session, c, std::string(row.name));
+      auto whole = case_before_stage(session, c, std::string(row.name));
       REQUIRE(whole);
       CHECK(small.info.stage == whole->info.stage);
     }

@@ -100,7 +100,7 @@ TestCase current(Compilation& compilation, const TestCase& c) {
 
 }  // namespace
 
-std::optional<TestCase> at_stage(const Session& session, const TestCase& c, const std::string& stage) {
+std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage) {
   auto compilation = compiled_before(session, c, stage);
   return compilation ? std::optional(current(*compilation, c)) : std::nullopt;
 }
