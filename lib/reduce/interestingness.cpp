@@ -157,7 +157,7 @@ FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const 
 // Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
 Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const ObservedFailure* same,
                                                      FailingInputs& failing) {
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   ObservedFailure out;
   if (criterion_.kind == Kind::Script) {
     if (script_accepts(c)) out.symptom = {Kind::Script, criterion_.script, ""};

@@ -105,7 +105,7 @@ bool Prefilter::can_be_bisected(const TestCase& c) const {
 }
 
 bool Prefilter::is_refused(const TestCase& c) const {
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   InputGraph in = c.loaded();
   auto found = refusal_of(session_, in, c.device);
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
@@ -129,7 +129,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
   OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
   if (c.info.target.empty()) return true;
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
   auto& list = compilation->list();
@@ -138,7 +138,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
 
 // Returns the source without digits; "" if the kernel is refused.
 std::string Prefilter::source_of(const TestCase& c) const {
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return {};
   auto& source = compilation->source();
@@ -149,7 +149,7 @@ std::string Prefilter::source_of(const TestCase& c) const {
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
 // any application suffices.
 bool Prefilter::rule_errs(const TestCase& c) const {
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   auto compilation = session_.begin(c.loaded());
   if (!compilation) return false;
   FaultLog log;
@@ -171,7 +171,7 @@ bool Prefilter::rule_errs(const TestCase& c) const {
 // the kernel then does not compile. If the list does not change, later rewrites discard the error.
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   auto with = session_.begin(c.loaded());
   if (!with || !with->list() || with->list()->empty()) return false;
   if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, if an END is missing

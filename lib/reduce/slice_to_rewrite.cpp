@@ -80,7 +80,7 @@ bool is_taken_in(UOp u, UOp input) {
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
-  FaultHere fault(c.fault);
+  FaultScope fault(c.fault);
   auto compilation = session.begin(c.loaded());
   while (compilation && compilation->next() && compilation->next() != row)
     if (!compilation->step()) return std::nullopt;

@@ -28,10 +28,10 @@ struct TestCase {
   size_t nodes() const;
 };
 
-// While a FaultHere exists, compilations on its thread have the seeded fault, as with TGC_FAULT.
-struct FaultHere {
-  explicit FaultHere(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
-  ~FaultHere() { set_fault_of_thread(std::nullopt); }
+// While a FaultScope exists, compilations on its thread have the seeded fault, as with TGC_FAULT.
+struct FaultScope {
+  explicit FaultScope(const std::optional<FaultSpec>& fault) { set_fault_of_thread(fault); }
+  ~FaultScope() { set_fault_of_thread(std::nullopt); }
 };
 
 bool is_ast(const TestCase& c);  // returns true if the graph is an AST, before the first stage
