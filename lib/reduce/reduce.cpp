@@ -45,7 +45,7 @@ class Reduction {
     const TestCase given = best_;
     if (!stopped()) make_large_cuts();
     if (interesting_.has_prefilter()) try_smallest_end(given);
-    else make_plain(plainer_steps());
+    else make_plain(simplifications());
     sweep();
     if (interesting_.has_prefilter()) try_other_ways(given);
     report_.interrupted = session_.cancelled();
@@ -394,11 +394,11 @@ class Reduction {
 
   // ---- the last steps
   // Applies all steps that simplify settings, dtypes, numbers or sizes. If the result does not fail, tries each half.
-  void make_plain(std::span<const Plainer> steps) {
+  void make_plain(std::span<const Simplification> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;
     size_t made = 0;
-    for (Plainer step : steps) {
+    for (Simplification step : steps) {
       auto plainer = catch_failures([&] { return step(c); });
       if (plainer && plainer->root) c = std::move(*plainer), made++;
     }

@@ -172,7 +172,7 @@ TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, con
   UOp before = replaced(before_, fixed), root = kernel_of(before, first_free_buffer(input_.root), index);
   if (!root) return {};
   TestCase out = with_root(input_, root);
-  out = with_root(out, root.with_arg(plain_info(input_)));
+  out = with_root(out, root.with_arg(info_without_opts(input_)));
   return with_buffers(out, region_below(before, depth).parts, variables, in_ref);
 }
 

@@ -100,7 +100,7 @@ TestCase default_settings(const TestCase& c) {
 }
 
 TestCase no_opts(const TestCase& c) {
-  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(plain_info(c))) : TestCase();
+  return c.root.arg().kind() == Arg::Kind::Record ? with_root(c, c.root.with_arg(info_without_opts(c))) : TestCase();
 }
 
 // Replaces integers above 2 by 2, which also shortens loops to two iterations, and floats other than 0 and 1 by 1.0.
@@ -227,7 +227,7 @@ void sources_alone(Candidates& out, const TestCase& c) {
 
 }  // namespace
 
-Arg plain_info(const TestCase& c) {
+Arg info_without_opts(const TestCase& c) {
   Graph& g = *c.graph;
   Arg none = g.tuple({});
   if (!is_ast(c)) return g.record(RecordClass::KernelInfo, {g.str("reduced"), none, false, none, none});
@@ -237,8 +237,8 @@ Arg plain_info(const TestCase& c) {
   return g.record(RecordClass::KernelInfo, info);
 }
 
-std::span<const Plainer> plainer_steps() {
-  static constexpr Plainer kSteps[] = {default_settings, no_opts, small_buffers, plain_dtypes, small_numbers};
+std::span<const Simplification> simplifications() {
+  static constexpr Simplification kSteps[] = {default_settings, no_opts, small_buffers, plain_dtypes, small_numbers};
   return kSteps;
 }
 

@@ -15,12 +15,12 @@ TestCase with_settings(const TestCase& c, const Settings& settings);
 using Candidates = std::vector<std::function<TestCase()>>;
 
 // Returns the KernelInfo of the case's SINK without opts. After a stage, it is a new one with a standard name.
-Arg plain_info(const TestCase& c);
+Arg info_without_opts(const TestCase& c);
 // A step that simplifies one property of a case but keeps the structure of the graph: settings, opts, rare dtypes,
-// large numbers, or sizes of buffers. Returns a case without a root if there is nothing to simplify. plainer_steps()
+// large numbers, or sizes of buffers. Returns a case without a root if there is nothing to simplify. simplifications()
 // returns all these steps, beginning with those that change least.
-using Plainer = TestCase (*)(const TestCase& c);
-std::span<const Plainer> plainer_steps();
+using Simplification = TestCase (*)(const TestCase& c);
+std::span<const Simplification> simplifications();
 
 // Returns the case with each node in `values` replaced by a constant.
 TestCase with_constants(const TestCase& c, std::span<const UOp> values);
