@@ -65,7 +65,7 @@ DType index_dtype_of(UOp root) {
   return dtypes::int32;
 }
 
-UOp stored_alone(UOp u, int64_t buffer, DType index) {
+UOp kernel_storing_only(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   std::vector<UOp> loops = loops_of(u), ends;
   int64_t size = 1;
@@ -88,7 +88,7 @@ UOp stored_alone(UOp u, int64_t buffer, DType index) {
   return types.empty() ? sink : replaced(sink, types);
 }
 
-UOp loaded_back(UOp u, int64_t buffer, DType index, bool has_loads) {
+UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads) {
   Graph& g = u.graph();
   int64_t size = 1;
   UOp at = position(g, loops_of(u), index, size);
@@ -113,8 +113,8 @@ UOp stored_value(UOp root) {
   return found == root ? UOp() : found;
 }
 
-TestCase alone(const TestCase& c, UOp u) {
-  UOp root = stored_alone(u, first_free_buffer(c.root), index_dtype_of(c.root));
+TestCase case_storing_only(const TestCase& c, UOp u) {
+  UOp root = kernel_storing_only(u, first_free_buffer(c.root), index_dtype_of(c.root));
   if (!root) return {};
   if (c.root.arg().kind() == Arg::Kind::Record) root = root.with_arg(c.root.arg());
   return with_root(c, root.rtag(c.root.tag()));
@@ -130,7 +130,7 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
   Replacements pairs;
   std::vector<ReproArray> made;
   auto cut = [&](UOp u) {
-    UOp root = stored_alone(u, number, index), back = loaded_back(u, number, index, has_loads);
+    UOp root = kernel_storing_only(u, number, index), back = load_of_stored_value(u, number, index, has_loads);
     if (!root || !back) return;
     auto done = std::move(ref.run(root).value_or_throw());
     for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));

@@ -323,7 +323,7 @@ class Reduction {
     std::optional<TestCase> deepest;
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
-      auto c = catch_failures([&] { return in_own_graph(alone(best_, way[middle])); });
+      auto c = catch_failures([&] { return in_own_graph(case_storing_only(best_, way[middle])); });
       if (c && is_smaller(*c) && interesting_.fails(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
@@ -332,7 +332,7 @@ class Reduction {
     Candidates others;
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= way.size() || !(s == way[fails + 1])))
-        others.push_back([this, s] { return alone(best_, s); });
+        others.push_back([this, s] { return case_storing_only(best_, s); });
     return accept_first(others).has_value();
   }
 

@@ -377,10 +377,10 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   CHECK(report.error == "cancelled");  // cancelled before the initial case was examined
 }
 
-TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut parts") {
+TEST_CASE("with_buffers() and kernel_storing_only() make sound kernels that compute the cut parts") {
   TestCase c = matmul();
   UOp reduction = the(Op::REDUCE, c.root), product = reduction.src(0);
-  UOp alone = stored_alone(product, 5, dtypes::index);
+  UOp alone = kernel_storing_only(product, 5, dtypes::index);
   REQUIRE(alone);
   CHECK(is_sound(with_root(c, alone)));
   CHECK(the(Op::DEFINE_GLOBAL, alone).graph().size() > 0);
@@ -388,7 +388,7 @@ TEST_CASE("with_buffers and stored_alone make sound kernels that compute the cut
   for (UOp u : toposort(alone))
     if (u.is(Op::RANGE)) has_reduce_loop |= u.arg().items().back().axis_type() == AxisType::REDUCE;
   CHECK(!has_reduce_loop);
-  UOp back = loaded_back(product, 5, dtypes::index, false);
+  UOp back = load_of_stored_value(product, 5, dtypes::index, false);
   TestCase cut = with_root(c, replaced(c.root, {{product, back}}));
   CHECK(is_sound(cut));
   CHECK(first_free_buffer(cut.root) == 6);

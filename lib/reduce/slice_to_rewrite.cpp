@@ -59,7 +59,7 @@ Region region_below(UOp root, size_t depth) {
 UOp kernel_of(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
-  if (is_storable(u)) return stored_alone(u, buffer, index);
+  if (is_storable(u)) return kernel_storing_only(u, buffer, index);
   if (u.is(Op::INDEX) && u.dtype().is_ptr()) u = u.store(g.constant(u.dtype().base(), int64_t(1)));
   if (!u.in({Op::STORE, Op::END, Op::GROUP})) return {};
   std::vector<UOp> ends;

@@ -222,7 +222,7 @@ void sources_alone(Candidates& out, const TestCase& c) {
     for (UOp s : value.src(0).src()) below.push_back(s);
   for (UOp s : below)
     if (is_storable(s) && s.num_src() > 0 && !(s.dtype() == value.dtype()))
-      out.push_back([&c, s] { return alone(c, s); });
+      out.push_back([&c, s] { return case_storing_only(c, s); });
 }
 
 }  // namespace
