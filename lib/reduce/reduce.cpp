@@ -47,7 +47,7 @@ class Reduction {
     if (interesting_.has_prefilter()) try_smallest_end(given);
     else make_plain(simplifications());
     sweep();
-    if (interesting_.has_prefilter()) try_other_ways(given);
+    if (interesting_.has_prefilter()) try_other_chains(given);
     report_.interrupted = session_.cancelled();
     end();
     (void)take_fault_warnings();  // drop the warnings about candidates
@@ -76,20 +76,20 @@ class Reduction {
   }
   bool is_rewrite() const { return interesting_.failure().names_rewrite(); }
 
-  // ---- chains ("ways") of cases that the prefilter accepts, of which the interestingness test tests only some
+  // ---- chains of cases that the prefilter accepts, of which the interestingness test tests only some
 
   // A chain of test cases, each made smaller from the previous one.
-  using Way = std::vector<TestCase>;
+  using CaseChain = std::vector<TestCase>;
   // The beginning of a chain. If `replacement` is set, ddmin makes the next cases; then single steps make further ones.
-  struct Start {
-    Way way;
+  struct ChainStart {
+    CaseChain chain;
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
   // Returns beginnings of other chains, if a chain ended with a case of `left` nodes: the whole graph of the stage, if
   // it is not much larger, and beginnings for ddmin, which may end with other cases than single steps do.
-  std::vector<Start> other_starts(const TestCase& given, size_t left) {
-    std::vector<Start> out;
+  std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
+    std::vector<ChainStart> out;
     if (is_rewrite()) {
       auto later = case_before_stage(own_, given, stage());
       if (!later) return out;
@@ -117,62 +117,62 @@ class Reduction {
   }
 
   // Returns the chain that begins with `start`, extended by smaller cases until the prefilter accepts no further case.
-  Way filtered_way(const Start& start) {
+  CaseChain filtered_chain(const ChainStart& start) {
     auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
-    Way way = start.replacement ? ddmin(start.way[0], start.replacement, may) : start.way;
+    CaseChain chain = start.replacement ? ddmin(start.chain[0], start.replacement, may) : start.chain;
     size_t from = 0;
-    while (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
-    return way;
+    while (auto next = next_that_may_fail(chain.back(), from)) chain.push_back(std::move(*next));
+    return chain;
   }
 
   // Makes the chains of all beginnings, and tests the smallest case with which a chain ends. Usually this case fails.
   void try_smallest_end(const TestCase& given) {
-    Way smallest = filtered_way({untested_slice_ ? Way{best_, *untested_slice_} : Way{best_}});
+    CaseChain smallest = filtered_chain({untested_slice_ ? CaseChain{best_, *untested_slice_} : CaseChain{best_}});
     const size_t left = smallest.back().nodes();
     if (left <= kFew || stopped()) return;
     bool is_own = true;
-    for (const Start& start : other_starts(given, left)) {
-      Way way = filtered_way(start);
-      if (!is_smaller_than(way.back(), smallest.back())) continue;
-      smallest = std::move(way), is_own = false;
+    for (const ChainStart& start : other_chain_starts(given, left)) {
+      CaseChain chain = filtered_chain(start);
+      if (!is_smaller_than(chain.back(), smallest.back())) continue;
+      smallest = std::move(chain), is_own = false;
     }
     if (is_own || !interesting_.fails(smallest.back())) return;
     untested_slice_.reset();
-    try_way(smallest);
+    try_chain(smallest);
   }
 
   // Tries the chains that end with a smaller case than best_. If the prefilter accepted a case that does not fail, runs
   // ddmin with the interestingness test instead of the prefilter, at most once.
-  void try_other_ways(const TestCase& given) {
+  void try_other_chains(const TestCase& given) {
     if (is_few()) return;
-    for (const Start& start : other_starts(given, best_.nodes())) {
+    for (const ChainStart& start : other_chain_starts(given, best_.nodes())) {
       if (is_few()) return;
-      if (!prefilter_was_wrong_ || !start.replacement) try_way(filtered_way(start));
+      if (!prefilter_was_wrong_ || !start.replacement) try_chain(filtered_chain(start));
       const bool needs_exact_ddmin = prefilter_was_wrong_ && start.replacement && !has_run_exact_ddmin_;
-      if (!needs_exact_ddmin || is_few() || !interesting_.fails(start.way[0])) continue;
+      if (!needs_exact_ddmin || is_few() || !interesting_.fails(start.chain[0])) continue;
       has_run_exact_ddmin_ = true;
       auto fails = [&](const TestCase& c) { return !stopped() && interesting_.fails(c); };
-      try_way({ddmin(start.way[0], start.replacement, fails).back()});
+      try_chain({ddmin(start.chain[0], start.replacement, fails).back()});
     }
   }
   bool is_few() const { return best_.nodes() <= kFew || stopped(); }
 
   // Replaces best_ by the last failing case of the chain if it is smaller. The first case of the chain must fail.
-  void try_way(const Way& way) {
-    if (!is_smaller(way.back())) return;
-    const size_t last = last_that_fails(way);
-    prefilter_was_wrong_ |= last + 1 < way.size();
-    if (last == 0 && !(is_smaller(way[0]) && interesting_.fails(way[0]))) return;
-    TestCase reduced = std::exchange(best_, way[last]);
+  void try_chain(const CaseChain& chain) {
+    if (!is_smaller(chain.back())) return;
+    const size_t last = last_that_fails(chain);
+    prefilter_was_wrong_ |= last + 1 < chain.size();
+    if (last == 0 && !(is_smaller(chain[0]) && interesting_.fails(chain[0]))) return;
+    TestCase reduced = std::exchange(best_, chain[last]);
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
   // Returns the index of the last failing case of the chain, by binary search. Assumes that the first case fails.
-  size_t last_that_fails(const Way& way) {
-    size_t fails = 0, passes = way.size();
-    for (size_t at = way.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
-      (interesting_.fails(way[at]) ? fails : passes) = at;
+  size_t last_that_fails(const CaseChain& chain) {
+    size_t fails = 0, passes = chain.size();
+    for (size_t at = chain.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
+      (interesting_.fails(chain[at]) ? fails : passes) = at;
     return fails;
   }
 
@@ -311,27 +311,27 @@ class Reduction {
       double& w = weight[u.id()] = 1;
       for (UOp s : u.src()) w = std::min(1e9, w + weight[s.id()]);
     }
-    std::vector<UOp> way;
+    std::vector<UOp> chain;
     for (UOp u = value; u;) {
-      if (u == value || is_storable(u)) way.push_back(u);
+      if (u == value || is_storable(u)) chain.push_back(u);
       UOp heaviest;
       for (UOp s : u.src())
         if (!heaviest || weight[s.id()] > weight[heaviest.id()]) heaviest = s;
       u = heaviest;
     }
-    size_t fails = 0, passes = way.size();
+    size_t fails = 0, passes = chain.size();
     std::optional<TestCase> deepest;
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
-      auto c = catch_failures([&] { return in_own_graph(case_storing_only(best_, way[middle])); });
+      auto c = catch_failures([&] { return in_own_graph(case_storing_only(best_, chain[middle])); });
       if (c && is_smaller(*c) && interesting_.fails(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
-    UOp at = way[fails];
+    UOp at = chain[fails];
     if (deepest) return take(std::move(*deepest)), true;
     Candidates others;
     for (UOp s : at.src())
-      if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= way.size() || !(s == way[fails + 1])))
+      if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= chain.size() || !(s == chain[fails + 1])))
         others.push_back([this, s] { return case_storing_only(best_, s); });
     return accept_first(others).has_value();
   }
@@ -412,17 +412,17 @@ class Reduction {
   void sweep() {
     const bool has_prefilter = interesting_.has_prefilter();
     for (size_t most = SIZE_MAX, from = 0; !stopped();) {
-      std::vector<TestCase> way{best_};
+      std::vector<TestCase> chain{best_};
       const bool is_sliced = untested_slice_.has_value();
-      if (is_sliced) way.push_back(std::move(*std::exchange(untested_slice_, std::nullopt)));
-      while (way.size() - 1 < most)
-        if (auto next = next_that_may_fail(way.back(), from)) way.push_back(std::move(*next));
+      if (is_sliced) chain.push_back(std::move(*std::exchange(untested_slice_, std::nullopt)));
+      while (chain.size() - 1 < most)
+        if (auto next = next_that_may_fail(chain.back(), from)) chain.push_back(std::move(*next));
         else break;
-      if (way.size() > 1) {
-        const size_t fails = last_that_fails(way);
+      if (chain.size() > 1) {
+        const size_t fails = last_that_fails(chain);
         most = fails == 0 ? 1 : 2 * fails;
-        if (fails + 1 < way.size()) note_needed_ops(way[fails], way[fails + 1]);
-        if (fails) take(std::move(way[fails]));
+        if (fails + 1 < chain.size()) note_needed_ops(chain[fails], chain[fails + 1]);
+        if (fails) take(std::move(chain[fails]));
         else if (is_sliced && !stopped()) slice_with_test(), most = SIZE_MAX;
       } else {
         auto taken = has_prefilter ? std::nullopt : accept_first(all_steps(best_), from);
