@@ -65,10 +65,10 @@ void ObservedFailure::set_blamed(const Verdict& verdict) {
 }
 
 bool InterestingnessTest::is_criterion_met(const FailureSignature& symptom) const {
-  return symptom.kind == criterion_.kind || (is_either_ && symptom.kind == Kind::Crash);
+  return symptom.kind == criterion_.kind || (accepts_crashes_ && symptom.kind == Kind::Crash);
 }
 
-Result<ObservedFailure> InterestingnessTest::first(const TestCase& c) {
+Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase& c) {
   calls_++;
   has_stages_ = session_.compiler()->compiles(c.loaded());
   const auto begin = Clock::now();
@@ -78,7 +78,7 @@ Result<ObservedFailure> InterestingnessTest::first(const TestCase& c) {
   if (!failure) return failure;
   auto verdict = failure->blamed.find("verdict");
   // A wrong index may make a device store wrong values, but make REF stop at an access out of bounds: accept both.
-  is_either_ = criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
+  accepts_crashes_ = criterion_.kind == Kind::Wrong && verdict != failure->blamed.end() && verdict->second == "rewrite";
   if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Script)
     return Diag{"the command does not say so of it: there is nothing to reduce"};
   if (failure->symptom.kind == Kind::None && criterion_.kind == Kind::Differs)
@@ -105,7 +105,7 @@ Result<ObservedFailure> InterestingnessTest::first(const TestCase& c) {
 
 bool InterestingnessTest::is_the_same(const ObservedFailure& other) const {
   if (!is_criterion_met(other.symptom) || other.blamed != failure_.blamed) return false;
-  return is_either_ || other.symptom.cause == failure_.symptom.cause;
+  return accepts_crashes_ || other.symptom.cause == failure_.symptom.cause;
 }
 
 InterestingnessTest::Answer InterestingnessTest::answer(const TestCase& c, const std::string& key) {

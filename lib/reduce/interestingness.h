@@ -49,7 +49,7 @@ class InterestingnessTest {
 
   // Determines the failure of the initial case `c`. Must be called before the other functions. Fails if `c` does not
   // fail as the criterion says.
-  Result<ObservedFailure> first(const TestCase& c);
+  Result<ObservedFailure> find_initial_failure(const TestCase& c);
   // Returns true if the case is valid and fails in the same way as the initial case. Caches the answer. Several threads
   // may call fails() if each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in
   // it.
@@ -64,13 +64,13 @@ class InterestingnessTest {
   // Returns true if cases are tried with newly drawn arrays, too, so that the arrays of a case do not matter.
   bool draws_arrays() const { return is_wrong_live_; }
 
-  // Returns the kind of failure that first() or fails() found for `c`; if they found none, the kind of the initial
-  // case.
+  // Returns the kind of failure that find_initial_failure() or fails() found for `c`; if they found none, the kind of
+  // the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   // Returns the arrays that showed the failure of `c`; these are the arrays of `c`, unless others were drawn for it.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
-  // Returns the values of the variables with which first() found the failure.
+  // Returns the values of the variables with which find_initial_failure() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
   const ObservedFailure& failure() const { return failure_; }
@@ -96,9 +96,9 @@ class InterestingnessTest {
   TinygradProcess tinygrad_;  // used only for Kind::Differs
   ObservedFailure failure_;
   bool has_stages_ = true;
-  bool is_either_ = false;  // a crash counts as the same failure as wrong values
+  bool accepts_crashes_ = false;  // a crash counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
-  // first() sets the prefilter and the validity checks.
+  // find_initial_failure() sets the prefilter and the validity checks.
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
   std::atomic<size_t> calls_ = 0, prefiltered_ = 0;

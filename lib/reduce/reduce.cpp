@@ -37,7 +37,7 @@ class Reduction {
 
   void run() {
     best_ = initial_case(session_, in_, options_, criterion_.kind == Kind::Differs);
-    (void)interesting_.first(best_).value_or_throw();
+    (void)interesting_.find_initial_failure(best_).value_or_throw();
     options_.input.variables = interesting_.variables();
     best_.inputs = interesting_.inputs_of(best_);
     report_.before = best_.nodes();

@@ -179,13 +179,13 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
   later.info.stage = "expander";  // after the AST, vmin and vmax prove nothing, so REF must run the kernel
   const Criterion anything{Kind::Script, "true"};
   InterestingnessTest interesting(session, {}, anything);
-  REQUIRE(interesting.first(c));
+  REQUIRE(interesting.find_initial_failure(c));
   CHECK(interesting.fails(within));
   CHECK(interesting.known(outside) == false);
   CHECK(!interesting.known(later));
   CHECK(!interesting.fails(later));
   InterestingnessTest worse(session, {}, anything);
-  REQUIRE(worse.first(outside));
+  REQUIRE(worse.find_initial_failure(outside));
   CHECK(worse.fails(storing_at(1)));
 
   ValidityChecks checks(c, {}, {});
