@@ -48,7 +48,7 @@ std::string metal_by_clang(const CompileJob& job, Artifact what);
 
 // Returns the value of a successful compilation; throws Rejected with the compiler's message if the compilation failed.
 template <class T>
-T take(Made<T> made) {
+T take(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);
   throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
 }

@@ -21,7 +21,7 @@ struct Machine {
 enum class Form : uint8_t { Ir, Assembly, Object };
 
 // A compiler's error: its position in the source and its message.
-struct Complaint {
+struct CompilerError {
   std::string message;  // the first error's text
   uint32_t line = 0, column = 0;
 };
@@ -31,10 +31,10 @@ struct CodeLine {
   uint32_t line = 0;  // 0: no source line
 };
 template <class T>
-struct Made {
+struct EngineResult {
   T value{};
   bool ok = false;
-  Complaint complaint;
+  CompilerError complaint;
 };
 
 // Which of LLVM's optional passes run.
@@ -50,10 +50,10 @@ class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
   // Optimizes LLVM IR like `opt -O2`; compiles it to `form`. `lines`: debug information maps code to lines of `text`.
-  virtual Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
+  virtual EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                                     const PassPlan& plan = {}) = 0;
   // Disassembles an object or code object of `machine`: address, bytes and text of each instruction.
-  virtual Made<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
+  virtual EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
   virtual std::string version() const = 0;
 };
 
@@ -61,7 +61,7 @@ class LldEngine {
  public:
   virtual ~LldEngine() = default;
   // Links a relocatable AMDGPU object into a code object: a shared ELF that the driver loads.
-  virtual Made<std::string> link_code_object(std::string_view object) = 0;
+  virtual EngineResult<std::string> link_code_object(std::string_view object) = 0;
   virtual std::string version() const = 0;
 };
 
@@ -70,10 +70,10 @@ class ClangEngine {
   virtual ~ClangEngine() = default;
   // Compiles `source`. `arguments` are those of the clang command, without options for input and output. `file` is the
   // source's name in messages.
-  virtual Made<std::string> compile(std::string_view source, const std::string& file,
+  virtual EngineResult<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.
-  virtual Made<std::vector<CodeLine>> lines(std::string_view object) = 0;
+  virtual EngineResult<std::vector<CodeLine>> lines(std::string_view object) = 0;
   virtual std::string version() const = 0;
 };
 

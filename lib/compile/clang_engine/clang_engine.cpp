@@ -35,7 +35,7 @@ namespace {
 // Stores the first error and its position.
 class FirstError : public clang::DiagnosticConsumer {
  public:
-  explicit FirstError(Complaint& to) : to_(to) {}
+  explicit FirstError(CompilerError& to) : to_(to) {}
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
     clang::DiagnosticConsumer::HandleDiagnostic(level, info);
     if (level < clang::DiagnosticsEngine::Error || !to_.message.empty()) return;
@@ -49,19 +49,19 @@ class FirstError : public clang::DiagnosticConsumer {
   }
 
  private:
-  Complaint& to_;
+  CompilerError& to_;
 };
 
-[[noreturn]] void refuse(Complaint complaint) {
+[[noreturn]] void refuse(CompilerError complaint) {
   if (complaint.message.empty()) complaint.message = "clang refused the source without a message";
-  throw ThrownComplaint{std::move(complaint)};
+  throw ThrownCompilerError{std::move(complaint)};
 }
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
 // Returns the arguments of the first cc1 run that clang's driver plans for `command`.
 std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
-                                            Complaint& complaint) {
+                                            CompilerError& complaint) {
   std::vector<const char*> args;
   for (const std::string& a : command) args.push_back(a.c_str());
   clang::driver::Driver driver(args[0], "x86_64-unknown-linux-gnu", *diagnostics);
@@ -152,7 +152,7 @@ std::string compile_text(std::string_view source, const std::string& file, const
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
-  Complaint complaint;
+  CompilerError complaint;
   FirstError first(complaint);
 #if LLVM_VERSION_MAJOR >= 21
   clang::DiagnosticOptions options;
@@ -205,11 +205,11 @@ std::vector<CodeLine> lines_of(std::string_view object) {
 class Engine final : public ClangEngine {
  public:
   Engine() { initialize_targets(); }
-  Made<std::string> compile(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
-                            Form form) override {
+  EngineResult<std::string> compile(std::string_view source, const std::string& file,
+                                    const std::vector<std::string>& arguments, Form form) override {
     return contained([&] { return compile_text(source, file, arguments, form); });
   }
-  Made<std::vector<CodeLine>> lines(std::string_view object) override {
+  EngineResult<std::vector<CodeLine>> lines(std::string_view object) override {
     return contained([&] { return lines_of(object); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }

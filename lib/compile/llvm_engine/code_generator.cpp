@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m, bool fast) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
-  if (!target) throw ThrownComplaint{{.message = error}};
+  if (!target) throw ThrownCompilerError{{.message = error}};
   llvm::TargetOptions options;
   options.MCOptions.AsmVerbose = true;  // marks spills and reloads in assembly, as clang's default does
   return std::unique_ptr<llvm::TargetMachine>(
@@ -42,7 +42,8 @@ std::unique_ptr<CodeGenerator::Emitter> CodeGenerator::make_emitter(Form form) {
   auto emitter = std::make_unique<Emitter>();
   auto kind = form == Form::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   if (machine_->addPassesToEmitFile(emitter->passes, emitter->out, nullptr, kind))
-    throw ThrownComplaint{{.message = "LLVM cannot make this form of file for " + machine_->getTargetTriple().str()}};
+    throw ThrownCompilerError{
+        {.message = "LLVM cannot make this form of file for " + machine_->getTargetTriple().str()}};
   return emitter;
 }
 

@@ -19,7 +19,7 @@ namespace tgc {
 // and building the pass list each take as long as compiling a small kernel. Not thread-safe.
 class CodeGenerator {
  public:
-  // Throws ThrownComplaint if LLVM does not know the machine. `fast` generates code without optimizing it, as -O0 does.
+  // Throws ThrownCompilerError if LLVM does not know the machine. `fast` generates code as -O0 does.
   explicit CodeGenerator(const Machine& machine, bool fast = false);
 
   llvm::TargetMachine& machine() { return *machine_; }

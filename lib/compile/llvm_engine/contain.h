@@ -9,22 +9,22 @@
 namespace tgc {
 
 // Thrown inside an engine when the compiler rejects its input.
-struct ThrownComplaint {
-  Complaint complaint;
+struct ThrownCompilerError {
+  CompilerError complaint;
 };
 
 // Runs `work` and returns "". If a fatal error or crash ends `work`, returns the message and leaks the used memory.
 std::string run_contained(const std::function<void()>& work);
 
-// Returns the result of `work`, or a complaint: from a thrown ThrownComplaint or std::exception, or from a fatal error.
+// Returns the result of `work`, or the message of a thrown ThrownCompilerError or std::exception, or of a fatal error.
 template <class Work>
-auto contained(Work&& work) -> Made<decltype(work())> {
-  Made<decltype(work())> made;
+auto contained(Work&& work) -> EngineResult<decltype(work())> {
+  EngineResult<decltype(work())> made;
   std::string fatal = run_contained([&] {
     try {
       made.value = work();
       made.ok = true;
-    } catch (const ThrownComplaint& refused) {
+    } catch (const ThrownCompilerError& refused) {
       made.complaint = refused.complaint;
     } catch (const std::bad_alloc&) {
       made.complaint.message = "out of memory";

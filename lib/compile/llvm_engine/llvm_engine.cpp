@@ -37,7 +37,7 @@ namespace tgc {
 namespace {
 
 [[noreturn]] void refuse(std::string message, uint32_t line = 0, uint32_t column = 0) {
-  throw ThrownComplaint{{std::move(message), line, column}};
+  throw ThrownCompilerError{{std::move(message), line, column}};
 }
 
 // Returns all features of this computer's CPU, as "+avx2,-sse4a,...".
@@ -186,13 +186,13 @@ class Engine final : public LlvmEngine {
     LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
   }
 
-  Made<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
+  EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                             const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine, plan.fewer);
     SlpWidth width(generators.has_avx512() && plan.fault != "wide-slp");
     return contained([&] { return compile_text(text, generators, form, lines, plan); });
   }
-  Made<std::string> disassemble(std::string_view object, const Machine& machine) override {
+  EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) override {
     return contained([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
