@@ -50,7 +50,8 @@ std::string metal_by_clang(const CompileJob& job, Artifact what);
 template <class T>
 T take(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);
-  throw Rejected(Diag{.message = made.complaint.message, .line = made.complaint.line, .column = made.complaint.column});
+  const CompilerError& error = made.compiler_error;
+  throw Rejected(Diag{.message = error.message, .line = error.line, .column = error.column});
 }
 
 // Each of these functions appends descriptions of its compilers to `to`; compilers() calls all three.

@@ -34,7 +34,7 @@ template <class T>
 struct EngineResult {
   T value{};
   bool ok = false;
-  CompilerError complaint;
+  CompilerError compiler_error;
 };
 
 // Which of LLVM's optional passes run.

@@ -69,11 +69,11 @@ std::string object_of(const std::string& body, bool through_ir) {
   arguments.push_back("--target=x86_64-none-unknown-elf");
   ClangEngine* clang = clang_engine().value_or_throw();
   auto made = clang->compile(text, "kernel.c", arguments, through_ir ? Form::Ir : Form::Object);
-  REQUIRE_MESSAGE(made.ok, made.complaint.message);
+  REQUIRE_MESSAGE(made.ok, made.compiler_error.message);
   if (!through_ir) return made.value;
   Machine machine{.triple = "x86_64-none-unknown-elf", .cpu = "x86-64", .features = ""};
   auto object = (*llvm_engine().value_or_throw()).compile(made.value, machine, Form::Object, false);
-  REQUIRE_MESSAGE(object.ok, object.complaint.message);
+  REQUIRE_MESSAGE(object.ok, object.compiler_error.message);
   return object.value;
 }
 

@@ -276,7 +276,7 @@ std::map<uint64_t, std::string> disassemble_program(const Program& program, cons
       [&](Worker& worker) -> Result<std::string> {
         worker.confine({.rights = Rights::Compute, .memory = kMostMemory, .seconds = kMostSeconds});
         auto made = (*engine)->disassemble(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
-        if (!made.ok) return Diag{made.complaint.message};
+        if (!made.ok) return Diag{made.compiler_error.message};
         return made.value;
       },
       {.timeout_seconds = kMostSeconds});

@@ -52,16 +52,16 @@ class FirstError : public clang::DiagnosticConsumer {
   CompilerError& to_;
 };
 
-[[noreturn]] void refuse(CompilerError complaint) {
-  if (complaint.message.empty()) complaint.message = "clang refused the source without a message";
-  throw ThrownCompilerError{std::move(complaint)};
+[[noreturn]] void refuse(CompilerError compiler_error) {
+  if (compiler_error.message.empty()) compiler_error.message = "clang refused the source without a message";
+  throw ThrownCompilerError{std::move(compiler_error)};
 }
 
 using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
 // Returns the arguments of the first cc1 run that clang's driver plans for `command`.
 std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
-                                            CompilerError& complaint) {
+                                            CompilerError& compiler_error) {
   std::vector<const char*> args;
   for (const std::string& a : command) args.push_back(a.c_str());
   clang::driver::Driver driver(args[0], "x86_64-unknown-linux-gnu", *diagnostics);
@@ -73,8 +73,8 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
         auto& list = job.getArguments();
         return {list.begin() + 1, list.end()};  // drops the first argument, -cc1
       }
-  if (complaint.message.empty()) complaint.message = "clang's driver planned no compilation";
-  refuse(complaint);
+  if (compiler_error.message.empty()) compiler_error.message = "clang's driver planned no compilation";
+  refuse(compiler_error);
 }
 
 // The file system that clang sees: clang's headers in its resource folder, and the AMD libraries that the command line
@@ -152,21 +152,21 @@ std::string compile_text(std::string_view source, const std::string& file, const
   bool for_device = std::ranges::find(arguments, "--cuda-device-only") != arguments.end();
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
-  CompilerError complaint;
-  FirstError first(complaint);
+  CompilerError compiler_error;
+  FirstError first(compiler_error);
 #if LLVM_VERSION_MAJOR >= 21
   clang::DiagnosticOptions options;
 #else
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
 #endif
   Diagnostics diagnostics(new clang::DiagnosticsEngine(ids, options, &first, false));
-  std::vector<std::string> arguments_of_compiler = compiler_arguments(command, diagnostics, complaint);
-  if (!complaint.message.empty()) refuse(complaint);
+  std::vector<std::string> arguments_of_compiler = compiler_arguments(command, diagnostics, compiler_error);
+  if (!compiler_error.message.empty()) refuse(compiler_error);
 
   std::vector<const char*> args;
   for (const std::string& a : arguments_of_compiler) args.push_back(a.c_str());
   clang::CompilerInstance compiler;
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(complaint);
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(compiler_error);
   compiler.getDiagnosticOpts().ShowCarets = false;  // also suppresses "1 error generated" on standard error
 #if LLVM_VERSION_MAJOR >= 20
   compiler.createDiagnostics(*llvm::vfs::getRealFileSystem(), &first, false);
@@ -185,7 +185,7 @@ std::string compile_text(std::string_view source, const std::string& file, const
   compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
   auto action = action_of(form);
   bool done = compiler.ExecuteAction(*action);
-  if (!done || !complaint.message.empty()) refuse(complaint);
+  if (!done || !compiler_error.message.empty()) refuse(compiler_error);
   return std::string(bytes.data(), bytes.size());
 }
 

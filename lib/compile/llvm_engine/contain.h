@@ -10,7 +10,7 @@ namespace tgc {
 
 // Thrown inside an engine when the compiler rejects its input.
 struct ThrownCompilerError {
-  CompilerError complaint;
+  CompilerError compiler_error;
 };
 
 // Runs `work` and returns "". If a fatal error or crash ends `work`, returns the message and leaks the used memory.
@@ -25,14 +25,14 @@ auto contained(Work&& work) -> EngineResult<decltype(work())> {
       made.value = work();
       made.ok = true;
     } catch (const ThrownCompilerError& refused) {
-      made.complaint = refused.complaint;
+      made.compiler_error = refused.compiler_error;
     } catch (const std::bad_alloc&) {
-      made.complaint.message = "out of memory";
+      made.compiler_error.message = "out of memory";
     } catch (const std::exception& e) {
-      made.complaint.message = e.what();
+      made.compiler_error.message = e.what();
     }
   });
-  if (!fatal.empty()) made = {.complaint = {.message = fatal}};
+  if (!fatal.empty()) made = {.compiler_error = {.message = fatal}};
   return made;
 }
 

@@ -120,7 +120,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
     auto engine = llvm_engine().value_or_throw();
     auto made =
         engine->disassemble(bytes, {.triple = "amdgcn-amd-amdhsa", .cpu = processor.name, .features = "+cumode"});
-    if (!made.ok) throw Failure("LLVM does not disassemble the code object: " + made.complaint.message);
+    if (!made.ok) throw Failure("LLVM does not disassemble the code object: " + made.compiler_error.message);
     std::unique_ptr<LoadedModule> out(new LoadedModule(memory));
     out->listing_ = std::move(made.value);
     out->image_ = memory.allocate(std::max<size_t>(object.image().size(), 1));
