@@ -28,9 +28,9 @@ constexpr NvidiaProcessor kNvidia[] = {
 constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kSchedulers = 4, kWarp = 32, kSharedPortion = 128;
 
 // Keeps the smallest of several limits, and its name. The first of equal limits counts.
-class Smallest {
+class SmallestLimit {
  public:
-  explicit Smallest(uint32_t most) : least_(most) {}
+  explicit SmallestLimit(uint32_t most) : least_(most) {}
   void limit(uint32_t to, std::string_view name) {
     if (to < least_) least_ = to, name_ = name;
   }
@@ -44,7 +44,7 @@ class Smallest {
 
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
   const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
-  Smallest blocks(UINT32_MAX);
+  SmallestLimit blocks(UINT32_MAX);
   const uint32_t of_warp = round_up(std::max(1u, *k.registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / kSchedulers * kSchedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
@@ -62,11 +62,11 @@ Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, 
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
   const uint32_t waves = divide_up(threads, p.lanes);  // waves of a work group
   const uint32_t all = p.waves * p.simds;
-  Smallest groups(UINT32_MAX);
+  SmallestLimit groups(UINT32_MAX);
   groups.limit(all / waves, "threads of a work group");
   if (waves > 1) groups.limit(kBarriers, "barriers");
   if (k.shared_bytes.value_or(0)) groups.limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
-  Smallest resident(p.waves);
+  SmallestLimit resident(p.waves);
   resident.limit(p.fitting_waves(*k.registers), "vector registers");
   if (is_gfx9 && k.scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
   resident.limit(divide_up(groups.least() * waves, p.simds), groups.name());
