@@ -107,10 +107,10 @@ WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
 
 // ---- a worker that compiles one source after another
 // Starts workers from one permanent thread, because the system kills a worker when the thread that started it ends.
-class Starter {
+class WorkerStarter {
  public:
   // Starting a worker locks `loading`: a child forked while a thread loads an engine would get a half-loaded engine.
-  explicit Starter(std::mutex& loading) : loading_(loading) {}
+  explicit WorkerStarter(std::mutex& loading) : loading_(loading) {}
 
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
     std::packaged_task<Result<WorkerProcess>()> task([&] { return WorkerProcess::start(body); });
@@ -147,7 +147,7 @@ class Starter {
 
 class CompileWorker {
  public:
-  CompileWorker(const WorkerNeeds& has, Starter& starter) : has_(has) {
+  CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : has_(has) {
     if (has.room) room_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
       if (room_) room_->confine(worker, kMemory);
@@ -220,7 +220,7 @@ class Workers {
   }
 
   std::mutex loading_;  // held while engines are loaded
-  Starter starter_{loading_};
+  WorkerStarter starter_{loading_};
   std::mutex mutex_;
   std::deque<std::unique_ptr<CompileWorker>> idle_;
   unsigned engines_ = 0;  // engines that this process has loaded, a bit mask
