@@ -18,7 +18,9 @@ int run(const ConformOptions& o) {
   ConformPlan plan = o.plan;
   plan.keeps_differences = o.ci.any();
   plan.style.color = use_color(1) && !plan.keeps_differences;
-  plan.as = o.as == "text" ? ConformAs::Text : o.as == "structure" ? ConformAs::Structure : ConformAs::Values;
+  plan.as = o.as == "text"        ? ConformComparison::Text
+            : o.as == "structure" ? ConformComparison::Structure
+                                  : ConformComparison::Values;
   if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
     require(ConformReport{.as = o.as}.compare_to_baseline(o.baseline));

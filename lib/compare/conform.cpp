@@ -117,11 +117,11 @@ class ConformRun {
       found = true;
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
-      if (plan_.as == ConformAs::Values && is_runtime_kernel(*record, producer_)) {
+      if (plan_.as == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
         runtime_kernels_++;  // skip the kernel: it waits for other threads, so it cannot be run alone
         continue;
       }
-      for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformAs::Text)) {
+      for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
         if (out_.ended.empty()) out_.ended = port_.why_stopped();
@@ -137,7 +137,8 @@ class ConformRun {
   // Fails if no record has the stage plan.stage. The error lists the recorded stages.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
-    if (plan_.as != ConformAs::Text && names_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
+    const bool is_text = plan_.as == ConformComparison::Text;
+    if (!is_text && names_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
       return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
     return unknown_name("stage", plan_.stage, names, "a stage of the records");
@@ -205,7 +206,7 @@ class ConformRun {
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     if (!difference.empty()) return AnswerVerdict::Different;
-    if (plan_.as != ConformAs::Values || q.kind != Question::After::Graph ||
+    if (plan_.as != ConformComparison::Values || q.kind != Question::After::Graph ||
         !same_structure(q.before, answer->made, file))
       return AnswerVerdict::Same;
     if (same_structure(q.before, q.after_json.empty() ? q.after : q.after_json, file)) return AnswerVerdict::Unchanged;
@@ -260,7 +261,7 @@ class ConformRun {
   // Returns the difference between the answer and the expected answer; "" if there is none.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
-    const bool to_the_letter = plan_.as == ConformAs::Text;
+    const bool to_the_letter = plan_.as == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
       Result<std::string> wanted = of(q.after, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
@@ -268,7 +269,7 @@ class ConformRun {
     };
     if (q.kind == Question::After::Source)
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
-    if (plan_.as == ConformAs::Values) return compare_values(r, q, answer, file);
+    if (plan_.as == ConformComparison::Values) return compare_values(r, q, answer, file);
     if (q.kind == Question::After::List)
       return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };

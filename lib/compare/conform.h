@@ -21,7 +21,7 @@ namespace tgc {
 // How answers are compared: as text, as graphs, or by the values that they compute in REF. Sources are only compared as
 // text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
 // and tgc can compute them for tinygrad's graph.
-enum class ConformAs : uint8_t { Text, Structure, Values };
+enum class ConformComparison : uint8_t { Text, Structure, Values };
 // The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing;
 // it says little about the port, because returning the question's graph is right. NotSupported: the port says so.
 // Error: the port failed, or the answer is invalid.
@@ -31,7 +31,7 @@ std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text
 
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
-  ConformAs as = ConformAs::Text;
+  ConformComparison as = ConformComparison::Text;
   std::string stage;    // the only stage to ask about (a name or alias); empty for all stages
   GraphMap map;         // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle style = {};
