@@ -28,7 +28,7 @@ int compile_inputs(CompileCommand& o) {
   if (o.assembly) return print_assembly(o);
   o.plan.use_cache = !o.no_cache;
   Session session = terminal_session(o.over, o.jobs);
-  CompileAll all(session, o.plan);
+  BatchCompiler all(session, o.plan);
   require(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
   require(all.check_any_source());

@@ -85,7 +85,7 @@ void report_resources(CompiledSource& c, uint32_t threads) {
 
 }  // namespace
 
-Status CompileAll::run() {
+Status BatchCompiler::run() {
   for (const std::string& input : plan_.inputs) {
     if (!plan_.language.empty()) {
       if (auto added = add_hand_written(input); !added) return added;
@@ -101,7 +101,7 @@ Status CompileAll::run() {
   return compile();
 }
 
-Status CompileAll::add_hand_written(const std::string& file) {
+Status BatchCompiler::add_hand_written(const std::string& file) {
   auto source = source_job(session_, file, plan_.language, session_.over.target);
   if (!source) return source.diag();
   groups_[source->target].kernels++;
@@ -112,7 +112,7 @@ Status CompileAll::add_hand_written(const std::string& file) {
   return Unit{};
 }
 
-Status CompileAll::add(InputGraph graph) {
+Status BatchCompiler::add(InputGraph graph) {
   if (!session_.compiler()->compiles(graph)) return add_recorded(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
@@ -129,7 +129,7 @@ Status CompileAll::add(InputGraph graph) {
 }
 
 // Adds the source that a record of another release has. The target is the recorded one, as far as tgc knows it.
-Status CompileAll::add_recorded(const InputGraph& graph) {
+Status BatchCompiler::add_recorded(const InputGraph& graph) {
   const GoldenRecord* record = graph.record.get();
   if (!record)
     return Diag{.message = "a graph of " + graph.info.producer + " has no source", .file = graph.file,
@@ -148,7 +148,7 @@ Status CompileAll::add_recorded(const InputGraph& graph) {
   return Unit{};
 }
 
-void CompileAll::add_source(const std::string& target, const std::string& kernel, const std::string& source,
+void BatchCompiler::add_source(const std::string& target, const std::string& kernel, const std::string& source,
                             uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
   if (!seen_.insert({target, sha256(source)}).second) return;
   Group& group = groups_[target];
@@ -161,12 +161,12 @@ void CompileAll::add_source(const std::string& target, const std::string& kernel
 
 // Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
 // kernels.
-void CompileAll::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
+void BatchCompiler::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({target, kernel, diag.message + expected});
 }
 
-Status CompileAll::compile() {
+Status BatchCompiler::compile() {
   auto one = [&](size_t i) -> Status {
     if (session_.cancelled()) return Diag{"cancelled"};
     CompiledSource& c = sources_[i];
@@ -185,17 +185,17 @@ Status CompileAll::compile() {
   return Unit{};
 }
 
-Status CompileAll::check_any_source() const {
+Status BatchCompiler::check_any_source() const {
   if (!sources_.empty() || refused_.empty()) return Unit{};
   size_t others = refused_.size() - 1;
   return Diag{"no source: " + refused_[0].text() + (others ? "; nor have " + std::to_string(others) + " others" : "")};
 }
 
-bool CompileAll::any_failed() const {
+bool BatchCompiler::any_failed() const {
   return std::ranges::any_of(sources_, [](const CompiledSource& c) { return !c.failure.empty(); });
 }
 
-std::string CompileAll::totals_text() const {
+std::string BatchCompiler::totals_text() const {
   std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
                               "median ms");
   for (const auto& [name, g] : groups_) {
@@ -207,7 +207,7 @@ std::string CompileAll::totals_text() const {
   return out;
 }
 
-std::string CompileAll::text() const {
+std::string BatchCompiler::text() const {
   std::string out = plan_.resources ? resources_text(sources_) : totals_text();
   for (const auto& [name, g] : groups_)
     if (plan_.resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
@@ -217,7 +217,7 @@ std::string CompileAll::text() const {
   return out;
 }
 
-std::string CompileAll::json(bool times) const {
+std::string BatchCompiler::json(bool times) const {
   return json_object([&](JsonWriter& json) {
     json.key("targets").object([&] {
       for (const auto& [name, g] : groups_)

@@ -43,9 +43,9 @@ struct CompiledSource {
 std::string resources_text(std::span<const CompiledSource> sources);
 void write_resources(JsonWriter& json, const CompiledSource& source);
 
-class CompileAll {
+class BatchCompiler {
  public:
-  CompileAll(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
+  BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
   // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, or if the
   // inputs have no kernel. If the pipeline or a renderer refuses a kernel, the report lists this kernel as refused,
