@@ -150,12 +150,13 @@ std::unique_ptr<Pipeline> native_pipeline(Compilation compilation);
 struct RuleMatch;
 
 // Compiles a graph again without a match of a rule, in a live pipeline.
-using CompileAgain = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
+using RecompileWithout =
+    std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
 // Compiles a kernel of a schedule, in a live pipeline.
 using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
 // Returns the recorded pipeline of `in`: the texts of its record or, without a record, its one text. `in` may be
 // imported. With `again` and `kernel`, returns a live pipeline.
-std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, CompileAgain again = {}, CompileKernel kernel = {});
+std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, RecompileWithout again = {}, CompileKernel kernel = {});
 
 }  // namespace tgc

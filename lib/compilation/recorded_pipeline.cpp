@@ -16,7 +16,7 @@ namespace {
 
 class RecordedPipeline : public Pipeline {
  public:
-  RecordedPipeline(InputGraph in, CompileAgain again, CompileKernel kernel)
+  RecordedPipeline(InputGraph in, RecompileWithout again, CompileKernel kernel)
       : in_(std::move(in)), again_(std::move(again)), compile_kernel_(std::move(kernel)), importer_(settings()) {
     if (in_.record && in_.info.name == in_.record->id) record_ = in_.record.get();
   }
@@ -303,7 +303,7 @@ class RecordedPipeline : public Pipeline {
   }
 
   InputGraph in_;
-  CompileAgain again_;
+  RecompileWithout again_;
   CompileKernel compile_kernel_;
   const GoldenRecord* record_ = nullptr;  // the record of `in_`; null if `in_` is one text
   SidesImporter importer_;
@@ -315,7 +315,7 @@ class RecordedPipeline : public Pipeline {
 
 }  // namespace
 
-std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, CompileAgain again, CompileKernel kernel) {
+std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, RecompileWithout again, CompileKernel kernel) {
   return std::make_unique<RecordedPipeline>(std::move(in), std::move(again), std::move(kernel));
 }
 
