@@ -189,7 +189,7 @@ class NativePipeline : public Pipeline {
   Status watched(Watcher& watcher, StageSelection& stages) {
     auto selected = stages.of_rows(is_traced);
     if (!selected) return selected.diag();
-    SelectedStages some(std::move(*selected), watcher);
+    StageSelectingWatcher some(std::move(*selected), watcher);
     auto c = unused();
     return c ? run_watched(**c, some) : Status(c.diag());
   }

@@ -92,7 +92,7 @@ Status StageSelection::outcome() const {
   return Unit{};
 }
 
-void SelectedStages::begin(Compilation& c) {
+void StageSelectingWatcher::begin(Compilation& c) {
   changed_.clear();
   auto copy = selected_.changed ? c.fork() : Result<Compilation>(Diag{});
   while (copy && copy->next() && copy->next()->is_graph_stage()) {
@@ -103,12 +103,12 @@ void SelectedStages::begin(Compilation& c) {
   to_.begin(c);
 }
 
-void SelectedStages::stage(const StageRow& row, UOp input) {
+void StageSelectingWatcher::stage(const StageRow& row, UOp input) {
   on_ = selected_.has(row) || changed_.contains(&row);
   if (on_) to_.stage(row, input);
 }
 
-void SelectedStages::stage_end(const StageRow& row, UOp result) {
+void StageSelectingWatcher::stage_end(const StageRow& row, UOp result) {
   if (on_ || !result) to_.stage_end(row, result);  // a failed stage ends the compilation
 }
 

@@ -56,9 +56,9 @@ class StageSelection {
 
 // Watcher that passes on to another watcher the events of the selected stages, and the failure of any stage. For
 // `changed`, forks each compilation to find out which stages change its graph.
-class SelectedStages : public Watcher {
+class StageSelectingWatcher : public Watcher {
  public:
-  SelectedStages(SelectedRows selected, Watcher& to) : selected_(std::move(selected)), to_(to) {}
+  StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_(std::move(selected)), to_(to) {}
   void begin(Compilation& c) override;
   void stage(const StageRow& row, UOp input) override;
   void stage_end(const StageRow& row, UOp result) override;
