@@ -46,16 +46,16 @@ class TraceWatcher : public Watcher {
 };
 
 // While this object lives, counts attempts and hits of the rules in one graph.
-class StatsWatch : public RewriteObserver {
+class RuleCounter : public RewriteObserver {
  public:
-  StatsWatch(Graph& graph, RuleStats& into) : graph_(graph) {
+  RuleCounter(Graph& graph, RuleStats& into) : graph_(graph) {
     stats = &into;
     counts_only = true;
     set_observer(graph, this);
   }
-  ~StatsWatch() override { set_observer(graph_, nullptr); }
-  StatsWatch(const StatsWatch&) = delete;
-  StatsWatch& operator=(const StatsWatch&) = delete;
+  ~RuleCounter() override { set_observer(graph_, nullptr); }
+  RuleCounter(const RuleCounter&) = delete;
+  RuleCounter& operator=(const RuleCounter&) = delete;
 
  private:
   Graph& graph_;
@@ -76,7 +76,7 @@ class StatsWatcher : public Watcher {
  private:
   RuleStats& stats_;
   std::function<bool(const StageRow&)> wants_;
-  std::optional<StatsWatch> watch_;
+  std::optional<RuleCounter> watch_;
 };
 
 // Sets the watcher of a Compilation; the destructor removes it. Use this class if the watcher is destroyed before the

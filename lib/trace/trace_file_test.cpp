@@ -258,7 +258,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
     RuleStats stats;
     {
       Compilation c = compilation_of(record);
-      StatsWatch watch(c.graph(), stats);
+      RuleCounter watch(c.graph(), stats);
       REQUIRE(c.run_through(last).ok());
     }
     auto counted = stats.by_rule();
