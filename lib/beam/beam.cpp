@@ -101,7 +101,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
 using Report = std::function<Status(const BeamLog&)>;
 
 // A TimeSource that measures nothing, for --enumerate, which only lists the candidates.
-class NoTimes : public TimeSource {
+class UntimedSource : public TimeSource {
  public:
   std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
     log.outcome = CandidateOutcome::Unknown;
@@ -109,7 +109,7 @@ class NoTimes : public TimeSource {
   }
 };
 
-struct Item {
+struct SearchItem {
   SearchKernel kernel;
   InputGraph compiled = {};  // the kernel as the tinygrad that applies the opts compiled it; without a graph if tgc
                              // applies the opts
@@ -122,11 +122,11 @@ struct Item {
 uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
 
 // Collects the distinct kernels of an input.
-class Items {
+class KernelCollector {
  public:
-  Items(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
+  KernelCollector(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
 
-  Result<std::vector<Item>> all() {
+  Result<std::vector<SearchItem>> all() {
     auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) { return add(std::move(g)); });
     if (!status) return status.diag();
     return std::move(items_);
@@ -189,7 +189,7 @@ class Items {
   const Session& session_;
   const BeamPlan& plan_;
   std::map<std::string, size_t> known_;  // maps a kernel's id to an index into items_; SIZE_MAX: of another shard
-  std::vector<Item> items_;
+  std::vector<SearchItem> items_;
 };
 
 // Opens the file of results; returns null if the plan has none. Throws Failure.
@@ -204,11 +204,11 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
   SearchPlan search = plan.search;
   search.identity = times->identity();
   search.width = times->width();
-  auto items = Items(session, plan).all();
+  auto items = KernelCollector(session, plan).all();
   if (!items) return items.diag();
   auto results = catch_failures([&] { return results_of(plan); });
   if (!results) return results.diag();
-  for (Item& item : *items) {
+  for (SearchItem& item : *items) {
     if (!times->has(item.kernel.name())) continue;
     Placement compiles;
     if (search.identity == Identity::Binary) {
@@ -231,10 +231,10 @@ Status enumerated(const Session& session, const BeamPlan& plan, const Report& re
   SearchPlan search = plan.search;
   search.identity = Identity::None;
   search.rounds = 1;
-  NoTimes times;
-  auto items = Items(session, plan).all();
+  UntimedSource times;
+  auto items = KernelCollector(session, plan).all();
   if (!items) return items.diag();
-  for (Item& item : *items) {
+  for (SearchItem& item : *items) {
     auto log = beam_search(session, item.kernel, search, times);
     if (!log) return log.diag();
     if (auto status = report(*log); !status) return status;
@@ -249,19 +249,19 @@ class Searches {
       : session_(session), plan_(plan), report_(report) {}
 
   Status run() {
-    auto items = Items(session_, plan_).all();
+    auto items = KernelCollector(session_, plan_).all();
     if (!items) return items.diag();
     auto results = catch_failures([&] { return results_of(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
     begin_ = Clock::now();  // after the live pipeline has started, whose start does not count as search time
     if (plan_.budget > 0 && items->size() > 1) {
-      for (Item& item : *items)
+      for (SearchItem& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
-      std::ranges::stable_sort(*items, std::greater(), &Item::share);
+      std::ranges::stable_sort(*items, std::greater(), &SearchItem::share);
     }
     double shares = 0;
-    for (const Item& item : *items) shares += item.share();
+    for (const SearchItem& item : *items) shares += item.share();
     for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
       double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // fraction of the remaining time
       shares -= (*items)[i].share();
@@ -278,7 +278,7 @@ class Searches {
     if (plan_.budget <= 0) return INFINITY;
     return plan_.budget - seconds_since(begin_);
   }
-  Result<Placement> place_of(const Item& item) const {
+  Result<Placement> place_of(const SearchItem& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
       return Diag{.message = "its target '" + target + "' does not work here",
                   .expected = "--device=CPU, or another that `tgc devices` lists as working"};
@@ -290,7 +290,7 @@ class Searches {
             .reference = plan_.reference};
   }
 
-  Status time_by_hand(Item& item) {
+  Status time_by_hand(SearchItem& item) {
     auto place = place_of(item);
     if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports this error
     auto timed = catch_failures([&] {
@@ -308,7 +308,7 @@ class Searches {
   }
 
   // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure for a device's error.
-  Status search(Item& item, size_t number, size_t of, double deadline) {
+  Status search(SearchItem& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
     if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
     Placement place = std::move(std::move(found_place).value_or_throw());
@@ -343,7 +343,7 @@ class Searches {
     return report_(*log);
   }
 
-  void describe(BeamLog& log, const Item& item) const {
+  void describe(BeamLog& log, const SearchItem& item) const {
     log.function = name_in_program(item.kernel);
     const std::string& producer = item.kernel.origin().producer;
     if (item.is_of_tinygrad()) return void(log.applied_by = producer);
@@ -351,7 +351,7 @@ class Searches {
     if (release_of(producer) != release_of(own)) log.applied_by = "tgc's own pipeline (" + own + ")";
   }
 
-  BeamLog known_log(const Item& item, const BeamResult& known) const {
+  BeamLog known_log(const SearchItem& item, const BeamResult& known) const {
     BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.key,
                 .width = known.width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
