@@ -243,9 +243,9 @@ Status enumerated(const Session& session, const BeamPlan& plan, const Report& re
 }
 
 // Searches the kernels one after another, each on its device, and reports each result.
-class Searches {
+class SearchRunner {
  public:
-  Searches(const Session& session, const BeamPlan& plan, const Report& report)
+  SearchRunner(const Session& session, const BeamPlan& plan, const Report& report)
       : session_(session), plan_(plan), report_(report) {}
 
   Status run() {
@@ -397,7 +397,7 @@ Status run_beam(const Session& session, const BeamPlan& plan, const Report& repo
     if (place->target) there.over.target = place->target->name();
   }
   if (plan.enumerate) return enumerated(there, plan, report);
-  return Searches(there, plan, report).run();
+  return SearchRunner(there, plan, report).run();
 }
 
 }  // namespace tgc
