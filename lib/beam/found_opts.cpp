@@ -13,9 +13,9 @@
 namespace tgc {
 namespace {
 
-class Found {
+class OptsFinder {
  public:
-  Found(std::unique_ptr<BeamResults> results, int64_t width) : results_(std::move(results)), width_(width) {}
+  OptsFinder(std::unique_ptr<BeamResults> results, int64_t width) : results_(std::move(results)), width_(width) {}
 
   std::optional<std::vector<Opt>> find(const Scheduler& kernel) {
     std::string target = kernel.target().name();
@@ -43,8 +43,8 @@ class Found {
   size_t with_ = 0, without_ = 0;
 };
 
-std::shared_ptr<Found>& installed() {
-  static std::shared_ptr<Found> found;
+std::shared_ptr<OptsFinder>& installed() {
+  static std::shared_ptr<OptsFinder> found;
   return found;
 }
 
@@ -54,7 +54,7 @@ Status use_found_opts(const std::string& path, int64_t width) {
   return catch_failures([&] {
     std::unique_ptr<BeamResults> results;
     if (std::filesystem::exists(path)) results = std::make_unique<BeamResults>(path, Database::Mode::Read);
-    installed() = std::make_shared<Found>(std::move(results), width);
+    installed() = std::make_shared<OptsFinder>(std::move(results), width);
     set_find_opts([found = installed()](const Scheduler& kernel) { return found->find(kernel); });
     return Unit{};
   });
