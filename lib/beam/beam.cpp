@@ -47,7 +47,7 @@ std::string name_in_program(const SearchKernel& kernel) {
   return ansistrip(info[0].str());
 }
 
-// Sets opts, seconds, before_opts, before and reference of the log. Throws Failure if no kernel runs.
+// Sets opts, seconds, hand_coded_opts, before and reference of the log. Throws Failure if no kernel runs.
 void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
                        int turns) {
   std::vector<const CandidateLog*> timed;
@@ -69,8 +69,8 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     if (c.candidate->executable) all.push_back(std::move(c));
     else if (why.empty()) why = c.candidate->why;
   };
-  log.before_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile)));
-  add(log.before_opts);  // added first: the first finalist never drops out, so its time is known for the report
+  log.hand_coded_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile)));
+  add(log.hand_coded_opts);  // added first: the first finalist never drops out, so its time is known for the report
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
@@ -79,7 +79,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   std::vector<double> seconds = times.compare(candidates, turns);
   for (size_t i = 0; i < all.size(); i++) {
     all[i].seconds = seconds[i];
-    if (all[i].opts == log.before_opts && std::isfinite(seconds[i])) log.before = seconds[i];
+    if (all[i].opts == log.hand_coded_opts && std::isfinite(seconds[i])) log.before = seconds[i];
   }
   std::ranges::stable_sort(all, {}, &Finalist::seconds);
   for (Finalist& c : all) {

@@ -75,7 +75,7 @@ std::string result_json(const BeamLog& log) {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
     json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
-    json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.before_opts);
+    json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.hand_coded_opts);
     json.member("candidates", log.candidates()).member("timed", log.count(CandidateOutcome::Timed));
     json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
     json.member("found_before", !log.found.empty());

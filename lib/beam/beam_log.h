@@ -30,7 +30,7 @@ struct BeamLog {
   OptTexts opts;                       // opts of the fastest kernel: the result of the search
   double seconds = 0;                  // run time of the kernel with these opts
   std::optional<double> before;        // seconds of the hand-coded optimizer's kernel; nullopt: not measured
-  OptTexts before_opts;
+  OptTexts hand_coded_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
   std::string found;                   // when an earlier search found this result, which was stored; empty: this search
