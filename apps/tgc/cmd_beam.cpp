@@ -46,7 +46,8 @@ int search(BeamOptions& o) {
   bool any = false;
   std::vector<ProgramOpts> faster;
   require(run_beam(session, o.plan, [&](const BeamLog& log) {
-    if (log.before && log.seconds < *log.before) faster.push_back({log.function, joined(log.opts)});
+    const bool is_faster = log.hand_coded_seconds && log.seconds < *log.hand_coded_seconds;
+    if (is_faster) faster.push_back({log.function, joined(log.opts)});
     return any = true, print_log(o, log);
   }));
   if (measures && !o.json && !faster.empty())

@@ -47,7 +47,7 @@ std::string name_in_program(const SearchKernel& kernel) {
   return ansistrip(info[0].str());
 }
 
-// Sets opts, seconds, hand_coded_opts, before and reference of the log. Throws Failure if no kernel runs.
+// Sets opts, seconds, hand_coded_opts, hand_coded_seconds and reference of the log. Throws Failure if no kernel runs.
 void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
                        int turns) {
   std::vector<const CandidateLog*> timed;
@@ -79,7 +79,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   std::vector<double> seconds = times.compare(candidates, turns);
   for (size_t i = 0; i < all.size(); i++) {
     all[i].seconds = seconds[i];
-    if (all[i].opts == log.hand_coded_opts && std::isfinite(seconds[i])) log.before = seconds[i];
+    if (all[i].opts == log.hand_coded_opts && std::isfinite(seconds[i])) log.hand_coded_seconds = seconds[i];
   }
   std::ranges::stable_sort(all, {}, &Finalist::seconds);
   for (Finalist& c : all) {
@@ -356,7 +356,7 @@ class SearchRunner {
                 .width = known.width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
-    out.seconds = known.seconds, out.before = known.before, out.reference = known.reference;
+    out.seconds = known.seconds, out.hand_coded_seconds = known.hand_coded_seconds, out.reference = known.reference;
     out.found = known.made;
     describe(out, item);
     return out;

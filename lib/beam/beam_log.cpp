@@ -75,7 +75,8 @@ std::string result_json(const BeamLog& log) {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
     json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
-    json.member("seconds", log.seconds).member("before", log.before).member("before_opts", log.hand_coded_opts);
+    json.member("seconds", log.seconds).member("before", log.hand_coded_seconds);
+    json.member("before_opts", log.hand_coded_opts);
     json.member("candidates", log.candidates()).member("timed", log.count(CandidateOutcome::Timed));
     json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
     json.member("found_before", !log.found.empty());
@@ -93,9 +94,9 @@ std::string result_json(const BeamLog& log) {
 
 std::string result_line(const BeamLog& log) {
   std::string out = log.kernel + " on " + log.target + ": " + seconds_text(log.seconds);
-  if (log.before)
-    out += ", " + formatted("%.2f", *log.before / log.seconds) + " times as fast as by hand-coded opts (" +
-           seconds_text(*log.before) + ")";
+  if (log.hand_coded_seconds)
+    out += ", " + formatted("%.2f", *log.hand_coded_seconds / log.seconds) + " times as fast as by hand-coded opts (" +
+           seconds_text(*log.hand_coded_seconds) + ")";
   if (!log.found.empty()) out += ", found before, " + log.found + "; --anew searches again\n";
   else
     out += formatted(", %s in %.2f s%s\n", counted(log.candidates(), "candidate").c_str(), log.wall,
@@ -205,7 +206,7 @@ class Scale {
       for (const CandidateLog& c : round.candidates)
         if (c.outcome == CandidateOutcome::Timed) take(c.seconds);
     take(log.seconds);
-    take(log.before.value_or(0));
+    take(log.hand_coded_seconds.value_or(0));
     if (low_ > high_) low_ = 1e-6, high_ = 1;
     low_ *= 0.9, high_ *= 1.1;
   }
@@ -254,9 +255,9 @@ std::string beam_plot(const BeamLog& log) {
                  "round " + std::to_string(r + 1) + ", " + formatted("%.2f s", round.wall));
   }
   out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"#c33\" stroke-width=\"2\"/>\n";
-  if (log.before) {
-    out += horizontal_line(scale.y(*log.before), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
-    out += label(kWidth - kRight, scale.y(*log.before) - 5, "end", "hand-coded opts");
+  if (log.hand_coded_seconds) {
+    out += horizontal_line(scale.y(*log.hand_coded_seconds), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
+    out += label(kWidth - kRight, scale.y(*log.hand_coded_seconds) - 5, "end", "hand-coded opts");
   }
   return out + "</svg>\n";
 }

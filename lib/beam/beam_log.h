@@ -29,7 +29,7 @@ struct BeamLog {
   std::vector<RoundLog> rounds;
   OptTexts opts;                       // opts of the fastest kernel: the result of the search
   double seconds = 0;                  // run time of the kernel with these opts
-  std::optional<double> before;        // seconds of the hand-coded optimizer's kernel; nullopt: not measured
+  std::optional<double> hand_coded_seconds;  // seconds of the hand-coded optimizer's kernel; nullopt: not measured
   OptTexts hand_coded_opts;
   double wall = 0;                     // seconds of the whole search
   bool interrupted = false;            // ended by the user or by a budget; the result is the best so far

@@ -134,7 +134,7 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
   REQUIRE(first.size() == 1);
   CHECK(first[0].reference == "REF");
   CHECK(first[0].seconds > 0);
-  CHECK(first[0].before.value_or(0) >= first[0].seconds);
+  CHECK(first[0].hand_coded_seconds.value_or(0) >= first[0].seconds);
   CHECK(first[0].count(CandidateOutcome::Timed) > 10);
   CHECK(first[0].count(CandidateOutcome::Wrong) == 0);
   CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);

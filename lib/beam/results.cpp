@@ -26,7 +26,7 @@ BeamResult row_of_result(const Statement& row) {
   std::memcpy(out.key.data(), key.data(), std::min(key.size(), out.key.size()));
   out.width = row.integer(4), out.estimate = row.integer(5);
   out.opts = row.text(6);
-  out.seconds = row.real(7), out.before = row.optional_real(8);
+  out.seconds = row.real(7), out.hand_coded_seconds = row.optional_real(8);
   out.reference = row.text(9), out.made = row.text(10);
   if (std::string measured = row.text(11); !measured.empty()) out.measured = std::move(measured);
   return out;
@@ -42,7 +42,8 @@ Statement& bind_search(Statement& s, const Sha256& key, const std::string& targe
 
 BeamResult BeamResult::of(const BeamLog& log) {
   return {.key = log.key, .kernel = log.kernel, .target = log.target, .device = log.device, .width = log.width,
-          .estimate = log.estimate, .opts = joined(log.opts), .seconds = log.seconds, .before = log.before,
+          .estimate = log.estimate, .opts = joined(log.opts), .seconds = log.seconds,
+          .hand_coded_seconds = log.hand_coded_seconds,
           .reference = log.reference, .made = "",
           .measured = log.interrupted ? std::optional(measured_text(log)) : std::nullopt};
 }
@@ -101,7 +102,7 @@ void BeamResults::put(const BeamResult& r) {
       "0 AND excluded.seconds < seconds)");
   s.bind_blob(bytes_of(r.key)).bind(r.kernel).bind(r.target).bind(r.device).bind(r.width).bind(r.estimate);
   s.bind(r.opts).bind(r.seconds);
-  if (r.before) s.bind(*r.before);
+  if (r.hand_coded_seconds) s.bind(*r.hand_coded_seconds);
   else s.bind_null();
   s.bind(r.reference);
   if (r.made.empty()) s.bind_null();
@@ -164,7 +165,8 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results) {
   std::string out;
   for (const BeamResult& r : results) {
-    std::string faster = r.before && r.seconds > 0 ? std::to_string(*r.before / r.seconds).substr(0, 4) : "-";
+    const bool has_ratio = r.hand_coded_seconds && r.seconds > 0;
+    std::string faster = has_ratio ? std::to_string(*r.hand_coded_seconds / r.seconds).substr(0, 4) : "-";
     std::string seconds = r.seconds > 0 ? seconds_text(r.seconds) : "-";
     out += to_hex(r.key).substr(0, 12) + "  " + r.kernel + "  " + r.target + "  BEAM=" + std::to_string(r.width);
     out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device;
@@ -180,7 +182,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
         json.line().object([&] {
           json.member("key", to_hex(r.key)).member("kernel", r.kernel).member("target", r.target);
           json.member("device", r.device).member("width", r.width).member("opts", r.opts);
-          json.member("seconds", r.seconds).member("before", r.before).member("reference", r.reference);
+          json.member("seconds", r.seconds).member("before", r.hand_coded_seconds).member("reference", r.reference);
           json.member("made", r.made).member("interrupted", r.measured.has_value());
         });
     });

@@ -14,7 +14,7 @@ struct BeamResult {
   int64_t width = 0, estimate = 1;
   std::string opts;      // "[Opt(...), ...]"
   double seconds = 0;    // seconds of the kernel; 0: unknown
-  std::optional<double> before;
+  std::optional<double> hand_coded_seconds;
   std::string reference;  // the device whose results the result was compared with; empty: not compared
   std::string made;       // when the result was stored, in UTC: "2026-11-22 19:00:00"; put() fills in an empty one
   std::optional<std::string> measured;  // the candidates timed before an interruption; nullopt: finished
