@@ -75,13 +75,13 @@ void add_bisect(Command& cmd) {
   cmd.group(Group::Device);
   cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.group(Group::Comparison);
-  cmd.flag("--strict", o.plan.strict, "exit with 1 for a known fault of tinygrad, too");
+  cmd.flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
   cmd.flag("--each-stage", t.compare.each_stage, "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.against, "GOLDEN", "find the first stage that differs from a golden record instead");
   cmd.option("--tinygrad", o.plan.tinygrad, "PYTHON", "find the first stage that differs from this tinygrad 0.12.0")
       ->excludes("--against");
   cmd.option("--cmd", o.plan.command, "'SCRIPT {}'", "find the first rewrite after which this command exits with 0");
-  cmd.flag("--crash", o.plan.crash, "find where tgc itself crashes, by compiling in a process of its own");
+  cmd.flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.group(Group::Search);
   cmd.number("--seconds", o.plan.seconds, "S", 0, kMostSeconds, "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.output.repro);

@@ -156,7 +156,7 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
   const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad.empty()},
                                                    {"--against", !plan.against.empty()},
                                                    {"--cmd", !plan.command.empty()},
-                                                   {"--crash", plan.crash},
+                                                   {"--crash", plan.may_crash},
                                                    {"--from", !session.over.from.empty()},
                                                    {"--seconds", plan.seconds > 0 && in.is_tensor_graph}};
   for (auto& [name, is_set] : searches)
@@ -235,7 +235,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   Cancel limit(whole.cancel, plan.seconds);
   if (plan.seconds > 0) session.cancel = &limit;
   return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
-    report.is_strict = plan.strict, report.made_for = in.made_for;
+    report.is_strict = plan.is_strict, report.made_for = in.made_for;
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
       check_recorded(session, in, options, plan);
@@ -260,8 +260,8 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     if (!plan.command.empty()) return bisect_kernel(begun, false, report);
     FailureRepro repro = with_expected(std::move(begun));
     report.variables = repro.variables;
-    bisect_kernel(repro, plan.crash, report);
-    if (report.verdict.kind != Kind::Same || plan.crash) return;
+    bisect_kernel(repro, plan.may_crash, report);
+    if (report.verdict.kind != Kind::Same || plan.may_crash) return;
     own.output.save_failures.clear();
     const RunReport more = run_kernel(session, in, own);
     const bool at_bound = std::ranges::any_of(more.values, [](auto& v) { return v.second.from.starts_with("the "); });

@@ -29,7 +29,7 @@ struct BisectReport {
   std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
   std::set<std::string> variables = {};  // variables of the kernel: those that --var sets; for a recorded schedule, all
-  bool is_strict = false;                // BisectPlan::strict
+  bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
   int exit_code() const;  // 0: same, or known (1 with `is_strict` or `shown_by_given`); 1: any other verdict; 2: an
@@ -45,9 +45,9 @@ struct BisectPlan {
   // A shell command that decides whether a graph fails, instead of a run of the graph. {} stands for the file with the
   // graph. The command exits with 0 if the graph fails.
   std::string command;
-  bool crash = false;    // compile in a worker first, because tgc itself may crash
-  bool strict = false;   // a known fault of tinygrad (Verdict::Kind::Known) is a failure
-  double seconds = 0;    // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
+  bool may_crash = false;  // compile in a worker first, because tgc itself may crash
+  bool is_strict = false;  // a known fault of tinygrad (Verdict::Kind::Known) is a failure
+  double seconds = 0;     // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
 };
 
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes

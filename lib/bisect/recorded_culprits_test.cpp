@@ -38,7 +38,7 @@ TEST_CASE("a rounding that a known rule drops is known, and a failure if the giv
   CHECK(report.verdict.issue.ends_with("issues/17208"));
   CHECK(report.text().find("print(Tensor(") != std::string::npos);
   CHECK(report.exit_code() == 0);
-  CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "", {.strict = true}).exit_code() == 1);
+  CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "", {.is_strict = true}).exit_code() == 1);
   CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "half_cast14.in.npz").exit_code() == 1);
 }
 
