@@ -30,12 +30,12 @@ using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& exe
 // returns only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.list.empty()) return std::nullopt;
-  if (executor.first().passes()) return Verdict{Kind::Same};
-  return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first().error()};
+  if (executor.first_outcome().passes()) return Verdict{Kind::Same};
+  return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first_outcome().error()};
 }
 
 std::optional<Verdict> check_passes(const FailureRepro&, Executor& executor) {
-  if (!executor.first().passes() || !executor.watched().outcome.passes()) return std::nullopt;
+  if (!executor.first_outcome().passes() || !executor.watched().outcome.passes()) return std::nullopt;
   return Verdict{Kind::Same};
 }
 

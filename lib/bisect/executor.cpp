@@ -63,7 +63,7 @@ std::vector<const Application*> WatchedRun::suspects() const {
   return out;
 }
 
-const Outcome& Executor::first() {
+const Outcome& Executor::first_outcome() {
   if (std::exchange(has_run_, true)) return first_;
   first_ = attempt(), second_ = attempt();
   if (!is_endless(first_))
@@ -75,7 +75,7 @@ const Outcome& Executor::first() {
 
 WatchedRun& Executor::watched() {
   if (watched_) return *watched_;
-  if (repro_.command.empty()) first();
+  if (repro_.command.empty()) first_outcome();
   else settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
   watched_ = std::make_unique<WatchedRun>(begin());
   WatchedRun& w = *watched_;

@@ -42,21 +42,21 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
 
   // ---- the unchanged kernel
-  // first() and second() return the outcomes of two runs. The first call makes both runs. If the kernel cannot be
+  // These two functions return the outcomes of two runs. The first call makes both runs. If the kernel cannot be
   // compiled or run, the call throws Failure if the device cannot even run a kernel that stores one number. It also
   // raises REWRITE_STACK_LIMIT to its default (unless a rewrite does not end), because watched compilations need more
   // than unwatched ones.
-  const Outcome& first();
-  const Outcome& second() { return first(), second_; }
-  bool is_flaky() { return first().passes() != second().passes(); }
+  const Outcome& first_outcome();
+  const Outcome& second_outcome() { return first_outcome(), second_; }
+  bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
   // Returns the watched run. The first call compiles the kernel with its rewrites recorded, and runs the result (with
   // --each-stage, also the graph after each stage, in REF). With --cmd, it only compiles.
   WatchedRun& watched();
   // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides. If that
   // fails, sets watched().comparison_error.
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the first outcome that did not pass, of those of first(), second() and watched(). Passes if all passed so
-  // far, or if first() was not called.
+  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched(). Passes
+  // if all passed so far, or if first_outcome() was not called.
   Outcome failure();
 
   // ---- new compilations of the kernel

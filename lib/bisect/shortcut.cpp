@@ -30,7 +30,7 @@ class FaithfulShortcut : public ShortcutTrial {
 }  // namespace
 
 std::optional<Verdict> find_shortcut(const FailureRepro&, Executor& executor) {
-  const bool passes = executor.first().passes();
+  const bool passes = executor.first_outcome().passes();
   if (executor.is_flaky() || passes == executor.watched().outcome.passes()) return std::nullopt;
   Verdict out{Verdict::Kind::Shortcut, passes ? "it fails only when watched" : "it passes when watched"};
   for (const Shortcut* s : shortcuts()) {
