@@ -191,7 +191,7 @@ Diag unpacked(std::string_view bytes) {
   return d;
 }
 
-enum class Read { Done, Ended, TimedOut, TooMany };
+enum class ReadOutcome { Done, Ended, TimedOut, TooMany };
 
 // Returns the number of processes in a process group. Used to stop fork bombs of Driver workers.
 size_t group_size(pid_t group) {
@@ -213,38 +213,38 @@ class Reader {
     begin_time();
   }
 
-  Read read(void* to, size_t bytes) {
+  ReadOutcome read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
-        if (seconds_since(deadline_.end) > kCompareGrace) return Read::TimedOut;  // the worker never stops sending
+        if (seconds_since(deadline_.end) > kCompareGrace) return ReadOutcome::TimedOut;  // the worker keeps on sending
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) {
           if (uint64_t now = progress_ ? progress_() : 0; now != seen_) seen_ = now, begin_time();
-          if (milliseconds_left() == 0) return Read::TimedOut;
-          if (group_size(child_) > kMostProcesses) return Read::TooMany;
+          if (milliseconds_left() == 0) return ReadOutcome::TimedOut;
+          if (group_size(child_) > kMostProcesses) return ReadOutcome::TooMany;
           continue;
         }
       }
       ssize_t n = ::read(fd_, p, bytes);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return Read::Ended;
+      if (n <= 0) return ReadOutcome::Ended;
       p += n, bytes -= size_t(n);
     }
-    return Read::Done;
+    return ReadOutcome::Done;
   }
   double limit() const { return deadline_.seconds; }
   // Reads at most 16 MiB at a time, so that memory is allocated only for bytes that arrive.
-  Read read(std::string& to, uint64_t bytes) {
+  ReadOutcome read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {
       size_t at = to.size(), size = size_t(std::min(bytes - at, kPiece));
       to.resize(at + size);
-      if (Read got = read(to.data() + at, size); got != Read::Done) return got;
+      if (ReadOutcome got = read(to.data() + at, size); got != ReadOutcome::Done) return got;
     }
-    return Read::Done;
+    return ReadOutcome::Done;
   }
 
  private:
@@ -334,7 +334,7 @@ std::string Worker::next_message() const {
   Reader reader(channel_);
   uint64_t bytes = 0;
   std::string text;
-  if (reader.read(&bytes, sizeof bytes) != Read::Done || reader.read(text, bytes) != Read::Done) _exit(0);
+  if (reader.read(&bytes, sizeof bytes) != ReadOutcome::Done || reader.read(text, bytes) != ReadOutcome::Done) _exit(0);
   return text;
 }
 
@@ -415,24 +415,24 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
   Reader reader(channel_, child_, timeout_seconds, progress);
   Header header;
   std::string text;
-  Read got;
+  ReadOutcome got;
   bool believable;
   do {
     text.clear();
     got = reader.read(&header, sizeof header);
-    believable = got == Read::Done && header.bytes <= kMostBytes;
+    believable = got == ReadOutcome::Done && header.bytes <= kMostBytes;
     if (believable) got = reader.read(text, header.bytes);
-    if (believable && got == Read::Done && header.kind == Kind::Log) log_of_worker(header, text, child_);
-  } while (believable && got == Read::Done && header.kind == Kind::Log);
-  if (believable && got == Read::Done && header.kind == Kind::Answer) return text;
-  if (believable && got == Read::Done && header.kind == Kind::Error)
+    if (believable && got == ReadOutcome::Done && header.kind == Kind::Log) log_of_worker(header, text, child_);
+  } while (believable && got == ReadOutcome::Done && header.kind == Kind::Log);
+  if (believable && got == ReadOutcome::Done && header.kind == Kind::Answer) return text;
+  if (believable && got == ReadOutcome::Done && header.kind == Kind::Error)
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = end();
-  if (got == Read::TimedOut)
+  if (got == ReadOutcome::TimedOut)
     return record_death({SIGKILL, true}, out_of_time(reader.limit()));
-  if (got == Read::TooMany)
+  if (got == ReadOutcome::TooMany)
     return record_death({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
-  if (believable && got == Read::Done) return record_death({header.signal}, killed(header));
+  if (believable && got == ReadOutcome::Done) return record_death({header.signal}, killed(header));
   if (WIFSIGNALED(status)) return record_death({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
   const std::string code = std::to_string(WEXITSTATUS(status));
   return record_death({}, {"its process ended with exit code " + code + " and without an answer"});
