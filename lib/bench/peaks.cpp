@@ -36,7 +36,7 @@ std::string repeated(const std::string& text) {  // returns `text` for each accu
 }
 
 // The kernels as sources. A kernel has the buffers `out` and `in`, of `floats` elements each.
-struct Sources {
+struct PeakKernels {
   bool is_c = true;
   uint64_t floats = 0, threads = 1;
   int rounds = 1;      // repetitions of a memory kernel
@@ -106,41 +106,41 @@ struct Sources {
 class PeakMeter {
  public:
   // `units`: threads of the CPU, which are also the compute units of an OpenCL device of the CPU.
-  PeakMeter(Placement place, Sources sources, double units)
-      : place_(std::move(place)), sources_(sources), units_(units) {}
+  PeakMeter(Placement place, PeakKernels kernels, double units)
+      : place_(std::move(place)), kernels_(kernels), units_(units) {}
 
   Peaks measure() {
     Peaks out{.source = kMeasuredPeaks};
-    sources_.floats = kItems * 2;
-    out.launch = seconds(sources_.empty_kernel());
-    const uint64_t all = sources_.threads;
+    kernels_.floats = kItems * 2;
+    out.launch = seconds(kernels_.empty_kernel());
+    const uint64_t all = kernels_.threads;
     for (int width : {32, 64}) {
-      if (!sources_.is_c && width > 32) break;
-      sources_.width = width;
+      if (!kernels_.is_c && width > 32) break;
+      kernels_.width = width;
       for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all
-        sources_.threads = threads;
-        const double units = sources_.is_c ? double(threads) : units_;
-        const double each = 2.0 * kAccumulators * (sources_.is_c ? double(kRounds) * width / 4 * units
+        kernels_.threads = threads;
+        const double units = kernels_.is_c ? double(threads) : units_;
+        const double each = 2.0 * kAccumulators * (kernels_.is_c ? double(kRounds) * width / 4 * units
                                                                  : double(kItemRounds) * kItems * kItemFloats);
-        const double rate = each / seconds(sources_.arithmetic()), one = 2.0 * width / 4 * units / rate;
+        const double rate = each / seconds(kernels_.arithmetic()), one = 2.0 * width / 4 * units / rate;
         out.operations = std::max(out.operations, rate);
         out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
-        if (!sources_.is_c) break;
+        if (!kernels_.is_c) break;
       }
     }
-    sources_.threads = all;
+    kernels_.threads = all;
     measure_costs(out);  // the costs of an addition and of a cache line on one unit, while the others wait; the cost of
                          // a group on all units
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
       double rate = memory_rate(bytes, true);
-      if (sources_.is_c) rate = std::max(rate, memory_rate(bytes, false));
-      if (sources_.threads = 1; sources_.is_c && all > 1 && bytes < uint64_t(1) << 20)
+      if (kernels_.is_c) rate = std::max(rate, memory_rate(bytes, false));
+      if (kernels_.threads = 1; kernels_.is_c && all > 1 && bytes < uint64_t(1) << 20)
         rate = std::max(rate, memory_rate(bytes, false));
-      sources_.threads = all;
+      kernels_.threads = all;
       // a larger cache is never faster, but a busy machine may measure that it is
       if (!out.caches.empty() && rate > out.caches.back().bytes)
         for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
-      out.caches.push_back({bytes * (sources_.is_c ? sources_.threads : 1), rate});
+      out.caches.push_back({bytes * (kernels_.is_c ? kernels_.threads : 1), rate});
     }
     out.bytes = out.caches.back().bytes;
     out.caches.pop_back();
@@ -149,41 +149,41 @@ class PeakMeter {
 
  private:
   double memory_rate(uint64_t working_set, bool copies) {
-    sources_.width = 32;
-    const uint64_t step = 32 * 4 * std::max<uint64_t>(1, sources_.threads);
-    sources_.floats = working_set * (sources_.is_c ? sources_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
+    kernels_.width = 32;
+    const uint64_t step = 32 * 4 * std::max<uint64_t>(1, kernels_.threads);
+    kernels_.floats = working_set * (kernels_.is_c ? kernels_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
                       step;
-    const double bytes = double(sources_.floats) * sizeof(float) * (copies ? 2 : 1);
-    sources_.rounds = int(std::max(1.0, kLeastBytes / bytes));
-    const double items = double(sources_.floats) / kItemFloats * sources_.rounds;
-    const std::string text = sources_.memory(copies);
-    return bytes * sources_.rounds / (sources_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
+    const double bytes = double(kernels_.floats) * sizeof(float) * (copies ? 2 : 1);
+    kernels_.rounds = int(std::max(1.0, kLeastBytes / bytes));
+    const double items = double(kernels_.floats) / kItemFloats * kernels_.rounds;
+    const std::string text = kernels_.memory(copies);
+    return bytes * kernels_.rounds / (kernels_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
   }
 
   void measure_costs(Peaks& out) {
-    sources_.width = 32;
-    out.add = seconds(sources_.additions(), 1, 1) / kAdds;
+    kernels_.width = 32;
+    out.add = seconds(kernels_.additions(), 1, 1) / kAdds;
     auto line_seconds = [&](const Lines& lines) {
-      sources_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
-      return seconds(sources_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
+      kernels_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
+      return seconds(kernels_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
     };
     out.near_line = line_seconds(kNear), out.far_line = std::max(out.near_line, line_seconds(kFar));
-    sources_.floats = kItems * 2;
-    if (!sources_.is_c) out.group = seconds(sources_.empty_kernel(), kGroups, 1) * units_ / kGroups;
+    kernels_.floats = kItems * 2;
+    if (!kernels_.is_c) out.group = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
   }
 
   // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.
   double seconds(const std::string& text) {
-    return sources_.is_c ? seconds(text, int64_t(sources_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
+    return kernels_.is_c ? seconds(text, int64_t(kernels_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
   }
   double seconds(const std::string& text, int64_t groups, int64_t items) {
-    const int64_t size = int64_t(std::max<uint64_t>(sources_.floats, kItems * kItemFloats));
+    const int64_t size = int64_t(std::max<uint64_t>(kernels_.floats, kItems * kItemFloats));
     std::vector<BufferSpec> buffers{{.number = 0, .dtype = dtypes::float32, .size = size, .written = true},
                                     {.number = 1, .dtype = dtypes::float32, .size = size, .read = true}};
     ProgramInfo info{.name = "peak", .function_name = "peak"};
     info.global_size[0] = groups, info.local_size->at(0) = items;
     KernelSource source{"peak", "peak", place_.target->name(), text};
-    if (sources_.is_c) source.variables_before_core = 0;
+    if (kernels_.is_c) source.variables_before_core = 0;
     Executable kernel = std::move(
         Executable::for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
             .value_or_throw());
@@ -196,7 +196,7 @@ class PeakMeter {
   }
 
   Placement place_;
-  Sources sources_;
+  PeakKernels kernels_;
   double units_;
 };
 
@@ -214,8 +214,8 @@ Result<Peaks> peaks_of(const Session& session, const std::string& device) {
     const std::string name = device.substr(0, device.find(':'));
     if (name == "CPU" || name == "CL") {
       Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
-      Sources sources{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
-      return PeakMeter(std::move(place), sources, double(settings.cpu_count())).measure();
+      PeakKernels kernels{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
+      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure();
     }
     const std::string arch = device.substr(device.rfind(':') + 1);
     const profile::DevicePeak* peak = profile::device_peak(arch);
