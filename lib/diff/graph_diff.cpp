@@ -63,9 +63,10 @@ std::string index_text(const DiffSide& side, UOp index) {
   return out + "]";
 }
 
-class Changes {
+class GraphDiffer {
  public:
-  Changes(DiffSide& a, DiffSide& b, const Labels& labels, GraphDiff& out) : a_(a), b_(b), labels_(labels), out_(out) {}
+  GraphDiffer(DiffSide& a, DiffSide& b, const Labels& labels, GraphDiff& out)
+      : a_(a), b_(b), labels_(labels), out_(out) {}
 
   void run() {
     for (uint32_t y = 0; y < b_.nodes.size(); y++) {
@@ -330,7 +331,7 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
   out.nodes_b = side_b.nodes.size();
   if (same_graph(a, b, labels)) return out;
   match_graphs(side_a, side_b, labels);
-  Changes(side_a, side_b, labels, out).run();
+  GraphDiffer(side_a, side_b, labels, out).run();
   std::ranges::stable_partition(out.changes, [](const NodeChange& c) { return !is_renumbering(c); });
   out.same = out.changes.empty() && !options.order;
   return out;
