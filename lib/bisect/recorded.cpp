@@ -387,7 +387,7 @@ class RecordedBisection {
       const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
-      if (!nested && comparer_.is_exact() && made_others(row, whole)) return nullptr;  // one of them may be the cause
+      if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // one may be the cause
       return nested ? nested : &whole;
     }
     return nullptr;
@@ -405,7 +405,7 @@ class RecordedBisection {
     return nullptr;
   }
   // Returns true if `m` has nested rewrites.
-  static bool made_others(const Pipeline::Row& row, const Rewrite& m) {
+  static bool has_nested_rewrites(const Pipeline::Row& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
   bool is_substitution(const Rewrite& m) const { return m.place.starts_with("uop/ops.py:"); }
