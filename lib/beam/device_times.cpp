@@ -21,8 +21,7 @@ constexpr int kRuns = 3;                      // minimum number of timed runs of
 constexpr int kMostRuns = 100;                // maximum number of runs of a short kernel, which runs until its runs
                                               // took kEnoughSeconds together
 constexpr double kEnoughSeconds = 1e-3;
-constexpr double kSlowFactor = 3;             // a candidate slower than keep limit * 3 gets no further runs, as in
-                                              // tinygrad
+constexpr double kSlowFactor = 3;             // a candidate slower than keep limit * 3 is not run again, as in tinygrad
 constexpr double kReliableSlowFactor = 1.25;  // replaces kSlowFactor if the runs are long enough to be reliable
 constexpr double kDelaySeconds = 0.02;        // seconds for which another process may delay a run
 constexpr double kStopFactor = 2;             // n runs of a candidate are stopped after n * keep limit * 2, plus
@@ -40,8 +39,8 @@ DeviceBuffer buffer_of(const Array& array) {
 
 // How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  double kept = INFINITY;  // the keep limit (TimeSource::time) in seconds; a candidate that takes much longer gets no
-                           // further runs
+  double kept = INFINITY;  // the keep limit (TimeSource::time) in seconds; a candidate that takes much longer is not
+                           // run again
   int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
 
   // Returns the seconds after which a candidate is stopped, including the start of a worker.
@@ -223,7 +222,7 @@ Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimi
     Launch launch(*this, *candidate.executable, on_driver_);
     return limits.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
   });
-  if (!out) driver_.reset();  // the worker may be dead; the next candidate gets a new one
+  if (!out) driver_.reset();  // the worker may be dead; the next candidate runs in a new one
   return out;
 }
 

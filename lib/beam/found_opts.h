@@ -1,5 +1,5 @@
-// BEAM=N of run, dump and bench: kernels get the opts that `tgc beam` found for them, as tinygrad takes opts from its
-// disk cache. Nothing is searched: a kernel without a result gets the hand-coded opts.
+// BEAM=N of run, dump and bench: kernels are compiled with the opts that `tgc beam` found for them, as tinygrad takes
+// opts from its disk cache. Nothing is searched: a kernel without a result has the hand-coded opts.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -48,7 +48,7 @@ class BeamResults {
   Database database_;
 };
 
-// Merges files of results into one. The fastest result for each kernel, target, device and width stays. Errors: an
+// Merges files of results into one. Keeps the fastest result for each kernel, target, device and width. Errors: an
 // unreadable or unwritable file.
 Status merge_results(const std::vector<std::string>& from, const std::string& to);
 

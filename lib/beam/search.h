@@ -1,4 +1,4 @@
-// The rounds of the search: which candidates a round has and which of them stay (tinygrad
+// The rounds of the search: which candidates a round has and which of them it keeps (tinygrad
 // codegen/opt/search.py:beam_search). The caller supplies the times, so the same code enumerates, replays and measures.
 #pragma once
 #include <limits>

@@ -56,7 +56,8 @@ std::vector<const Application*> WatchedRun::suspects() const {
   std::vector<const Application*> out;
   for (size_t i = 0; i < sides.size(); i++)
     if (sides[i].kind == Kind::Differ || sides[i].kind == Kind::Unlike) out.push_back(&log.list()[i]);
-  // rewrites beyond rounding come first; among equals, rules for which `tgc prove --rules` has a counterexample
+  // rewrites whose sides differ by more than rounding come first; among equals, those of rules for which `tgc prove
+  // --rules` has a counterexample
   std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
     return std::pair(sides[index_of(*a)].beyond_rounding, has_counterexample(*a->rule));
   });

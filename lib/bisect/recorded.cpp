@@ -132,9 +132,9 @@ class RecordedBisection {
   }
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
-  // fault explains the culprit, continues the search after it; `known` gets the verdict on the first one. Returns
-  // nullopt if no stage differs or the last stage is right, up to known faults, or if the recorded source is right
-  // although REF cannot run the last stage: a stage in between that looks wrong is then imported wrongly.
+  // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
+  // Returns nullopt if no stage differs or the last stage is right, up to known faults, or if the recorded source is
+  // right although REF cannot run the last stage: a stage in between that looks wrong is then imported wrongly.
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;  // most known faults that are skipped in one kernel
     first_row_ = nullptr, first_rewrite_ = 0;
@@ -220,7 +220,7 @@ class RecordedBisection {
   }
 
   // Looks for a rewrite that changes bits which IEEE 754 defines: of the result of a cast or, if must_be_exact(), of
-  // any result. Until then, kernels were compared only up to rounding.
+  // any result. All comparisons before this call are only up to rounding.
   std::optional<Verdict> find_inexact_cast(const std::vector<const Row*>& rows) {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();

@@ -70,8 +70,8 @@ class SidesWatcher : public ApplicationLog {
   const uint64_t left_out_;
 };
 
-// Finds the rewrite that gives a new buffer the number of a buffer of the graph. This happens if an earlier rewrite
-// folded every reader of that buffer, so that its number seems free. Ends the run when the schedule is made.
+// Finds the rewrite that gives a new buffer a number that a buffer of the graph already has. This happens if an earlier
+// rewrite folded every reader of that buffer, so that its number seems free. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
   Verdict reuse, folding;    // stage, rule and sides of the two rewrites

@@ -1,6 +1,6 @@
 // `tgc conform`: tests another implementation of tinygrad's compiler (a "port") stage by stage. For each recorded
-// stage, the port gets tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after the
-// stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
+// stage, the port receives tinygrad's graph before the stage, and its answer is compared with tinygrad's graph after
+// the stage. The next question starts from tinygrad's graph again, even if the answer was wrong.
 //
 // README.md describes the questions and answers, which are one line of JSON each. If a port crashes, exceeds the time
 // limit, or writes invalid or unsolicited output, only this question fails: tgc restarts the port for the next

@@ -201,7 +201,7 @@ class RecordCheck {
   }
   void check_listing(const std::string& text) {
     Graph graph(settings_);
-    // accept a malformed graph, because a listing does not tell which of two equal constants is a source
+    // accept a malformed graph, because a listing does not say which of two equal constants is a source
     ReadReport report{.take_malformed = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());

@@ -52,9 +52,9 @@ class Watcher {
 
 class Compilation {
  public:
-  // Begins before the first stage, or after the stage that `graph.info.stage` names. Fails for an unknown target, opts
-  // or stage, for a stage of the other level, for a graph of another tinygrad release, for a kernel without a SINK, and
-  // for an invalid TGC_FAULT.
+  // Begins a compilation before the first stage, or after the stage that `graph.info.stage` names. Fails for an unknown
+  // target, opts or stage, for a stage of the other level, for a graph of another tinygrad release, for a kernel
+  // without a SINK, and for an invalid TGC_FAULT.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;

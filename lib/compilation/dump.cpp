@@ -124,8 +124,8 @@ class Dump {
     }
     return add(row, row.extension, std::move(text));
   }
-  // Adds a linear list in the requested format. The default format, print_uops, gets a header only if the text goes to
-  // a file.
+  // Adds a linear list in the requested format. The default format, print_uops, has a header only if the text is
+  // written to a file.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
     Format format = plan_.format.value_or(Format::Uops);
     GraphInfo info = format == Format::Uops && !plan_.self_describing ? GraphInfo() : info_at(row);

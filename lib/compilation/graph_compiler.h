@@ -71,8 +71,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // ---- graphs as they are read
   // Returns false if --target leaves out the record, whose recording `producer` made.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
-  // Returns a graph that was read, with the settings and the stage that it has from now on. Fails if the name of the
-  // stage seems misspelt, or if an option has no effect on the graph.
+  // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
+  // the name of the stage is unknown or seems misspelt, or if an option has no effect on the graph.
   Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: a live compiler compiles `in`, and makes its record. Then imports the graph, if the
   // session imports graphs. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if
@@ -115,7 +115,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:
-  // Returns the settings that `in` keeps with it (GraphInfo::settings); `recorded` are those of its recording.
+  // Returns the settings to store in GraphInfo::settings of `in`; `recorded` are those of its recording.
   virtual GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const = 0;
   virtual Status check_foreign(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
@@ -128,7 +128,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
 
 // Returns the compiler that runs tgc's own stages.
 std::shared_ptr<const GraphCompiler> own_compiler(CompilerChoices choices);
-// Returns the compiler that asks the processes `tinygrad`.
+// Returns the compiler of a session with --live, which lets the processes `tinygrad` compile.
 std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
 
 // Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`, with the graph's

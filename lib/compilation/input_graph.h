@@ -44,7 +44,8 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks. Errors have
-// file, line and column. `take_malformed` and `producer` (empty: the text tells the release) are as in ReadReport.
+// file, line and column. `take_malformed` and `producer` (empty: the text says which release it is of) are as in
+// ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 
@@ -69,7 +70,7 @@ std::string producer_of(const InputGraph& in);
 // (runtime/ops_cpu.py:cpu_exec). Earlier releases run the threads at the same time.
 bool runs_threads_in_turn(const InputGraph& in);
 
-// Imports `in`, a kernel of another release, as GraphCompiler::import() does. The imported graph gets `settings`, and
+// Imports `in`, a kernel of another release, as GraphCompiler::import() does. The imported graph has `settings`, and
 // the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 

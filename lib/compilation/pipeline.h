@@ -1,10 +1,9 @@
 // Pipeline: one graph, and the stages by which it is compiled. There are three kinds: the native pipeline (tgc's own
 // stages, those of tinygrad 0.12.0), the recorded pipeline (the stages of a tinygrad that the exporter recorded), and
-// the live pipeline (a recorded one, whose record the user's tinygrad makes on demand). Commands do not ask for the
+// the live pipeline (a recorded one, whose record the user's tinygrad makes on demand). Commands do not depend on the
 // kind, but call can(ability); lacks(ability) is the error for a missing ability. A GraphCompiler makes the pipeline of
 // an input.
-//
-// A prover looks at each rewrite of each stage; a bisector looks for the first wrong stage, then for its rewrite:
+// A prover compares the sides of each rewrite of each stage; a bisector finds the first wrong stage, then its rewrite:
 //
 //   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
 //   pipeline->need(Ability::Rewrites).value_or_throw();

@@ -72,7 +72,7 @@ struct StageRun {
 };
 
 // Base of watchers that count the rewrites of a compilation, and may replace their results (decide). A RewriteOverride
-// that the graph has already, such as a seeded fault, is asked first.
+// that the graph already has, such as a seeded fault, decides first.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
   void begin(Compilation& c) override {

@@ -54,7 +54,7 @@ std::string line_of(std::string_view text, uint32_t number) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-// Adds the offending line, and the file in which the source is kept, to the compiler's complaint.
+// Adds the offending line, and the file in which the source is kept, to the compiler's error.
 Diag explained(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
   auto kept = keep_for_user(job.name, std::string(extension_of(job.language)), job.source);
@@ -108,7 +108,7 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take()});
 }
 
-// True for PTX that goes to the driver: no compiler runs, only the renderer's placeholders are filled in.
+// True if the job only turns a PTX source into PTX: no compiler runs, only the renderer's placeholders are filled in.
 bool takes_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !needs_nvidia_tools(job, what);
 }

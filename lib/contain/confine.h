@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// The system calls that stay allowed. Each value also allows what the values before it allow.
+// The system calls that the confined process may make. Each value also allows what the values before it allow.
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries

@@ -45,8 +45,8 @@ struct ProcessStart {
   // terminal does not reach this group.
   bool own_group = false;
 };
-// Starts a program, which gets the default actions for SIGPIPE and SIGXFSZ, and returns its process id. The caller
-// waits for its end. Fails if the program cannot be started.
+// Starts a program, with the default actions for SIGPIPE and SIGXFSZ, and returns its process id. The caller waits for
+// its end. Fails if the program cannot be started.
 Result<pid_t> start_process(const ProcessStart& start);
 
 // Returns the argv of a shell that runs `command` and ends with this process. Start it with own_group, and with `alive`

@@ -10,8 +10,8 @@ namespace tgc {
 // Returns the folder for temporary files: TMPDIR, else /tmp. Returns an error if it is not a folder.
 Result<std::string> temporary_folder();
 
-// A temporary folder, removed with its contents by the destructor. Its name holds the process id: tgc-PID-XXXXXX. The
-// first one of a process also calls remove_leftovers.
+// A temporary folder, removed with its contents by the destructor. Its name contains the process id: tgc-PID-XXXXXX.
+// The first one of a process also calls remove_leftovers.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws Failure

@@ -38,20 +38,20 @@ std::optional<std::string> take_word(std::string_view& line) {
 // ---- forms: ops that releases represent differently; each line says how a graph is converted before the comparison
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // PARAM: only the slot or name of its ParamArg stays; an empty tag is removed
-    "BUFFER",   // BUFFER: only its number in the order of buffers stays; an empty tag is removed
+    "PARAM",    // PARAM: of its ParamArg, only the slot or name is kept; an empty tag is removed
+    "BUFFER",   // BUFFER: only its number in the order of buffers is kept; an empty tag is removed
     "COPY",     // COPY: the device is removed
     "CAST",     // CAST: the dtype in its arg is removed
     "BITCAST",  // BITCAST: the dtype in its arg is removed
-    "REDUCE",   // REDUCE: only the number of axes stays
-    "CONST",    // CONST, or an op on CONSTs only: gets a weak dtype; device and shape are removed
+    "REDUCE",   // REDUCE: only the number of axes is kept
+    "CONST",    // CONST, or an op on CONSTs only: its dtype becomes weak; device and shape are removed
     "VCONST",   // VCONST: becomes a STACK of its elements
-    "STACK",    // STACK, or a constant of several elements: gets the dtype of its elements
+    "STACK",    // STACK, or a constant of several elements: its dtype becomes that of its elements
     "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length
-    "PAD",      // PAD: only the tensor and the padding before each axis stay
+    "PAD",      // PAD: only the tensor and the padding before each axis are kept
     "SINK",     // SINK: a KernelInfo with default fields is removed
     "CALL",     // CALL: the metadata of the earlier release's CallInfo is removed
-    "INDEX",    // INDEX: gets the dtype of its element, also as the target of a store
+    "INDEX",    // INDEX: its dtype becomes that of its element, also as the target of a store
     "pointer",  // a pointer dtype becomes its element dtype
 };
 bool is_form(std::string_view name) {

@@ -79,7 +79,7 @@ class MakerRecorder : public RewriteObserver {
   Graph& graph_;
   UOpTable<Maker> makers_;
   std::vector<std::string> where_;
-  uint32_t first_ = 0;  // nodes with smaller numbers get no maker
+  uint32_t first_ = 0;  // nodes with smaller numbers have no maker
   bool is_recording_ = false;
 };
 
@@ -124,7 +124,7 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   const Run* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
-  Graph graph(settings);  // a new Graph, because only nodes that do not exist yet get a maker
+  Graph graph(settings);  // a new Graph, because a maker is recorded only for nodes that did not exist before
   ReadReport report{.producer = known->producer};
   auto ast = read_graph(graph, detect_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;

@@ -22,7 +22,7 @@ std::vector<UOp> loops_of(UOp u) {
 }
 
 // Returns a node that computes the row-major number of the current iteration of `loops`; the last loop varies fastest.
-// `size` gets the number of iterations. Returns the empty UOp if this number is too large or not constant.
+// Sets `size` to the number of iterations. Returns the empty UOp if this number is too large or not constant.
 UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
@@ -44,7 +44,7 @@ DType stored_dtype(UOp u) {
   return scalar.is(Scalar::Index) ? dtypes::int32 : scalar;
 }
 
-// Returns the type that a loop of the type `type` gets if it is moved out of a reduction.
+// Returns the type that a loop of the type `type` must have after it is moved out of a reduction.
 AxisType outer(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;

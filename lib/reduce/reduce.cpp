@@ -19,7 +19,7 @@ namespace {
 using Kind = FailureSignature::Kind;
 
 constexpr size_t kFew = 6;        // for a case of at most this many nodes, no other chains are tried
-constexpr size_t kSmall = 400;    // with a prefilter, a case of fewer nodes gets no more large cuts
+constexpr size_t kSmall = 400;    // with a prefilter, no large cuts are made in a case of fewer nodes
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
 // The reduction of one kernel. The functions throw Failure.
@@ -338,7 +338,7 @@ class Reduction {
 
   // ---- replacing large parts by buffers with their values: all parts at once, then half of them, down to one part
   void cut_parts() {
-    std::set<std::string> needed;  // keys of parts that must stay, because the kernel passes without them
+    std::set<std::string> needed;  // keys of parts that must not be cut, because the kernel passes without them
     while (!stopped()) {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;

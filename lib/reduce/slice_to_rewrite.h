@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Returns the case with the graph that `stage` gets as its input. A seeded fault then affects the first application of
+// Returns the case with the graph that is the input of `stage`. A seeded fault then affects the first application of
 // its rule in `stage`. Returns nullopt if the compilation fails before, or if `stage` is no kernel stage.
 std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage);
 
