@@ -11,11 +11,11 @@
 namespace tgc {
 namespace {
 
-// Ops whose float results are not rounded.
+// Ops whose float results do not depend on how a program computes them: only a CAST among them rounds, in one way.
 constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
                                                Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
                                                Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};
-// Ops whose integer results fit if their operands do.
+// Ops whose integer results need no more bits than their operands.
 constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XOR, Op::MOD};
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
@@ -70,7 +70,7 @@ void add_near(double c, std::vector<double>& out) {
   for (double near : {c - 1, c, c + 1}) out.push_back(near);
 }
 
-// Adds numbers next to powers of two, up to 2**most.
+// Adds numbers of both signs at, next to and between powers of two, up to the magnitude 2**most.
 void add_powers(int most, std::vector<double>& out) {
   for (int e : {1, 3, 5, 6, 7, 8, 9, 11, 14, 15, 16, 17, 20, 23, 24, 25, 30, 31, 32, 33, 34, 40, 47, 48, 52, 60}) {
     if (e > most) break;

@@ -1,6 +1,6 @@
 // Draws values from small to very large for the arrays of a schedule or tensor graph, which is run a second time with
-// them. In contrast to fill_wide(), the results of unchanged programs stay exact: no float reaches an operation that
-// rounds, and few sums overflow.
+// them. In contrast to fill_wide(), the results of unchanged programs stay exact: no float from these values reaches an
+// operation that rounds its result, other than a cast, and few sums overflow.
 #pragma once
 #include <span>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-// A kernel, and for each of its DEFINE_GLOBALs, by slot, the number of its array.
+// A kernel or a copy between arrays, and for each of its DEFINE_GLOBALs, by slot, the number of its array.
 struct ScheduledKernel {
   UOp ast;
   std::vector<size_t> arrays;
@@ -44,9 +44,9 @@ struct ProgramSizes {
 // Sizes::Usual.
 ProgramSizes sizes_of(const TensorProgram& program);
 
-// Fills `array` with values of these sizes: those next to `constants`, to their sums and differences, and to powers of
-// two. The values depend only on the arguments; another `turn` gives other values. Returns false, and changes nothing,
-// if the array is to have usual values.
+// Fills `array` with values of these sizes: those next to the first few `constants`, to their sums and differences, and
+// to powers of two. The values depend only on the arguments; another `turn` gives other values. Returns false, and
+// changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty or of bools.
 bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants, uint64_t turn);
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ struct OutOfBounds {
   int64_t width = 1;       // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
   int64_t size = 0;        // size of the buffer, in the same unit as `width`
   bool proven = true;      // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
-  // the variables and their values in the counterexample, such as ("gidx0", "16"); the last pair is the index
+  // the variables and their values in the counterexample, such as ("gidx0", "16"), last the index; empty: Z3 found none
   std::vector<std::pair<std::string, std::string>> values;
 
   std::string text() const;
@@ -31,7 +31,8 @@ struct BoundsProof {
 };
 
 // Checks the access of every INDEX of `nodes` (a graph in toposort order, or a linear list), except those into images,
-// into buffers without a size, and with vectors of indices. Fails if libz3 is needed and missing.
+// into buffers without a size, and with a vector or Invalid as index. Fails if libz3 is needed and missing, or if it
+// rejects an expression.
 Result<BoundsProof> prove_bounds(std::span<const UOp> nodes);
 
 }  // namespace tgc

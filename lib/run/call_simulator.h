@@ -42,8 +42,8 @@ using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: the
 class Memory {
  public:
   void write(const Piece& p);
-  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: the content of bytes that nobody
-  // wrote.
+  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: the content of bytes that no
+  // write() covers.
   Pieces read(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
@@ -57,7 +57,7 @@ struct Event {
   uint32_t body = 0;
   bool is_copy = false;
   std::vector<Argument> arguments;
-  std::vector<Pieces> reads;  // by argument: what the kernel reads; empty if it does not read the argument
+  std::vector<Pieces> reads;  // by argument: the contents that the kernel reads; empty if it reads none of the argument
   std::vector<bool> writes;
   int64_t content = 0;  // number that identifies the kernel together with all that it reads
 };
@@ -78,8 +78,8 @@ class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
 
-  // Tracks single elements, not only whole arguments, for the arguments of `list` to whose memory several kernels store
-  // or, if it is a PARAM's, at least one.
+  // Tracks single elements, not only whole arguments, for the arguments of `list` in memory to which several kernels
+  // store. For the memory of a PARAM, one store is enough.
   void learn_parts(UOp list);
   // Tracks single elements for one argument of the kernel `body` (Event::body).
   void look_at_elements(uint32_t body, size_t argument);

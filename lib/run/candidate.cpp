@@ -73,7 +73,7 @@ class OwnCandidate : public RunCandidate {
   }
 
  private:
-  // Fails if the kernel has a dtype that tinygrad 0.12's renderer for `target` lacks.
+  // Fails if the kernel has an FP8 dtype that tinygrad 0.12's renderer for `target` lacks.
   Status check_dtypes(const Target& target) const {
     for (UOp u : in_.list.empty() ? toposort(in_.root) : in_.list)
       if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))

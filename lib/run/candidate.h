@@ -1,5 +1,5 @@
-// RunCandidate: what a run executes of an input, and where: tgc's own compilation of the kernel, the linear list of its
-// golden record (--recorded), or what another tinygrad release compiled, as it was recorded.
+// RunCandidate: what a run executes of an input, and where: tgc's own compilation of the kernel, its golden record
+// (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
 //   candidate->check().value_or_throw();                                  // is there something to run?
@@ -42,10 +42,11 @@ class RunCandidate {
   // if such a run is no error.
   virtual std::optional<std::string> not_compared() const { return std::nullopt; }
 
-  // Returns what reports call the thing that runs, such as "the recorded source"; "" if the input itself runs. Set by
+  // Returns the name that reports give to what runs, such as "the recorded source"; "" if the input itself runs. Set by
   // prepare().
   const std::string& ran() const { return ran_; }
-  // The recorded linear list, if --recorded asks for it, and whether the recorded source runs, too. Set by prepare().
+  // recorded_list() is the linear list that --recorded runs, else empty; runs_recorded_source() tells whether the
+  // recorded source runs in its place. Set by prepare().
   std::span<const UOp> recorded_list() const { return list_; }
   bool runs_recorded_source() const { return runs_source_; }
 
@@ -59,8 +60,8 @@ class RunCandidate {
   bool runs_source_ = false;
 };
 
-// Returns the candidate of `in`; with `recorded`, the linear list of its golden record. `session` and `in` must outlive
-// the candidate.
+// Returns the candidate of `in`; with `recorded`, what its golden record has: the source if it runs on the target of
+// the record, else the linear list. `session` and `in` must outlive the candidate.
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

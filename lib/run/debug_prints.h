@@ -26,8 +26,8 @@ class DebugPrints : public ExecuteObserver {
   bool watches_kernels() const override;
 
   // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
-  // not run it. With IGNORE_OOB=0, returns an error, if possible with a counterexample, if an access may be out of
-  // bounds.
+  // not run it. With IGNORE_OOB=0, fails if an access of a kernel may be out of bounds, if possible with a
+  // counterexample.
   Status compiled(Compilation& compilation);
 
   // ---- events of the executor

@@ -63,7 +63,7 @@ FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optiona
 }
 
 // Throws Failure if the device cannot run any kernel, because then this kernel's failure says nothing about the kernel.
-// Does nothing if no time is left for the test.
+// Does nothing if the time limit is over.
 void check_device(Placement& place, const InputGraph& in) {
   if (current_deadline().is_over()) return;
   probe_device(place, in.graph->settings()).value_or_throw();
@@ -94,7 +94,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     }
 
     TrialInputs given = trial_inputs(options, in).value_or_throw();
-    given.seed = options.input.seed.value_or(0);  // a smaller kernel may read other arrays than the file has
+    given.seed = options.input.seed.value_or(0);  // draws arrays that the file lacks
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
     trial.begin(*kernel).value_or_throw();
     if (arrays) *arrays = copy_of(trial.inputs());

@@ -28,7 +28,8 @@ struct FailureSignature {
   Kind kind = Kind::None;
   std::string said = {};   // the failure's message, on one line
   // The part of the message that is equal for failures of one cause: its first line without numbers and bracketed text,
-  // of which only the beginning counts for a crash and for an access out of bounds. Empty for wrong results.
+  // of which only the beginning counts for a crash and for an access out of bounds. Empty for Kind::Wrong and
+  // Kind::None.
   std::string cause = {};
   bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
 };
@@ -38,13 +39,15 @@ std::string_view name_of(FailureSignature::Kind kind);
 bool is_endless(const Diag& refused);
 
 // Returns the failure that occurs before anything is compiled or run: the rewriting of a stage does not terminate, or a
-// stage, renderer or REF refuses the graph. Kind::None if there is no such failure. Fails if `device` does not exist.
+// stage, renderer or REF refuses the graph. Kind::None if there is no such failure. Fails if there is no place to run
+// for `device`, or if the time limit is over.
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
-// Compiles the kernel, runs it with `options` (as with_bundle() returns them), and compares its results with the
-// expected arrays of the options or bundle; if there are none, with REF's results. Returns the failure. `arrays`
-// receives the inputs if the kernel compiled. Fails if a file or variable is missing, if REF cannot compute the
-// expected results, or if the device cannot run any kernel (probe_device).
+// Compiles the kernel, unless it is refused (refusal_of), runs it with `options` (as with_bundle() returns them), and
+// compares its results with the expected arrays of the options or bundle; if there are none, with REF's results.
+// Returns the failure. `arrays` receives the inputs if the kernel compiled. Fails if the run itself cannot be made or
+// judged, for example because a file or variable is missing, REF cannot compute the expected results, or the device
+// cannot run any kernel (probe_device).
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
                                     Arrays* arrays = nullptr);
 

@@ -157,7 +157,7 @@ std::string function_of(const GoldenStage& stage) {
 }
 
 // Simulates the list that is meant to run. Throws Failure if a kernel reads memory that no kernel of the list has
-// stored to.
+// stored to, also if single elements are tracked.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     Run out = simulator.run(list);
@@ -187,8 +187,9 @@ std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   return std::nullopt;
 }
 
-// Returns the fault of the first stage whose list of calls computes other values than the captured calls; else that of
-// the first variable with a wrong value; nullopt if there is none.
+// Returns the fault of the first stage whose list of calls leaves other contents in the kept memory than the captured
+// calls, or whose memory plan gives a buffer that a kernel reads the memory that the kernel stores to; else that of the
+// first variable with a wrong value; nullopt if there is none.
 std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;

@@ -30,8 +30,8 @@ struct NanReport {
   int exit_code() const { return unexplained.empty() ? 1 : 2; }
 };
 
-// Explains what --watch-nan found for the recording in the file `recording`. Fails if it found nothing, or if its files
-// are damaged.
+// Explains what --watch-nan found for the recording in the file `recording`. Fails if --watch-nan found no NaN, or if
+// its files are missing or damaged.
 Result<NanReport> explain_nan(const Session& session, const std::string& recording);
 
 }  // namespace tgc

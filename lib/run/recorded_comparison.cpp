@@ -27,7 +27,7 @@ Array repeated(const Array& array, int64_t count) {
   return out;
 }
 
-// Returns whether `whole` consists of equal parts that have the size of `part`.
+// Returns whether `whole` consists of at least two equal parts that have the size of `part`.
 bool has_copies_of_size(const Array& whole, const Array& part) {
   const size_t bytes = part.nbytes();
   if (part.size() == 0 || whole.size() <= part.size() || whole.nbytes() % bytes || !(whole.dtype() == part.dtype()))
@@ -119,8 +119,9 @@ Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& refer
   return run_tensor_reference(reference, g_.buffers, options_for(place), {}, &place);
 }
 
-// Calls `run`, which runs compiled kernels if is_compiled_ is set. If tgc's pipeline, which is that of tinygrad 0.12.0,
-// cannot compile a kernel of another release, calls `run` again for REF.
+// Calls `run`, which runs compiled kernels if is_compiled_ is set. If compiled kernels fail for another reason than
+// their own fault or the time limit, calls `run` again for REF: tgc's pipeline, which is that of tinygrad 0.12.0, may
+// be unable to compile a kernel of another release.
 template <class Run>
 SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   if (!is_compiled_) return run();

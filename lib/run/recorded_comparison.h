@@ -16,8 +16,9 @@ class RecordedSides {
  public:
   explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
 
-  // Chooses where the kernels run: on the device that the options name; else in REF or, if `runs` runs would take too
-  // long in REF, compiled on the CPU. The graph runs in REF or, in the last case, compiled on the CPU, too.
+  // Chooses where the kernels run: on the device that the options or --native choose; else in REF or, if `runs` runs
+  // would take too long in REF, compiled on the CPU. The graph runs in REF or, in the last case, compiled on the CPU,
+  // too.
   void choose_place(size_t runs);
   Placement& place() { return *place_; }
   std::string name_of_reference() const;  // returns what reports call the results of the graph
@@ -55,8 +56,9 @@ class RecordedComparison {
   void take_expected();
   void find_invalid();
 
-  // Compares the buffers that the graph stores to. With `all`, a buffer that `actual` lacks has its first content.
-  // Otherwise, `actual` is from a graph before the stage that stores to that buffer, and the buffer is not compared.
+  // Compares the buffers that the graph stores to, and the values of its sink that `actual` has. With `all`, a buffer
+  // that `actual` lacks has its first content. Otherwise, `actual` is from a graph before the stage that stores to that
+  // buffer, and the buffer is not compared.
   std::vector<Comparison> compare(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected() const { return expected_; }

@@ -14,7 +14,8 @@ namespace tgc {
 // Returns the name of the array of a buffer, "data3", or of a value of the sink, "value0".
 std::string data_name(int64_t slot);
 
-// Returns whether the options ask for no more than a comparison with REF, so that other inputs may be tried as well.
+// Returns whether the run only compares its results with REF's (no --expect, --reference, --save or --bench), so that
+// other inputs may be tried as well.
 bool only_compares_with_ref(const RunOptions& options);
 
 // A recorded tensor graph and its inputs. Functions that can fail throw Failure.
@@ -23,12 +24,13 @@ class RecordedTensorGraph {
   RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
       : session(session), in(in), options(options), report(report), release(in.graph->release()) {}
 
-  // Reads the variables, the graph and its schedule from the record.
+  // Reads the variables, the graph and its schedule from the record, and the arrays of --inputs from their file.
   void read();
   // Returns the number of UOps that REF evaluates for the recorded kernels or, if that is larger, for the tensor graph;
   // 0 before read().
   double work() const;
   // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
+  // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
 
   // Fills the buffers that have no content yet with the arrays of --inputs, or with random numbers.

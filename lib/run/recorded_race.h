@@ -11,8 +11,8 @@ namespace tgc {
 inline constexpr std::string_view kBarrierStage = "add implicit barriers";
 
 // Returns a race between threads of the recorded linear list; nullopt if there is none, if the list cannot be imported,
-// or if the pipeline has no list. A store after a load of an earlier iteration counts only since 0.14: earlier releases
-// add no barrier for it.
+// or if the pipeline has no list. A store after a load of an earlier iteration counts only if the record has the stage
+// kBarrierStage, because earlier releases add no barrier for it.
 std::optional<LocalRace> find_recorded_race(Pipeline& pipeline);
 
 }  // namespace tgc

@@ -12,8 +12,8 @@ namespace tgc {
 namespace {
 
 constexpr double kMostWork = 3e8;        // kernels with more UOps are not searched for hazards
-constexpr double kSmall = 4e6;           // UOps that REF evaluates in a tenth of a second
-constexpr double kMoreSeconds = 1;       // time limit of all runs with inputs of all sizes
+constexpr double kSmall = 4e6;           // schedules of more UOps do not run on inputs of all sizes
+constexpr double kMoreSeconds = 1;       // time limit in seconds of all runs with inputs of all sizes
 constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; smaller arrays are drawn several
                                          // times
 constexpr int64_t kMostTurns = 8;
@@ -208,7 +208,7 @@ void RecordedRun::run_on_all_sizes() {
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_sizes(uint64_t(turn))) return;
     result = run_again(usual, name_of(InputSet::AllSizes)).first;
-    if (result != RunReport::Result::Passed) return;  // the graph has no meaning with these values, or no time is left
+    if (result != RunReport::Result::Passed) return;  // it failed, has no meaning with these values, or took too long
   }
   report_.sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }

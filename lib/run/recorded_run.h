@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// The functions throw Failure.
+// One run of a recorded schedule, and further runs with other inputs. The functions throw Failure.
 class RecordedRun {
  public:
   RecordedRun(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report,
@@ -20,8 +20,8 @@ class RecordedRun {
   void run();
   const RecordedTensorGraph& graph() const { return graph_; }
 
-  // After a run() that passed, runs a small schedule again with inputs of all sizes (all_sizes.h). If the results
-  // differ, makes this run the reported one.
+  // After run(): if the run passed and the schedule is small, runs it again with inputs of all sizes (all_sizes.h). If
+  // the results differ, makes this run the reported one.
   void run_on_all_sizes();
   // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
   void run_on_whole_numbers();

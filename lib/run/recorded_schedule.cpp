@@ -118,7 +118,8 @@ std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
   return a && b ? std::optional(std::pair(*a, *b)) : std::nullopt;
 }
 
-// Returns the buffers that an argument of a call stands for, one for each device.
+// Returns the sources of an MSTACK, which has one buffer for each device; for any other argument of a call, the
+// argument.
 std::vector<UOp> parts_of(UOp argument) {
   if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
   return {argument};

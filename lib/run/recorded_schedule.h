@@ -23,7 +23,7 @@ struct TensorText {
   UOp root;
 };
 
-// A recorded tensor graph, its schedule, and which buffers of the schedule a buffer of the graph is.
+// The schedule of a recorded tensor graph, with the place of each buffer of the graph in the schedule.
 struct RecordedSchedule {
   OwnedSchedule kernels;
   std::map<int64_t, std::vector<size_t>> buffers;  // by slot of a BUFFER: the numbers of its buffers in the schedule,
@@ -40,8 +40,9 @@ struct TensorParameters {
                                                // given"
   std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // bounds of the variables, smallest and largest
 };
-// Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call. `given`
-// overrides the recorded values of variables.
+// Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call; without
+// such a call, the result has only the recorded values of variables. `given` overrides the values of the call's
+// variables.
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 
@@ -57,12 +58,12 @@ struct BufferSize {
 };
 
 // Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the size of the graph's buffers.
-// Fails if the record has no kernels, or if a kernel cannot be imported.
+// Fails if the record has no kernels or no list of calls, or if a kernel or buffer cannot be imported.
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);
 
-// Returns the message for a record whose compilation ended with an error in tinygrad.
+// Returns the message for a record whose compilation ended with an error in tinygrad (`record.error` is set).
 std::string refusal_text(const GoldenRecord& record);
 int64_t slot_of_buffer(UOp buffer);  // the number of a BUFFER or PARAM; -1 if it has none
 

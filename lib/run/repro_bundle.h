@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// If `in` is a bundle, returns `options` with the bundle's device, variables and tolerance in place of those that the
-// user did not set. Otherwise returns `options`.
+// If `in` is a bundle, returns `options` with the bundle's device and variables in place of those that the user did not
+// set, and with the bundle's tolerance if the user set no tolerance. Otherwise returns `options`.
 RunOptions with_bundle(RunOptions options, const InputGraph& in);
 
 // given_inputs() returns the arrays of --inputs; without this option, those of the bundle, or none. given_expected()
@@ -31,9 +31,9 @@ Arrays unbundled(const std::vector<ReproArray>& arrays);
 // device, variables, tolerance, seeded fault and versions.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
-// Writes bundle_text() with the first line of `repro.said` to the path of --repro. Returns the path. In the path, {}
-// becomes the input's file name; if it has none, `name` or, if that is empty, the graph's name. Fails if
-// the file cannot be written.
+// Writes bundle_text(), with the failure's message cut to its first line, to the path of --repro. Returns the path. In
+// the path, {} becomes the input's file name; for standard input or a golden record, `name` or, if that is empty, the
+// graph's name. Fails if the file cannot be written or is that of another kernel.
 Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                                  const Placement& place, Repro repro, const std::string& name = "");
 

@@ -54,7 +54,8 @@ std::string place_options(const Placement& place);
 Result<std::string> failure_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report. With --save-failures, first writes the arrays of the run to
-// files, and the input if it was read from standard input, and adds their paths.
+// files, and the input if it was read from standard input, and adds their paths. Without that option, a run of standard
+// input has no such command. Fails if a file cannot be written.
 Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                     const Arrays& inputs, const Arrays& expected, const Arrays& actual, RunReport& report);
 

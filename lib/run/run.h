@@ -1,5 +1,5 @@
-// Runs a kernel, a model, a tensor graph or a recorded schedule on a device, and compares what it stores with the
-// expected arrays: from a file, from another device, or from REF.
+// Runs a kernel, a model, a tensor graph, a recorded schedule or ONNX conformance cases, and compares what it stores
+// with the expected arrays: from a file, from another device, or from REF.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,8 +27,8 @@ struct ModelReport {
   std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
   std::string floats;             // distribution of the random floats; empty: the default one
-  std::string sizes = {};         // "of all sizes" if the failed run had such inputs, "also of all sizes" if a second
-                                  // run with them passed, too; else empty
+  std::string sizes = {};         // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if
+                                  // a second run passed: "also of all sizes"; else empty
   double load_seconds = 0;        // time of reading the file
   double build_seconds = 0;       // time of building the graph, or of scheduling it
   double total_seconds = 0;       // time of scheduling, compiling and running
@@ -38,7 +38,7 @@ struct ModelReport {
   std::vector<Comparison> outputs;  // comparisons with the expected arrays: those of --expect or, for a recorded
                                     // schedule, REF's
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
-  size_t kernels_compared = 0;      // number of kernels whose results equal REF's
+  size_t kernels_compared = 0;      // number of kernels whose results REF confirmed
   size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
@@ -68,7 +68,8 @@ struct ModelReport {
   std::string json() const;  // the report as one line of JSON
 };
 
-// Runs the ONNX model of the file `path`. With --reference=REF, compares the results of each kernel with REF's.
+// Runs the ONNX model of the file `path`. With --reference=REF, compares the results of each kernel with REF's, up to
+// the first that differs.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
 
 // Runs a copy of a tensor graph, because scheduling caches facts in a graph that change later rewrites. For a graph of

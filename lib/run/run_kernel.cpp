@@ -77,7 +77,8 @@ class KernelRun {
     trial_->begin(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // the reference runs in parallel with the kernel; but not with a timed kernel, because it would disturb the times
+    // run the reference in parallel with the kernel, unless --each-stage needs its arrays or it would disturb timed
+    // runs
     const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
     if (!runs_beside) expected_ = reference();
     if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage

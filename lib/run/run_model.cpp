@@ -125,7 +125,7 @@ class ModelRun {
   }
 
  private:
-  // Throws Failure if the user set an option that applies only to kernels.
+  // Throws Failure if the user set --each-stage or --recorded, which apply only to kernels.
   void refuse_kernel_options() const {
     const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
     if (asked)
@@ -202,8 +202,9 @@ class ModelRun {
   // buffers, so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
   bool is_another_schedule() const { return o_.model.unscheduled || o_.model.watcher; }
-  // Returns the buffers' numbers in the schedule that the default options make. Schedules a copy of the graph, because
-  // scheduling caches facts that change later rewrites. Appends the buffers of each output to `outputs`.
+  // Returns the number of each buffer of `in` in the schedule that the default options make. Schedules a copy of the
+  // graph, because scheduling caches facts that change later rewrites. If `outputs` is not null, sets it to the buffers
+  // of each output.
   Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
     Graph graph(in.graph->settings());
     UOp same = copy_into(graph, in.root);
@@ -241,8 +242,8 @@ class ModelRun {
   // ---- the graph in REF
 
   // Computes the outputs directly from the graph, without a schedule (lib/import/tensor_graph.h). Returns nullopt if
-  // the graph cannot be imported, if REF would take too long, or if sizes are symbolic: a buffer then has the largest
-  // size.
+  // the graph cannot be imported, if REF would take too long, or if the graph has variables: a buffer then has the
+  // largest size.
   std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
     constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
     std::vector<UOp> values;  // the outputs without their movement ops: a buffer holds the value before them

@@ -79,16 +79,18 @@ struct RunOptions {
   ModelOptions model = {};
 };
 
-// Returns `error`. If a time limit was exceeded, begins the message with `who` ("REF ") and suggests --timeout.
+// Returns `error`. If it says that a time limit was exceeded, begins the message with `who` ("REF ") and suggests
+// --timeout.
 Diag with_time_option(Diag error, std::string_view who = "");
 
 // Chooses where a graph runs: on `device`, else on the session's target, else on the target that the graph names. If
 // the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
-// Makes a live pipeline compile for the device of --device. If the pipeline's tinygrad is 0.12.0, sets
-// options.input.recorded, so that the recorded linear list runs.
+// Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. If the pipeline's
+// tinygrad is 0.12.0, sets options.input.recorded, so that the recorded linear list runs. Does nothing for tgc's own
+// pipeline.
 void compile_for_device(Session& session, RunOptions& options);
-// Chooses where an ONNX model runs: on `device` or the session's target, else on the CPU.
+// Chooses where a model or the kernels of a tensor graph run: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);
 
 // Returns the target to lower kernels for: the target of `place`, or CPU:LLVM if `place` is REF without a target.

@@ -15,7 +15,8 @@ namespace {
 // machine.
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
-// Returns whether arrays differ, and no time was left to find out whether only rounding decides their elements.
+// Returns whether, for each array that differs, no time was left to find out if rounding alone decides its elements.
+// `report` must be that of a failed run.
 bool is_undecided(const ModelReport& report) {
   return report.error.empty() && report.order.faults.empty() && report.hazard.empty() && !report.outputs.empty() &&
          std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });

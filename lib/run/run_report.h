@@ -36,7 +36,7 @@ struct StageDifference {
   std::string stage;            // name of the stage; empty if the results are right after every stage
   std::string before = {};      // the last earlier stage after which the results are right; empty: none was run
   size_t stages_run = 0;
-  std::vector<std::string> refused;  // for an imported kernel: the recorded stages that cannot be imported, and why
+  std::vector<std::string> refused;  // recorded stages whose graph cannot be imported or run, each with the reason
   std::vector<Comparison> arrays;  // comparisons after `stage`; if `stage` is empty: after the last stage for which
                                    // elements were left out (Comparison::left_out)
 

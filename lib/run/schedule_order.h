@@ -35,10 +35,11 @@ struct OrderReport {
   std::string not_checked;             // why the order was not checked; empty: it was
 };
 
-// Checks the order of the kernels of `record`. Its stage "split kernels" says which content of a buffer each kernel
-// reads and writes: an AFTER is the content after its kernels. The recorded order must keep each read after the writes
-// that it sees and before the others (schedule/__init__.py:create_schedule). Buffers that share memory must not be in
-// use at the same time (schedule/memory.py:memory_plan_rewrite).
+// Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage
+// "split kernels" says which content of a buffer each kernel reads and writes: an AFTER is the content after its
+// kernels. The recorded order must keep each read after the writes that it sees and before the others
+// (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
+// (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
                         const RecordedSchedule& schedule, const TensorParameters& parameters);
 

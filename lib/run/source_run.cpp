@@ -130,8 +130,8 @@ Language language_of(const Target& target) {
   return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
 
-// Fails if the target accepts no launch of this size. On the CPU, each work group is a thread. For OpenCL, the driver
-// checks the number of threads of a work group.
+// Throws Failure if the target accepts no launch of this size. On the CPU, each work group is a thread. For OpenCL, the
+// driver checks the number of threads of a work group.
 void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid,
                        const std::array<uint32_t, 3>& block) {
   constexpr int64_t kThreads = 1024;  // the maximum number of threads of a work group for CUDA, HIP and Metal

@@ -15,7 +15,7 @@ struct SourceRunOptions {
   std::string target;              // --target; empty: the default target of the language
   std::string kernel;              // name of the kernel's function; empty: the only kernel of the file
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::vector<std::string> sizes;  // NAME=N: elements of a pointer, or the value of a number
+  std::vector<std::string> sizes;  // NAME=N or NAME=TYPE[N]: N elements at a pointer, or the value N
 };
 
 // Parses "64,2" as sizes along x, y and z.
@@ -32,8 +32,9 @@ struct SourceRunReport {
 };
 
 // Compiles and runs the kernel. `options` has the arrays (--inputs, by the parameters' names; the others are drawn with
-// --seed), --expect with its tolerance, --save, --bench and --timeout. Errors: the source does not compile; a parameter
-// is no pointer and no 32-bit integer, or stands before a pointer; a size is missing.
+// --seed), --expect with its tolerance, --save, --bench and --timeout. Fails, among other reasons, if the source does
+// not compile, if a parameter is neither a pointer nor a 32-bit integer, if a number precedes a pointer, or if a size
+// is missing.
 Result<SourceRunReport> run_source(const Session& session, const std::string& file, const SourceRunOptions& source,
                                    const RunOptions& options);
 

@@ -1,4 +1,5 @@
-// Computes a recorded tensor graph directly in the reference interpreter (REF), without a scheduler.
+// Computes a recorded tensor graph without a scheduler: in the reference interpreter (REF) or, for large graphs, with
+// compiled kernels.
 #pragma once
 #include "lib/execute/schedule_run.h"
 #include "lib/run/recorded_schedule.h"

@@ -51,7 +51,8 @@ std::optional<int64_t> foreign_element(const Array& before, const Array& after, 
   return std::nullopt;
 }
 
-// Makes the integers of an array large and rarely equal, so that a wrong result is rarely one of the elements.
+// Makes the integers of 2, 4 or 8 bytes of an array large and rarely equal, so that a wrong result is rarely one of the
+// elements.
 void make_integers_large(Array& array) {
   auto scale = [&](auto items) {
     using Item = std::remove_reference_t<decltype(items[0])>;
@@ -93,7 +94,7 @@ struct FaultyOutput {
   std::string text;
 };
 
-// Finds the output whose kernel accesses memory out of bounds.
+// Finds an output whose kernel cannot run to its end in REF, for example because it accesses memory out of bounds.
 std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
                                           const ContentOfBuffer& content = {}) {
   std::string text;
