@@ -50,8 +50,8 @@ const TinygradDevice* find_device(std::string_view text) {
   return nullptr;
 }
 
-// Returns the file of tinygrad's compile cache for this build of the emulator. The user's own cache must neither
-// receive the emulator's code and timings nor provide code that another compiler made.
+// Returns the file of tinygrad's compile cache for this build of the emulator; "" if tgc's compile cache is off. The
+// user's own cache must neither receive the emulator's code and timings nor provide code that another compiler made.
 std::string cache_file(const std::string& library) {
   const CompileCache& cache = CompileCache::shared();  // throws Failure
   if (!cache.enabled()) return "";
@@ -64,7 +64,8 @@ std::string cache_file(const std::string& library) {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-// Sets tinygrad's variables for the device that `options` or DEV names. Throws Failure.
+// Sets the variables of tinygrad and of the emulator, for the device that `options`, else DEV names, else CUDA. Throws
+// Failure if there is no emulator for the device.
 void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
@@ -106,7 +107,7 @@ Diag emulate_program(const EmulateOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
-  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores them, and exec would keep that
+  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // otherwise the program ignores them, too
   ::execvp(arguments[0], arguments.data());
   Diag out{.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
   if (options.command[0].ends_with(".py")) out.expected = "a program, such as python " + options.command[0];

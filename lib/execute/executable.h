@@ -43,22 +43,24 @@ std::vector<VariableSpec> variables_of(std::span<const UOp> nodes);
 class Executable {
  public:
   // Makes an executable for the reference interpreter (REF) of the graph under `sink`, at any stage, or of a linear
-  // list.
+  // list. Fails if REF cannot run a node.
   static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
   // Makes an executable for any other device: renders a linear list for `target` and compiles it for `device`, which
-  // need not be open, within `compile_seconds` (0: the compiler's default limit).
+  // need not be open, within `compile_seconds` (0: the compiler's default limit). Fails if the list uses images, cannot
+  // be rendered or does not compile.
   static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 
-  // Makes an executable of source code that another program rendered, with its parameters in order and launch facts.
+  // Makes an executable of source code that tgc did not render, with its parameters in order and its launch facts.
+  // Fails if the source does not compile.
   static Result<Executable> for_source(KernelSource source, std::vector<BufferSpec> buffers,
                                        std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
 
   const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
-  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt for a graph that REF runs
+  const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt if REF runs a graph
   const KernelSource& source() const { return source_; }                   // empty for REF
   const std::string& code() const { return code_; }                        // the compiled code; empty for REF
 
@@ -71,11 +73,11 @@ class Executable {
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }
 
-  // Returns the launch size with these values of the variables. Errors: a variable of the size has no value; the size
-  // does not fit into 32 bits.
+  // Returns the launch size with these values of the variables; one thread if there are no launch facts. Fails if a
+  // variable of the size has no value, or if the size does not fit into 32 bits.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
-  // Returns the values of the variables in the order of the parameters. Error: a variable has no value, or one outside
-  // of its range.
+  // Returns the values of the variables in the order of the parameters. Fails if a variable has no value, or one
+  // outside of its range.
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
 
   struct Cost {
@@ -83,7 +85,8 @@ class Executable {
     double lds = 0;  // bytes loaded and stored
     double mem = 0;  // bytes of the buffers that are touched
   };
-  std::optional<Cost> cost(const VariableValues& values) const;  // nullopt if info() is
+  // Returns nullopt without info(). A member is 0 if it depends on variables without a value.
+  std::optional<Cost> cost(const VariableValues& values) const;
 
  private:
   std::string name_;

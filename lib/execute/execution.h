@@ -1,4 +1,4 @@
-// Runs one kernel on arrays, in a worker.
+// Runs one kernel on arrays, or one program of the reference interpreter (REF), in a worker or in this process.
 #pragma once
 #include <functional>
 #include <span>
@@ -15,7 +15,8 @@ namespace tgc {
 
 struct ExecuteOptions {
   bool in_process = false;      // run the kernel in this process, not in a worker
-  // Time limit of the worker; 0: no limit, but REF stops after Limit::RefSeconds. An earlier current_deadline() counts.
+  // Time limit in seconds; 0: no limit, but REF stops after Limit::RefSeconds. An earlier current_deadline() also ends
+  // the run.
   double timeout_seconds = 0;
   int repeats = 0;              // number of timed runs after the first run; the time limit may allow fewer
 };

@@ -47,7 +47,8 @@ RuntimeInfo probed(const std::string& device) {
   return found->second;
 }
 
-// Returns the target that kernels for `device` are lowered for. Opens a GPU in a worker to find its architecture.
+// Returns the target that kernels for `device` are lowered for. Opens a GPU in a worker to find what `device` does not
+// name.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   Parts wanted(device), own("");

@@ -27,23 +27,25 @@ struct Placement {
 //   --device=REF                        REF runs the input graph itself, at any stage, or a linear list
 //   --device=REF --target=T             REF runs the linear list that is lowered for T
 //   --device=D, or --target=D           D[:RENDERER[:ARCH]]; default: LLVM for the CPU, the arch of the hardware found
+//   --device=D --target=T               T, which must be of the same device
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
-// With neither option, the placement is CPU:LLVM. The process asks the hardware only once, because asking starts a
-// worker. An emulated GPU has the default arch unless an environment variable selects another arch. `parse` parses
-// `target`; for a record's target, pass recorded_target.
+// With neither option, the placement is CPU:LLVM. The process probes each GPU only once, because that starts a worker.
+// An emulated GPU has the default arch unless an environment variable selects another arch. `parse` parses `target`;
+// for a record's target, pass recorded_target. Fails if the device is unknown or does not work here, or if `target` is
+// invalid.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 
 // Returns the placement for the reference interpreter (REF) without a target: it runs graphs without lowering them.
 Placement place_in_ref();
 
-// Returns whether kernels for the target can run on this computer: its device is found, or it is the CPU.
+// Returns whether kernels for the target can run on this computer: its device works here, or it is the CPU.
 bool works_here(const std::string& target);
 
 // Checks that the placement can run kernels: compiles and runs a kernel that stores one number, without rewrites and
 // therefore without seeded faults. If this fails, for example because a compiler or driver is missing, the failure of
-// another kernel there says nothing about that kernel. Always succeeds for REF. Remembers successful placements.
-// Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
+// another kernel there says nothing about that kernel. Always succeeds for REF. A placement that succeeded is not run
+// again in this process. Thread-safe. Error: "CPU:CLANG runs no kernel at all: ...".
 Status probe_device(const Placement& place, const Settings& settings, const ExecuteOptions& options = {});
 
 }  // namespace tgc

@@ -41,7 +41,8 @@ int64_t elements_of(UOp u) {
 }
 
 // Returns the graph with a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a
-// kernel for each of them. Results of more than `most_elements` elements stay fused, since they are too large to store.
+// kernel for each of them. Results of more than `most_elements` elements, which are too large to store, and of unknown
+// size stay fused.
 UOp unfused(UOp sink, int64_t most_elements) {
   std::unordered_map<UOp, UOp> made;
   std::unordered_set<UOp> on_buffers;

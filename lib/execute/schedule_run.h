@@ -1,6 +1,6 @@
 // ScheduleRunner: runs tensor graphs on a device. It executes models, tensor graphs, and the values that building a
 // model's graph needs. It schedules a graph, lowers and compiles each kernel once (through the compile cache), plans
-// the memory and runs the kernels in order, in one worker.
+// the memory and runs the kernels in order, in one worker or in this process.
 #pragma once
 #include <functional>
 #include <map>
@@ -78,14 +78,15 @@ struct ScheduleOptions {
   double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
   double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
   int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
-  // before_kernel is called before each kernel, and also for a kernel that cannot be lowered or compiled: then
-  // KernelStep::name is empty. on_kernel is called after each kernel. Both functions may throw Failure.
+  // before_kernel is called before each kernel of the first run of the schedule, and also for a kernel that cannot be
+  // lowered or compiled: then KernelStep::name is empty. on_kernel is called after each kernel of that run. Both
+  // functions may throw Failure.
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
 };
 
 struct ScheduleResult {
   std::vector<Array> values;         // the wanted arrays, in order
-  size_t kernels = 0;                // number of kernel runs
+  size_t kernels = 0;                // number of kernels in the schedule, without copies and views
   double seconds = 0;                // duration of the first run of the schedule
   std::vector<TimedKernel> timed;    // in the order of the schedule, if runs were timed
   uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
@@ -100,7 +101,7 @@ class ScheduleRunner {
 
   Placement& place() { return place_; }
 
-  // From now on, makes one kernel for each operation on buffers whose result has at most 2^24 elements.
+  // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
   void do_not_fuse() { fuses_ = false; }
 
   // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.
