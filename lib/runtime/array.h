@@ -14,7 +14,8 @@
 
 namespace tgc {
 
-// Zeroed memory, aligned to 64 bytes and freed by its destructor. Throws Failure with the size if memory runs out.
+// Zeroed memory, aligned to 64 bytes and freed by its destructor. Throws Failure if memory runs out (with the size), or
+// if the current deadline passes.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -38,7 +39,8 @@ class HostMemory {
 class Array {
  public:
   Array() = default;
-  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype without size or too little memory.
+  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype without size, too little memory or a
+  // passed deadline.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // Creates an array of zeros in memory that is shared with forked child processes.
   static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
@@ -78,7 +80,8 @@ Arrays copy_of(const Arrays& arrays);
 std::string shape_text(std::span<const int64_t> shape);  // returns text such as "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // returns the dtype's full name: "float32", "bfloat16"
 
-// element_as_double returns the value of the element with flat index `i`; element_text returns this value as text.
+// element_as_double returns the value of the element with flat index `i`, 64-bit integers rounded; element_text returns
+// the element as text: "True", "-3", "0.25".
 double element_as_double(const Array& array, int64_t i);
 std::string element_text(const Array& array, int64_t i);
 // Returns the indices of the element with flat index `flat`: "[2, 1]" for 9 in an array of shape (3, 4).

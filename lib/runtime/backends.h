@@ -1,4 +1,4 @@
-// The factories of tgc's devices. Each backend loads its driver's library when the first device is made.
+// The factories of tgc's devices. A backend that needs a driver's library loads it when a device is opened.
 #pragma once
 #include <memory>
 
@@ -13,12 +13,12 @@ namespace tgc {
 std::unique_ptr<Device> make_cpu_device(const std::string& renderer);  // `renderer`: "LLVM" or "CLANG"
 
 // OpenCL devices, through the ICD loader, which is loaded at run time (TGC_OPENCL_LIBRARY names another library). Uses
-// the first GPU or, without a GPU, the first platform's default device, such as PoCL (tinygrad runtime/ops_cl.py). The
-// driver compiles the kernels.
+// the first GPU or, without a GPU, the default device of the first platform that has one, such as PoCL (tinygrad
+// runtime/ops_cl.py). The driver compiles the kernels.
 std::unique_ptr<Device> make_cl_device();
 
 // NVIDIA GPUs through the CUDA driver API, loaded at run time (TGC_CUDA_LIBRARY names another library). Needs libcuda
-// only, no toolkit. lib/compile compiles CUDA C to PTX (NVRTC); the driver compiles PTX (tinygrad runtime/ops_cuda.py).
+// only, no toolkit. lib/compile compiles CUDA C to PTX; the driver compiles PTX (tinygrad runtime/ops_cuda.py).
 std::unique_ptr<Device> make_cuda_device();
 
 // AMD GPUs through the HIP runtime, loaded at run time (TGC_HIP_LIBRARY names another library). lib/compile compiles
@@ -31,7 +31,7 @@ std::unique_ptr<Device> make_hip_device();
 std::unique_ptr<Device> make_metal_device();
 
 // Metal without an Apple GPU: clang, not Apple's compiler, compiles the kernels, which run on this computer's CPU with
-// every access checked (lib/emulate/metal). Used for METAL only with --emulate.
+// every access checked (lib/emulate/metal). Used for METAL only on request (emulated.h).
 std::unique_ptr<Device> make_emulated_metal_device();
 
 // WebGPU through wgpu-native, whose library is in PyPI's package `wgpu`. It runs on a GPU's driver or on Vulkan in

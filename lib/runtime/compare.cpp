@@ -126,7 +126,7 @@ Tolerance default_tolerance(DType dtype) {
 
 namespace {
 // Returns how far a sum of terms that are rounded to `dtype` may be off, as a fraction of the root mean square of such
-// sums: twice the unit roundoff of the small floats, whose default atol is for single numbers.
+// sums: the default atol or, for FP8, whose default atol is for single numbers, twice the unit roundoff.
 double error_of_sum(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::FP8E4M3: return 0x1p-3;

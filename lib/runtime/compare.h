@@ -28,8 +28,8 @@ struct ToleranceOptions {
 
 // Returns the tolerance for comparing an array that two devices computed. `computed_in` is the kernel's least exact
 // dtype (lib/runtime/ref/rounding.h). With `sums` (the kernel adds up terms), the absolute tolerance grows with the
-// root mean square of the finite elements, because a small sum of large terms is only as exact as these terms. A bug in
-// the kernel makes a far larger error: for float32, about ten thousand times the tolerance.
+// root mean square of the finite elements, because a small sum of large terms is only as exact as these terms. A wrong
+// or missing term usually changes a sum far more.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
@@ -42,13 +42,13 @@ struct Comparison {
   DType dtype;
   std::vector<int64_t> shape;
   Tolerance tolerance;
-  int64_t size = 0, different = 0;
+  int64_t size = 0, different = 0;  // numbers of elements: all, and those beyond the tolerance
   // The maxima over the elements that are finite in both arrays. max_rel is relative to |expected| and ignores expected
   // zeros.
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
   int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  int64_t non_finite = 0;  // number of elements in `different` that are infinite or NaN in one of the arrays
+  int64_t non_finite = 0;  // number of elements in `different` that are infinite or NaN in an array
   // The first differing element, and the element that exceeds its tolerance most.
   std::optional<ElementDifference> first, worst;
   // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
@@ -58,7 +58,7 @@ struct Comparison {
                              // only on rounding
 
   bool passed() const { return different == 0; }
-  std::string text() const;  // returns one line if all elements pass, else several indented lines
+  std::string text() const;  // returns one line; if elements differ, also indented lines with the details
 };
 
 // Compares two arrays; returns an error if their dtypes or numbers of elements differ, or if the time is over.

@@ -120,7 +120,8 @@ class ContainedDevice::Server {
     }
   }
 
-  // If the device has no driver, drops all rights of the worker except computing. `threads`: as for Device::settle.
+  // Prepares the device for launches of `threads` groups (Device::settle). If it has no driver, drops all rights of the
+  // worker except computing.
   void settle(size_t threads) {
     settled_ = true;
     device_.settle(threads);

@@ -9,8 +9,9 @@
 //               because the caller may fork a worker process afterwards
 //   open        finds the driver and the hardware; everything below needs it, in the same process
 //   allocate, copy_in, load, settle, launch, ..., synchronize, copy_out, free
-// All calls come from one thread. Launches and copies take effect in call order. Functions return errors as a Diag with
-// the driver's message and the kernel's name; nothing throws.
+// Several threads may call compile at the same time; all other calls come from one thread. Launches and copies take
+// effect in call order. Functions return errors as a Diag with the driver's message and the kernel's name; nothing
+// throws.
 #pragma once
 #include <array>
 #include <chrono>
@@ -98,8 +99,8 @@ class Device {
   // Returns whether launches use a driver (its files, threads, system calls). If so, the worker is confined before
   // open(), with a driver's rights. If not, the worker is confined after settle(), and can do little but compute.
   virtual bool has_driver() const { return true; }
-  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels, because the
-  // process may lose the right to do this later. Called only for devices without a driver.
+  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels, because a
+  // process without a driver loses the right to do this later. The default does nothing.
   virtual void settle(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.

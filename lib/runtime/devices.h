@@ -10,8 +10,8 @@
 namespace tgc {
 
 // Creates the device for a target or device name: "CPU" (LLVM), "CPU:CLANG", "CL", "CUDA:PTX:sm_80", "AMD", "METAL",
-// "REF", "plugin:PATH[:OPTIONS]". Loads no driver. Returns an error that lists the known devices if the name is
-// unknown, and one with the reason if a plugin does not load or allow_plugin() was not called for it.
+// "REF", "plugin:PATH[:OPTIONS]". Loads no driver. Fails if tgc has no such device (the error suggests others), or if a
+// plugin does not load or allow_plugin() was not called for it.
 Result<std::unique_ptr<Device>> make_device(std::string_view text);
 
 // Allows make_device() to load a plugin, for the value of an option of the command line: "plugin:PATH[:OPTIONS]". Other

@@ -1,6 +1,6 @@
 // Emulated devices run a GPU's kernels on the CPU: shared libraries in place of the CUDA and HIP drivers (lib/emulate),
-// and tgc's own device for Metal. An emulator is used only on request: by `tgc run --emulate`, by a variable that names
-// a driver's library (TGC_CUDA_LIBRARY, TGC_HIP_LIBRARY), or by TGC_METAL_EMULATOR=1.
+// and tgc's own device for Metal. An emulator is used only on request: by --emulate, by a variable that names a
+// driver's library (TGC_CUDA_LIBRARY, TGC_HIP_LIBRARY), or by TGC_METAL_EMULATOR=1.
 #pragma once
 #include <string>
 #include <string_view>
@@ -44,7 +44,7 @@ bool emulates_any_arch(std::string_view device);
 // kernel; empty if the device is not emulated.
 std::string_view emulated_as(std::string_view device);
 
-// Returns an error if emulation was requested for a device that has no emulator.
+// Returns an error if emulation was requested for CL, which has no emulator, or if `device` is an emulated gfx950.
 Status check_emulated(std::string_view device);
 
 // Returns the error for a failed launch. `code` is a CUDA or HIP error code (both use the same numbers). If the code

@@ -1,5 +1,6 @@
 // HostDevice: base class of devices that work in host memory; implements memory and copies. Its buffers are
-// GuardedMemory: an access beyond the guard pages faults, and a pattern next to the buffer detects smaller overruns.
+// GuardedMemory: an access to the guard pages around a buffer faults, and a pattern next to the buffer detects smaller
+// overruns.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -18,15 +18,15 @@ enum class Floats : uint8_t { Normal, Unit };
 void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with values of all sizes; the values depend only on the arguments. A third of the floats are as
-// fill_random() draws them; the others are zeros and denormals of both signs, ones, and magnitudes between 2**-14 and
-// 2**16 (between 2**-4 and 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative. Each row
-// of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed integer, two
-// integers of any bits, and two as fill_random() draws them.
+// fill_random() draws them; the others are zeros and denormals of both signs, ones, and normal numbers scaled by powers
+// from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative.
+// Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed
+// integer, two integers of any bits, and two as fill_random() draws them. Bools are as fill_random() draws them.
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
-// call with the previous `turn` ended. Floats are rounded to the dtype. Integers are those of the pool that are whole
-// numbers and fit, and 1 in place of the others.
+// call with the previous `turn` ended. Floats are rounded to the dtype. Integers are the whole numbers of the pool that
+// fit in a signed integer of this size and of 53 bits, and 1 in place of the others. Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change

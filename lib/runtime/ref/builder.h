@@ -34,7 +34,7 @@ class Builder {
 
   // ---- instructions; each returns its result register. Operands may be uniform or varying.
   Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
-  Reg unary(Opc op, Reg a);                // has a's type, except in conversions of narrow floats from or to bits
+  Reg unary(Opc op, Reg a);                // has a's type, except in conversions from or to a narrow float
   Reg cast(Reg a, Type to);
   Reg retyped(Reg a, Type to);             // returns the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
@@ -47,7 +47,8 @@ class Builder {
   // Accumulators are registers that assign() and fold() may change.
   Reg mutable_register(Type type, bool varying);
   void assign(Reg to, Reg value);
-  // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value).
+  // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value), rounded by
+  // the op `rounding` (Mov: not rounded).
   void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
 
   // ---- memory

@@ -91,7 +91,7 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
   }
 }
 
-// If instruction `at` copies a value that was computed at most 64 instructions before and is used nowhere else,
+// If instruction `at` copies a value that was computed shortly before, in the same stretch, and that nothing else uses,
 // computes the value in the copy's destination.
 void Builder::assign_in_place(Copies& copies, size_t at) {
   const Virtual& v = list_[at];
@@ -109,8 +109,8 @@ void Builder::assign_in_place(Copies& copies, size_t at) {
   }
 }
 
-// Computes the first and last position at which each register is needed. A register from outside a loop that is used in
-// the loop is needed until the loop ends.
+// Computes the first and last position at which each register is needed. A register from outside a loop or lanes that
+// is used inside is needed until they end.
 void Builder::find_lifetimes() {
   std::vector<int32_t> end_of(list_.size(), -1), open;
   for (size_t at = 0; at < list_.size(); at++) {

@@ -53,10 +53,10 @@ enum class Opc : uint8_t {
   // lanes and loops
   Axis,       // dst = (lane / a) % b; `lane` is the number among all lanes, not in the chunk
   GroupBase,  // dst = (lane within the chunk / a) * imm; a: lanes per group (a number, not a register)
-  Loop,       // dst counts from 0 to a - 1; imm: jump target if a is 0
+  Loop,       // dst counts from 0 to a - 1; imm: jump target if a <= 0
   LoopEnd,    // imm: the first instruction of the loop's body
   // Runs the code up to LanesEnd once for each chunk of the lanes 0..a-1. b: number of lanes per group; a chunk holds
-  // whole groups. imm: jump target if a is 0
+  // whole groups. imm: jump target if a <= 0
   Lanes,
   LanesEnd,
   Wmma,       // imm: index into RefCode::wmmas

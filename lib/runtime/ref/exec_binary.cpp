@@ -32,7 +32,8 @@ using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
   return T(a >> b);
 });
-// The exact power in integers. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other bases.
+// The power in integers, which wraps. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other
+// bases.
 using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::is_signed_v<T> && b < 0) {
     if (a == 0) return notes.zero_divisions++, T(0);

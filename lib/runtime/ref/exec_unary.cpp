@@ -1,4 +1,4 @@
-// Operations on one or three values.
+// Operations on one or three values, and casts.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,7 @@ using OpNegInt = decltype([]<class T>(T a, RefNotes&) { return wrapping_sub(T(0)
 using OpNeg = decltype([](auto a, RefNotes&) { return -a; });
 using OpRecip = decltype([]<class T>(T a, RefNotes&) { return T(1) / a; });
 using OpTrunc = decltype([](auto a, RefNotes&) { return std::trunc(a); });
-// elementary functions are computed in double and rounded once
+// these functions, and log2, are computed in double and rounded once
 using OpExp2 = decltype([]<class T>(T a, RefNotes&) { return T(std::exp2(double(a))); });
 using OpSin = decltype([]<class T>(T a, RefNotes&) { return T(std::sin(double(a))); });
 using OpRoundF16 = decltype([](auto a, RefNotes&) { return round_f16(a); });
@@ -122,7 +122,7 @@ Fn moves(const Selector& s) {
   }
 }
 
-// Computes a * b + c. Like tinygrad's exec_alu, which computes in double, does not round the product of floats.
+// Computes a * b + c. For F32, computes in double, as tinygrad's exec_alu does, so that the product is not rounded.
 template <class T, bool Varying>
 const Ins* mulacc(Frame& f, const Ins* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);

@@ -45,8 +45,9 @@ class ListLowering {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
-  // Finds the lanes: the SPECIALs and, if the list has neither threads nor local memory, the outermost RANGEs that are
-  // parallel, alone at their level, and share no registers between iterations.
+  // Finds the lanes: the SPECIALs and, if the list has no threads, local memory, barriers, tensor cores or atomic adds,
+  // the outermost RANGEs that are parallel, alone at their level, and share no registers between iterations, until
+  // there are kEnoughLanes lanes.
   void find_lanes() {
     for (UOp u : list_)
       if (u.is(Op::SPECIAL)) specials_.push_back(u);

@@ -18,7 +18,8 @@ RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // list.
 
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
-// Returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, but at most 1 << 20.
+// lanes_times() returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit;
+// most_iterations() returns this number, or INT32_MAX if it does not fit in 64 bits.
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
@@ -55,12 +56,13 @@ class LanePlan {
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
-  // become lanes, and so do the innermost other parallel ranges until there are kEnoughLanes lanes. Without thread
-  // ranges, there are no lanes if they would be fewer than 32 and a reduction inside has more iterations. An atomic add
-  // in `body` prevents lanes.
+  // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
+  // lanes. Without thread ranges, there are no lanes if they would be few and a reduction inside has more iterations.
+  // An atomic add in `body` prevents lanes.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Plans the loop nest of a reduction that reads one element per iteration. If there are at least 8 iterations and all
-  // ranges can be lanes, the iterations become lanes, but their elements are still combined one after the other.
+  // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if they are
+  // not few, all ranges can be lanes, and `body` has neither WMMA nor STORE. Their elements are still combined one
+  // after the other.
   std::vector<Level> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // If `ranges` contains thread ranges, returns the DEFINE_REGs that `body` uses and that are set outside of `ranges`.
   // Each thread needs its own copy, which starts with the value from outside.

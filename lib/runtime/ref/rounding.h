@@ -9,7 +9,8 @@ namespace tgc {
 // kernel stores. Takes a graph at any stage.
 DType coarsest_rounding(UOp root);
 
-// Returns whether the kernel adds up terms: a small sum is only as exact as its large terms. Takes any stage's graph.
+// Returns whether the kernel adds up terms, or may do so in registers: a small sum is only as exact as its large terms.
+// Takes a graph at any stage.
 bool adds_up(UOp root);
 
 }  // namespace tgc
