@@ -51,7 +51,8 @@ struct StageOf {
   const RuleSet* (*rules)(const Job&) = nullptr;
   bool bottom_up = false;                         // the direction in which `rules` are applied
   bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null if no job skips it
-  // Runs the stage; may throw Failure. If null, the stage is one graph_rewrite by `rules`, with the Target as context.
+  // Runs the stage; may throw Failure. If null, the stage is one graph_rewrite by `rules`, whose context is the Target
+  // for a kernel stage.
   UOp (*run)(Job&, UOp sink) = nullptr;
   // The rule sets of the nested rewrites that the rules of the stage or `run` start.
   std::span<const RuleSetFunction> inside = {};
@@ -76,8 +77,8 @@ UOp begin_kernel(KernelJob& job, UOp ast);
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
-// Linearizes a fully rewritten kernel and applies the cleanup of the list (codegen/late/linearizer.py: linearize,
-// pm_linearize_cleanups).
+// Linearizes a fully rewritten kernel and applies the cleanup of the list (codegen/late/linearizer.py:linearize,
+// codegen/__init__.py:pm_linearize_cleanups).
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

@@ -31,7 +31,8 @@ struct ProgramInfo {
   Estimates estimates;
 };
 
-// Returns the launch facts of `list`, the result of linear_list(). Returns an error if `list` does not end with a SINK.
+// Returns the launch facts of `list`, the result of linear_list(). Fails if `list` does not end with a SINK, has an END
+// without a RANGE, or has a launch dimension whose name does not end with 0, 1 or 2.
 Result<ProgramInfo> program_info(std::span<const UOp> list);
 
 // Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.

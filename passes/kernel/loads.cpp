@@ -1,5 +1,5 @@
-// The stage "** add loads (code)": an INDEX of a value becomes a pointer INDEX and a LOAD
-// (tinygrad codegen/late/devectorizer.py:pm_add_loads).
+// Memory accesses of a kernel (tinygrad codegen/late/devectorizer.py): pm_add_loads, correct_load_store,
+// load_store_folding, load_store_indexing, and the stage "early movement ops".
 
 #include "passes/kernel/stages.h"
 
@@ -95,7 +95,7 @@ UOp channel_load(UOp ls, UOp idx) {
   UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
-  if (!py_less(channel.vmin(), 0)) {  // the default can be the pixel's element vmin, not NaN
+  if (!py_less(channel.vmin(), 0)) {  // x % 4 is never negative, so one element is the default
     first = channel.vmin().to_int().small();
     last = channel.vmax().to_int().small();
     value = pixel.gep(first++);

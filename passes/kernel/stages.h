@@ -26,7 +26,7 @@ const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no
 const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
-// Splits each range r that is used as r % c into r / c and r % c.
+// Splits each range r that is used as r % c into r / c and r % c, if c divides its size and it indexes no stored image.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
   // Each range and the constant to split it by, in the order of marking. The empty UOp means: do not split this range.
@@ -160,7 +160,7 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if the order contradicts a dependency of the graph.
+  // Throws Failure if there is no such order: a loop would have to run both before and after itself or another loop.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
@@ -186,7 +186,8 @@ const RuleSet& pm_split_ends();
 // codegen/late/linearizer.py:linearize; codegen/__init__.py:line_rewrite, pm_linearize_cleanups).
 
 // Returns every node under `sink` once, sources before users. Within that constraint, nodes are ordered by how often
-// they run, then by the priority of their op, then by tinygrad's sort key tuplize (op, arg, dtype, sources).
+// they run, then by the priority of their op, then, with TUPLE_ORDER, by tinygrad's sort key tuplize (op, arg, dtype,
+// sources).
 std::vector<UOp> linearize(UOp sink);
 
 // Formats a list with its sort keys as tinygrad does under DEBUG_LINEARIZE=1. Each line contains the number, op and

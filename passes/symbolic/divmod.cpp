@@ -1,5 +1,4 @@
-// Folds integer division and remainder. Division truncates towards zero, as in C. Most rules require a numerator that
-// is never negative. Mirrors tinygrad uop/divandmod.py.
+// Folds integer division and remainder. Division truncates towards zero, as in C. Mirrors tinygrad uop/divandmod.py.
 #include <algorithm>
 
 #include "lib/rewrite/rewrite.h"

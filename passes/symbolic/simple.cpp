@@ -196,7 +196,7 @@ const RuleSet& symbolic_simple() {
            branch("half", pow(x, const_like(c, fold(c - 0.5))) * sqrt(x), when<ends_in_half>(c)),
            branch("odd", half_power * half_power * x, when<is_odd>(c)),
            branch("even", half_power * half_power * const_like(x, 1), when<is_whole>(c))),
-      // c ** x -> exp2(x * log2(c)), for positive c
+      // c ** x -> exp2(x * log2(c)), for positive c; 1 ** x -> 1
       rule("const-pow", pow(c.scalar(), x),
            branch("one", c, when<is_one>(c)),
            branch("positive", exp2(x * fold(log2(c))), when<above_zero>(c))),

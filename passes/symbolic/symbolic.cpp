@@ -53,7 +53,8 @@ UOp lt_folding(UOp x, UOp bound) {
   return quotient.lt(floor_div(c, divisor));
 }
 
-// a0 * x0 + a1 * x1 + ... > 0 -> x0 + x1 + ... > 0, if every a is positive and no x is ever negative
+// a0 * x0 + a1 * x1 + ... > 0 -> x0 + x1 + ... > 0, if every a is positive, and every x is irreducible and never
+// negative
 UOp canonicalize_simplex(UOp x) {
   std::vector<UOp> terms;
   bool changed = false;

@@ -1,6 +1,6 @@
-// Expands transcendental functions into simpler ops (tinygrad uop/decompositions.py), accurate to one unit in the last
-// place, with the polynomials of SLEEF (arXiv 2001.09258). Arguments are float16, float32 or float64, scalar or vector;
-// other dtypes throw Failure.
+// Expands transcendental functions into simpler ops (tinygrad uop/decompositions.py), with the polynomials of SLEEF
+// (arXiv 2001.09258). Arguments are float16, float32 or float64, scalar or vector; for other dtypes, xexp2(), xlog2()
+// and xsin() throw Failure.
 #pragma once
 #include <span>
 #include <utility>
@@ -11,7 +11,7 @@ namespace tgc {
 
 UOp xexp2(UOp d);
 UOp xlog2(UOp d);
-// sin(d): reduces d by Cody-Waite if |d| < 30, else by Payne-Hanek.
+// sin(d): reduces a small d by Cody-Waite, a large one by Payne-Hanek.
 UOp xsin(UOp d);
 
 // base ** exponent by exp2 and log2, with the signs and special cases of a float pow (xpow).
@@ -38,7 +38,7 @@ UOp exponent_of(UOp d);                             // floor(log2(d)), for d > 0
 // d * 2**e, by adding e to the exponent bits; e is a float with an integer value (ldexp3k).
 UOp scale_by_bits(UOp d, UOp e);
 UOp scale_by_powers(UOp d, UOp e);                  // d * 2**e by two multiplications; e is an integer (ldexp2k)
-std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // (m, e) with v = m * 2**e, m in [0.5, 1), for v != 0 (frexp)
+std::pair<UOp, UOp> mantissa_and_exponent(UOp v);   // (m, e) with v = m * 2**e, m in [0.5, 1), for v > 0 (frexp)
 
 // Evaluates p[0] * x**(n-1) + ... + p[n-1] by Horner's scheme, n = p.size().
 UOp polynomial(UOp x, std::span<const double> p);

@@ -120,7 +120,7 @@ struct GivenValidByCases {
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, as later stages ask again
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, because stages repeat it
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
   return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
                      : memoize<GivenValid>(u.graph(), key, simplify);

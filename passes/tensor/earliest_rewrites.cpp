@@ -109,7 +109,8 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// Returns for each axis of `x` whether it is expanded, that is, whether the base's index does not depend on it.
+// Returns for each axis of `x` whether it has size 1 or is expanded, that is, whether the base's index does not depend
+// on it.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
   if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
@@ -128,11 +129,13 @@ struct Split {
   int64_t axis, divisor;
 };
 
-// Returns the first reduced axis that can be split, with the largest divisor of its size from 8 to `parts`.
+// Returns the first reduced axis that can be split, and the largest allowed divisor of its size; nullopt if there is
+// none.
 std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
   const Settings& settings = x.graph().settings();
   auto expanded = expanded_axes(x, shape);
-  // limit the outputs of the first kernel to 2**REDUCEOP_SPLIT_SIZE, and the work per output of the second to 256
+  // limit the outputs of the first kernel to 2**REDUCEOP_SPLIT_SIZE, and the number of parts, which is the work per
+  // output of the second kernel
   Int most = floor_div(Int(int64_t(1)) << int(settings.REDUCEOP_SPLIT_SIZE), output_size);
   int64_t parts = most < 256 ? most.small() : 256;
   for (Arg axis : reduce.arg()[1].items()) {
@@ -225,7 +228,7 @@ UOp read_contiguous_views(ContiguousViews& views, UOp alu) {
 
 const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
-      // x -> x tagged with the next number, unless the op of x is in kUntagged
+      // x -> x tagged with the next number, unless x has a tag or the dtype index, or its op is in kUntagged
       rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
            with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {

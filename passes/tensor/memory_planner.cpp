@@ -48,7 +48,7 @@ class Planner {
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
 
   // Returns for each buffer true if the plan leaves the buffer in separate memory: inputs and outputs, because they
-  // outlive the schedule, and the buffers of copies, so that copies can overlap kernels.
+  // outlive the schedule, and the buffers of copies and views, so that copies can overlap kernels.
   std::vector<bool> kept() const {
     std::vector<bool> kept(s_.buffers.size());
     for (size_t b = 0; b < kept.size(); b++)

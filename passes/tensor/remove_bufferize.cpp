@@ -130,7 +130,7 @@ bool varies_in_reduce(UOp index) {
 
 // With PCONTIG > 2, shrinks the buffer of a value that has a reduction to a local buffer. The local buffer has the axes
 // that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are substituted.
-// Declines if the buffer is not at least 10 times as large as the buffers read.
+// Declines unless the buffer is much larger than the buffers that the value reads.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
   for (UOp b : cost.buffers) in = in + size_of(b);

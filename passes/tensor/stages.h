@@ -25,9 +25,10 @@ inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY, 
                                          Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                          Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
 
-UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is a CONTIGUOUS or a reshaped BUFFER
+UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is one, or a BUFFER below RESHAPEs and MULTIs
 
-// Runs the stage "number the uops": appends each node that may become a buffer to `numbered` tagged with its index.
+// Runs the stage "number the uops": tags each node that may become a buffer with a number, and appends the node to
+// `numbered` at this index. Returns the sink of the tagged nodes.
 UOp number_uops(UOp sink, std::vector<UOp>& numbered);
 const RuleSet& add_tags();
 
@@ -163,7 +164,7 @@ const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_coll
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct KeptBufferize {
   bool is_removable = true;   // false if its BufferizeOpts or the op of its value require the buffer
-  size_t buffers = 0;         // number of buffers that its value reads; values that read more than 3 are not recomputed
+  size_t buffers = 0;         // number of buffers that its value reads; a value that reads many is not recomputed
   bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
 KeptBufferize buffer_requirements(UOp bufferize);

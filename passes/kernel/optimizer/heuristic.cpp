@@ -251,7 +251,8 @@ void upcast_reused(Scheduler& k) {
   }
 }
 
-// Unrolls the last reduce axis, completely if its size is at most 32, else by 4. Unrolls two axes of size at most 3.
+// If few steps are upcast or unrolled yet, unrolls the last reduce axis: completely if it is short, else by 4 if 4
+// divides its size. If this axis and the one before it have at most 3 steps, unrolls both.
 void unroll_reduce(Scheduler& k) {
   auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
   auto unroll_last = [&](int64_t amount) {

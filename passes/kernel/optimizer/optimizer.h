@@ -62,7 +62,7 @@ struct ActionLimits {
   int64_t tc_opt = 2;
 };
 
-// Returns all actions in tinygrad's order: 193, plus 7 with `padto`, plus 1 with `nolocals`.
+// Returns all actions in tinygrad's order. `limits` decides whether PADTO and NOLOCALS are among them.
 std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits);
 
 // Applies each of `actions` to a copy of `kernel` and returns the resulting kernels in the order of the actions. Skips

@@ -52,7 +52,7 @@ const RuleSet& opencl_rules() {
 
 const RuleSet& metal_rules() {
   static const RuleSet own("metal", {
-      // sqrt(bfloat16) -> bfloat16(sqrt(float))
+      // sqrt(bfloat16) -> bfloat16(sqrt(float)), and the same for exp2, log2 and sin
       rule("bf16-function-as-float", node({Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN}).of(kBFloat16).as(x), with<op_as_float>(x)),
   });
   static const RuleSet set("metal", {&own, &extra_pm()});

@@ -49,7 +49,7 @@ const RuleSet& ptx_rules() {
       rule("eq-bool", alu(Op::CMPEQ, x.of(kBool), y), with(x, y, [](UOp x, UOp y) { return (x ^ y) ^ Const(true); })),
       // x < y -> (x ^ true) & y, for bools
       rule("lt-bool", x.of(kBool) < y, with(x, y, [](UOp x, UOp y) { return (x ^ Const(true)) & y; })),
-      // op(half) -> half(op(float))
+      // op(half) -> half(op(float)), for the ops that PTX lacks for halves
       rule("half-as-float", node(kNotOfHalf).of(kHalf).as(x), with<op_as_float>(x)),
       // load(bool), store(bool) -> load(uint8), store(uint8)
       rule("load-bool", any_len(Op::LOAD, anything().of(kInt64)).of(kBool).as(x), with<load_byte>(x)),
