@@ -18,8 +18,8 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
 // is compiled and run only with --allow-custom (lib/support/limits.h). The error shows the code.
 Status check_custom(std::span<const UOp> list);
 
-// The lines of the source that one node printed; the first line is 1. `count` is 0 for a parameter, and for a node that
-// its users print inside their lines.
+// The lines of the source that one node printed; the first line is 1. `count` is 0 for a node that prints no lines of
+// its own, such as a parameter in C or a node that its users print inside their lines.
 struct SourceLines {
   size_t first = 0, count = 0;
 };

@@ -26,7 +26,8 @@ std::span<const CRow> clang_rows() {
   return rows;
 }
 
-// Returns "typedef float float4 __attribute__(...);". The alignment is the size, rounded down to a power of two.
+// Returns "typedef float float4 __attribute__(...);". The alignment is the size, rounded down to a power of two; 1 for
+// bools.
 std::string vector_typedef(CStyle& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
   return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +

@@ -12,7 +12,7 @@ std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
   p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is not a buffer in memory");
 }
 
-// Appends the begin of an access, such as "ld.global.v4.f32 ". `what` is ld or st; `d` is the dtype of the value at
+// Appends the beginning of an access, such as "ld.global.v4.f32 ". `what` is ld or st; `d` is the dtype of the value at
 // `index`.
 void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
   p.out.append(what).append(".").append(space_of(p, index.src(0), user));
