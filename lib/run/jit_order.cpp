@@ -156,8 +156,8 @@ std::string function_of(const GoldenStage& stage) {
   return out + " (" + file + ")";
 }
 
-// Simulates the list that is meant to run. Throws Failure if a kernel reads memory that no kernel of the list has
-// stored to, also if single elements are tracked.
+// Simulates the list that is meant to run. If a kernel reads memory that no kernel of the list has stored to, tracks
+// the single elements of this argument and simulates again; throws Failure if the kernel still reads such memory.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     Run out = simulator.run(list);

@@ -224,7 +224,8 @@ class KernelRun {
     return [shared] { return std::move(*shared); };
   }
 
-  // Returns a function for the expected arrays. If a reference computes them, starts its run in a worker now.
+  // Returns a function for the expected arrays. If a device or REF computes them, starts its run in a worker now; if
+  // --reference names a file with a graph, runs that graph now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
     if (Arrays out = given_expected(o_, in_, source).value_or_throw(); !o_.compare.expect.empty() || !out.empty()) {

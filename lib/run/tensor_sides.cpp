@@ -26,7 +26,8 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
   return tolerance_between_devices(expected, coarsest, sums);
 }
 
-// Returns the position of an element of `after` that is no element of `before`; nullopt if there is none.
+// Returns the position of an element of `after` that is near no element of `before` (relative tolerance `rtol`);
+// nullopt if there is none.
 std::optional<int64_t> foreign_element(const Array& before, const Array& after, double rtol) {
   std::vector<double> known;
   bool has_nan = false;
@@ -64,9 +65,9 @@ void make_integers_large(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it or, if
-// that is null, random numbers, which make_integers_large() changes with `large_integers`. With `of_all_sizes`, they
-// are of all sizes (all_sizes.h).
+// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it, if that
+// has its dtype and size, or random numbers, which make_integers_large() changes with `large_integers`. With
+// `of_all_sizes`, they are of all sizes where the program allows it (all_sizes.h).
 std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
                                    const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
   const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();

@@ -60,9 +60,9 @@ Substitution inverse(const Substitution& s) {
   return out;
 }
 
-// Replaces, for each pair (from, to) in `candidate`, `from` by `to` in `u` and simplifies. At least one of
-// these replacements is valid, so if all results are equal, returns this result; else returns `u`. The two halves of an
-// image index (a VECTORIZE of two) are compared separately.
+// For each pair (from, to) in `candidate`, replaces `from` by `to` in `u`, simplifies, and replaces `to` by `from`. At
+// least one of these replacements is valid, so if all results are equal, returns this result; else returns `u`. The two
+// halves of an image index (a VECTORIZE of two) are compared separately.
 UOp simplify_by_cases(UOp u, const Substitution& candidate) {
   std::vector<UOp> results;
   for (auto& pair : candidate) {

@@ -291,7 +291,7 @@ int32_t Values::scratch(const std::string& name, DType element, int64_t size, in
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
 }
 
-// Allocates a DEFINE's memory only once, even if several scopes lower it; each set of lanes has its own registers.
+// Returns the value of a DEFINE. Allocates its memory or registers only once, even if several scopes lower the DEFINE.
 Value Values::lower_define(UOp u) {
   for (auto& [define, value] : defines_)
     if (define == u) return value;
