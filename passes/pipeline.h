@@ -55,7 +55,7 @@ struct StageOf {
   // for a kernel stage.
   UOp (*run)(Job&, UOp sink) = nullptr;
   // The rule sets of the nested rewrites that the rules of the stage or `run` start.
-  std::span<const RuleSetFunction> inside = {};
+  std::span<const RuleSetFunction> nested_rule_sets = {};
 
   std::string slug() const;  // returns the name as used in file names, such as "postopt-symbolic"
 };

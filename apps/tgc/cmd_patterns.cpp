@@ -22,8 +22,8 @@ std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
   if (!row) throw Failure(unknown_stage(o.stage));
   Target target = require(parse_target(session.default_target(), settings));
   Graph graph(settings);
-  auto inside = row->kernel   ? row->kernel->inside
-                : row->tensor ? row->tensor->inside
+  auto inside = row->kernel   ? row->kernel->nested_rule_sets
+                : row->tensor ? row->tensor->nested_rule_sets
                               : std::span<const RuleSetFunction>();
   return catalog_rules(rules_of(*row, target, graph), inside);
 }

@@ -18,7 +18,9 @@ struct NestedRewrites : RewriteObserver, Watcher {
   void stage(const StageRow& row, UOp) override {
     stage_name = row.name;
     own = rules_of(row, compilation->target(), compilation->graph());
-    inside = row.kernel ? row.kernel->inside : row.tensor ? row.tensor->inside : std::span<const RuleSetFunction>();
+    inside = row.kernel   ? row.kernel->nested_rule_sets
+             : row.tensor ? row.tensor->nested_rule_sets
+                          : std::span<const RuleSetFunction>();
   }
   void begin(std::string_view name, UOp, const RuleSet& rules, bool) override {
     if (name.empty())

@@ -87,9 +87,9 @@ void for_each_stage(const Settings& settings, Visit visit) {
 template <class Visit>
 void for_each_inner_set(Visit visit) {
   for (const TensorStage& stage : tensor_stages())
-    for (auto* set : stage.inside) visit(stage.name, set());
+    for (auto* set : stage.nested_rule_sets) visit(stage.name, set());
   for (const Stage& stage : kernel_stages())
-    for (auto* set : stage.inside) visit(stage.name, set());
+    for (auto* set : stage.nested_rule_sets) visit(stage.name, set());
   visit("linear", pm_split_ends());
 }
 

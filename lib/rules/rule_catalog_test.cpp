@@ -50,8 +50,8 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
       if (const RuleSet* set = rules_of(row, *target, graph)) check_set(*set);
     }
     std::span<const RuleSetFunction> inside;
-    if (row.kernel) inside = row.kernel->inside;
-    if (row.tensor) inside = row.tensor->inside;
+    if (row.kernel) inside = row.kernel->nested_rule_sets;
+    if (row.tensor) inside = row.tensor->nested_rule_sets;
     for (RuleSetFunction set : inside) check_set(set());
   }
   // tinygrad makes the late decompositions anew for each target, so they have no name
