@@ -66,7 +66,7 @@ void add_devices(Command& cmd) {
     std::vector<DeviceRow> rows;
     add_renderers(rows);
     for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
-    for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.drives, r.works, r.detail});
+    for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.execution_method, r.works, r.detail});
     (json ? print(as_json(rows)) : print_report(as_table(rows)));
     return 0;
   });

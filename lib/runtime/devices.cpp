@@ -41,7 +41,7 @@ std::unique_ptr<Device> make_metal() {
 
 struct Backend {
   std::string_view device, renderer;  // names as in a target: "CPU", "LLVM"
-  std::string_view drives;
+  std::string_view execution_method;
   std::unique_ptr<Device> (*make)();
 };
 
@@ -138,7 +138,7 @@ std::vector<RuntimeInfo> runtimes() {
   for (const Backend& b : kBackends) {
     std::string name = std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer));
     out.push_back(probe_device(name));
-    out.back().drives = b.drives;
+    out.back().execution_method = b.execution_method;
   }
   return out;
 }
