@@ -45,7 +45,7 @@ RunReport::Result ModelReport::result() const {
   if (!order.faults.empty() || !hazard.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;
   if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
   if (stores_nothing) return RunReport::Result::Passed;
-  return outputs.empty() && kernels_compared == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
+  return outputs.empty() && confirmed_kernels == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
 }
 
 int ModelReport::exit_code() const { return exit_code_of(result()); }
@@ -81,10 +81,10 @@ std::string ModelReport::text() const {
     out += "  order: " + f.detail() + (f.is_of_plan ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
   if (!hazard.empty()) out += "  hazard: " + hazard + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
-  if (kernels_sanitized)
-    out += "  no access outside of a buffer under AddressSanitizer: " + counted(kernels_sanitized, "kernel") + "\n";
-  if (kernels_compared && different.empty())
-    out += "  every kernel compares well with REF: " + std::to_string(kernels_compared) + "\n";
+  if (sanitized_kernels)
+    out += "  no access outside of a buffer under AddressSanitizer: " + counted(sanitized_kernels, "kernel") + "\n";
+  if (confirmed_kernels && different.empty())
+    out += "  every kernel compares well with REF: " + std::to_string(confirmed_kernels) + "\n";
   if (!different.empty()) out += "  " + different + "\n";
   if (r == RunReport::Result::NotCompared && !is_schedule)
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
@@ -112,8 +112,8 @@ std::string ModelReport::json() const {
     if (!order.faults.empty()) json.member("order", order.faults[0].detail());
     if (!hazard.empty()) json.member("hazard", hazard);
     if (!notes.empty()) json.member("notes", notes);
-    if (kernels_compared) json.member("kernels_compared", kernels_compared);
-    if (kernels_sanitized) json.member("kernels_sanitized", kernels_sanitized);
+    if (confirmed_kernels) json.member("kernels_compared", confirmed_kernels);
+    if (sanitized_kernels) json.member("kernels_sanitized", sanitized_kernels);
     if (!different.empty()) json.member("different", different);
     if (!not_kept.empty()) json.member("not_kept", not_kept);
     json.member("kernels", ran.kernels);

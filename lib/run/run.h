@@ -38,8 +38,8 @@ struct ModelReport {
   std::vector<Comparison> outputs;  // comparisons with the expected arrays: those of --expect or, for a recorded
                                     // schedule, REF's
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
-  size_t kernels_compared = 0;      // number of kernels whose results REF confirmed
-  size_t kernels_sanitized = 0;     // number of kernels in which AddressSanitizer found nothing
+  size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
+  size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing
   std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"

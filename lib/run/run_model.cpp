@@ -378,7 +378,7 @@ class ModelRun {
     auto done = execute_sanitized(kernel, step.before, step.variables, options);
     std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
     if (!done) throw failure_at(where, done.diag());
-    report_.kernels_sanitized++;
+    report_.sanitized_kernels++;
   }
 
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
@@ -402,7 +402,7 @@ class ModelRun {
     auto arrays = std::move(ref.compare(step.ast, step.after, expected, compare).value_or_throw());
     auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
-    report_.kernels_compared++;
+    report_.confirmed_kernels++;
   }
 
   void keep_kernel(const KernelStep& step, const Comparison& c) {
