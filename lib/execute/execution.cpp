@@ -128,7 +128,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   if (ref) {
     const RefResult& result = ref->result();
     out.notes = result.notes.text();
-    out.makes_nans = result.notes.outside_domain > 0;
+    out.makes_nans = result.notes.domain_errors > 0;
     out.evaluations = result.evaluations;
   }
 }

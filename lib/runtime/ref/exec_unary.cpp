@@ -32,11 +32,11 @@ using OpE4M3OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar:
 using OpE5M2OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E5M2>(a); });
 
 using OpSqrt = decltype([](auto a, RefNotes& notes) {
-  notes.outside_domain += a < 0;
+  notes.domain_errors += a < 0;
   return std::sqrt(a);
 });
 using OpLog2 = decltype([]<class T>(T a, RefNotes& notes) {
-  notes.outside_domain += a < 0;
+  notes.domain_errors += a < 0;
   return T(std::log2(double(a)));
 });
 using OpSize = decltype([](int64_t a, RefNotes& notes) {

@@ -153,7 +153,7 @@ std::string RefNotes::text() const {
   add(unfit_casts, "cast", " of a float to an integer type that cannot hold it");
   add(overlaps, "store", " of a different value to an element already stored to: the device decides the order");
   add(negative_sizes, "loop", kNegativeSize);
-  add(outside_domain, "square root or logarithm", " of a negative number");
+  add(domain_errors, "square root or logarithm", " of a negative number");
   return out;
 }
 

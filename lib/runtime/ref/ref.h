@@ -30,7 +30,7 @@ namespace tgc {
 // (Renderers compare NaNs differently: NaN < x is false in C and true in tinygrad's LLVM IR.)
 struct RefNotes {
   uint64_t zero_divisions = 0, wide_shifts = 0, unfit_casts = 0;
-  uint64_t outside_domain = 0;  // square roots and logarithms of negative numbers
+  uint64_t domain_errors = 0;  // square roots and logarithms of negative numbers
   uint64_t negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
   uint64_t overlaps = 0;  // stores of a different value to a buffer element that was already stored to
   static constexpr std::string_view kNegativeSize = " of a negative size";  // the part of text() about negative_sizes
