@@ -163,7 +163,7 @@ const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argum
   Bytes& out = it->second;
   if (!is_new) return out;
   out = {{0, bytes}};
-  if (!body.ast || !by_elements_.contains({number, argument})) return out;
+  if (!body.ast || !tracked_arguments_.contains({number, argument})) return out;
   auto elements = accessed_elements(body.ast, int64_t(argument), stores, variables_);
   int64_t itemsize = 0;
   for (UOp u : toposort(body.ast))
@@ -179,7 +179,7 @@ const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argum
   return out;
 }
 
-void Simulator::learn_parts(UOp list) {
+void Simulator::track_shared_arguments(UOp list) {
   std::map<Place, size_t> stores;
   for_each_kernel(list, [&](Event& e, const Body&) {
     for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.writes[i];
@@ -187,12 +187,12 @@ void Simulator::learn_parts(UOp list) {
   for_each_kernel(list, [&](Event& e, const Body&) {
     for (size_t i = 0; i < e.arguments.size(); i++)
       if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_kept))
-        by_elements_.insert({e.body, i});
+        tracked_arguments_.insert({e.body, i});
   });
 }
 
-void Simulator::look_at_elements(uint32_t body, size_t argument) {
-  if (!by_elements_.insert({body, argument}).second) return;
+void Simulator::track_elements(uint32_t body, size_t argument) {
+  if (!tracked_arguments_.insert({body, argument}).second) return;
   for (bool stores : {false, true}) bytes_.erase({body, argument, stores});
 }
 
@@ -223,7 +223,7 @@ Run Simulator::run(UOp list) {
         continue;
       }
       const int64_t stored = content({-2, e.content, int64_t(i)});
-      made_by_[stored] = e.content;
+      kernels_by_stored_[stored] = e.content;
       for (auto [from, to] : bytes_of(body, e.body, i, true, a.bytes))
         memory.write({a.begin + from, a.begin + to, stored, from});
     }
@@ -232,9 +232,9 @@ Run Simulator::run(UOp list) {
   return out;
 }
 
-const Event* Simulator::maker(const Run& in, int64_t stored) const {
-  auto it = made_by_.find(stored);
-  return it == made_by_.end() ? nullptr : in.find(it->second);
+const Event* Simulator::kernel_that_stored(const Run& in, int64_t stored) const {
+  auto it = kernels_by_stored_.find(stored);
+  return it == kernels_by_stored_.end() ? nullptr : in.find(it->second);
 }
 
 Pieces Simulator::contents(const Run& run, const Place& place) {

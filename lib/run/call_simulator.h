@@ -80,13 +80,13 @@ class Simulator {
 
   // Tracks single elements, not only whole arguments, for the arguments of `list` in memory to which several kernels
   // store. For the memory of a PARAM, one store is enough.
-  void learn_parts(UOp list);
+  void track_shared_arguments(UOp list);
   // Tracks single elements for one argument of the kernel `body` (Event::body).
-  void look_at_elements(uint32_t body, size_t argument);
+  void track_elements(uint32_t body, size_t argument);
   Run run(UOp list);
 
   // Returns the kernel of `in` that stored the content `stored`; null if none did.
-  const Event* maker(const Run& in, int64_t stored) const;
+  const Event* kernel_that_stored(const Run& in, int64_t stored) const;
   // Returns the content that a place has before a list runs.
   int64_t initial_content(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
@@ -114,10 +114,10 @@ class Simulator {
   const VariableValues& variables_;
   std::map<uint32_t, Body> bodies_;                             // by Event::body
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> bytes_;   // by body, argument, and whether the kernel stores
-  std::set<std::pair<uint32_t, size_t>> by_elements_;           // the arguments whose elements are tracked:
+  std::set<std::pair<uint32_t, size_t>> tracked_arguments_;     // the arguments whose elements are tracked:
                                                                 // Event::body, and the number of the argument
   std::map<std::vector<int64_t>, int64_t> contents_;
-  std::map<int64_t, int64_t> made_by_;  // by a stored content: Event::content of the kernel that stored it
+  std::map<int64_t, int64_t> kernels_by_stored_;  // by a stored content: Event::content of the kernel that stored it
 };
 
 }  // namespace tgc::calls

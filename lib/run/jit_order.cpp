@@ -68,7 +68,7 @@ class Explainer {
     const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
     const std::string name = name_of(meant), reader = kernel_text(e.call);
     const auto [expected, found] = first_difference(should.reads[i], e.reads[i]);
-    if (const Event* writer = simulator_.maker(run_, found); writer && is.is_kept && !meant.is_kept)
+    if (const Event* writer = simulator_.kernel_that_stored(run_, found); writer && is.is_kept && !meant.is_kept)
       return fault(e, *writer, name_of(is), "write after read",
                    reader + " reads " + name_of(is) + ", an input that was not copied, after " +
                        kernel_text(writer->call) + " has stored to it",
@@ -77,8 +77,8 @@ class Explainer {
       return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
     if (meant.is_kept && !is.is_kept)
       return fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
-    const Event *made = simulator_.maker(meant_, expected), *maker = in_run(made),
-                *other = simulator_.maker(run_, found);
+    const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
+                *other = simulator_.kernel_that_stored(run_, found);
     if (made && !maker)
       return fault(e, e, name, "",
                    reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
@@ -101,8 +101,8 @@ class Explainer {
     const std::string name = name_of(place);
     const auto [expected, found] =
         first_difference(simulator_.contents(meant_, place), simulator_.contents(run_, place));
-    const Event *made = simulator_.maker(meant_, expected), *maker = in_run(made),
-                *other = simulator_.maker(run_, found);
+    const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
+                *other = simulator_.kernel_that_stored(run_, found);
     if (made && !maker)
       return fault(*made, *made, name, "",
                    kernel_text(made->call) + " of the capture, which stores to " + name + ", is not in the list", true);
@@ -165,7 +165,7 @@ Run run_defined(Simulator& simulator, UOp list) {
     for (const Event& e : out.events)
       for (size_t i = 0; i < e.reads.size(); i++)
         if (std::ranges::count(e.reads[i], kUndefined, &Piece::content) && !e.is_copy)
-          reader = &e, simulator.look_at_elements(e.body, i);
+          reader = &e, simulator.track_elements(e.body, i);
     if (!reader) return out;
     if (is_last)
       throw Failure(kernel_text(reader->call) + " reads memory that no kernel of the list has stored to");
@@ -200,7 +200,7 @@ std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord&
   };
   Simulator simulator(session, parameters.variables.by_name);
   const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
-  simulator.learn_parts(list);
+  simulator.track_shared_arguments(list);
   const Run meant = run_defined(simulator, list);
   for (const GoldenStage& stage : record.stages) {
     const std::string* text = text_of(stage);
