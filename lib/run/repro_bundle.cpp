@@ -150,7 +150,7 @@ bool is_to_repeat(const InputGraph& in, const RunOptions& options) {
 
 RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& given) {
   const Repro& bundle = *in.report.repro;
-  RepeatReport out{.kernel = in.info.name, .was = bundle.symptom};
+  RepeatReport out{.kernel = in.info.name, .recorded_kind = bundle.symptom};
   const RunOptions options = with_bundle(given, in);
   out.device = options.device.name;
   if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
@@ -165,24 +165,24 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
       return out;
     }
   auto now = symptom_of(session, in, options);
-  if (now) out.now = *now;
+  if (now) out.current = *now;
   else out.error = now.diag().text();
   return out;
 }
 
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
-  if (still_happens()) return where + "it still happens, '" + was + "': " + now.said + "\n";
-  if (now.kind == Kind::None) return where + "it no longer happens: '" + was + "' it was, and all is well\n";
-  return where + "it no longer happens: '" + was + "' it was, now it is '" + std::string(name_of(now.kind)) +
-         "': " + now.said + "\n";
+  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current.said + "\n";
+  where += "it no longer happens: '" + recorded_kind + "' it was, ";
+  if (current.kind == Kind::None) return where + "and all is well\n";
+  return where + "now it is '" + std::string(name_of(current.kind)) + "': " + current.said + "\n";
 }
 
 std::string RepeatReport::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("kernel", kernel).member("device", device).member("was", was);
+    json.member("kernel", kernel).member("device", device).member("was", recorded_kind);
     if (!error.empty()) json.member("error", error);
-    else json.member("now", name_of(now.kind)).member("said", now.said).member("happens", still_happens());
+    else json.member("now", name_of(current.kind)).member("said", current.said).member("happens", still_happens());
   }) + "\n";
 }
 

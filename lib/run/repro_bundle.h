@@ -40,11 +40,11 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
 // The result of running a bundle again.
 struct RepeatReport {
   std::string kernel, device;
-  std::string was;       // kind of the failure that the bundle records
-  FailureSignature now;
-  std::string error;     // why the bundle could not be run; empty if it ran
+  std::string recorded_kind;  // kind of the failure that the bundle records
+  FailureSignature current;
+  std::string error;          // why the bundle could not be run; empty if it ran
 
-  bool still_happens() const { return error.empty() && name_of(now.kind) == was; }
+  bool still_happens() const { return error.empty() && name_of(current.kind) == recorded_kind; }
   int exit_code() const { return !error.empty() ? 2 : still_happens() ? 1 : 0; }
   std::string text() const;
   std::string json() const;    // the report as one line of JSON
