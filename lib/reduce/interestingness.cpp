@@ -48,7 +48,7 @@ std::string ObservedFailure::text() const {
     if (auto it = blamed.find(name); it != blamed.end() && !it->second.empty()) out += before + it->second;
   };
   part("verdict", ": "), part("rule", " "), part("branch", " "), part("stage", ", ");
-  return blamed.empty() && !symptom.said.empty() ? out + ": " + symptom.said : out;
+  return blamed.empty() && !symptom.message.empty() ? out + ": " + symptom.message : out;
 }
 
 bool ObservedFailure::names_rewrite() const {
@@ -87,7 +87,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   if (!is_criterion_met(failure->symptom))
     return Diag{.message = "it is not '" + std::string(name_of(criterion_.kind)) + "', but '" +
                            std::string(name_of(failure->symptom.kind)) + "'" +
-                           (failure->symptom.said.empty() ? "" : ": " + failure->symptom.said)};
+                           (failure->symptom.message.empty() ? "" : ": " + failure->symptom.message)};
   CachedAnswer known{Answer::Yes, failure->symptom.kind};
   if (is_wrong_live_) {
     known.inputs = bundled(failing.inputs);

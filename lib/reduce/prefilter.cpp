@@ -62,7 +62,7 @@ bool is_seeded(const TestCase& c) { return c.fault && c.fault->in == FaultSpec::
 Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
                      std::map<std::string, std::string> blamed, VariableValues variables)
     : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
-  if (symptom_.kind == Kind::Compile) quoted_ = quoted_of(symptom_.said, source_of(first));
+  if (symptom_.kind == Kind::Compile) quoted_ = quoted_of(symptom_.message, source_of(first));
   what_ = what_to_look_for();
 }
 

@@ -69,7 +69,7 @@ class Reduction {
   std::string stage() const {
     const ObservedFailure& failure = interesting_.failure();
     if (auto it = failure.blamed.find("stage"); it != failure.blamed.end()) return it->second;
-    const std::string& said = failure.symptom.said;  // begins with "stage 'expander': ..."
+    const std::string& said = failure.symptom.message;  // begins with "stage 'expander': ..."
     if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST, so no stage is known
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);

@@ -26,7 +26,7 @@ struct FailureSignature {
 #undef X
   };
   Kind kind = Kind::None;
-  std::string said = {};   // the failure's message, on one line
+  std::string message = {};  // the failure's message, on one line
   // The part of the message that is equal for failures of one cause: its first line without numbers and bracketed text,
   // of which only the beginning counts for a crash and for an access out of bounds. Empty for Kind::Wrong and
   // Kind::None.

@@ -172,17 +172,17 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
 
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
-  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current.said + "\n";
+  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current.message + "\n";
   where += "it no longer happens: '" + recorded_kind + "' it was, ";
   if (current.kind == Kind::None) return where + "and all is well\n";
-  return where + "now it is '" + std::string(name_of(current.kind)) + "': " + current.said + "\n";
+  return where + "now it is '" + std::string(name_of(current.kind)) + "': " + current.message + "\n";
 }
 
 std::string RepeatReport::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", kernel).member("device", device).member("was", recorded_kind);
     if (!error.empty()) json.member("error", error);
-    else json.member("now", name_of(current.kind)).member("said", current.said).member("happens", still_happens());
+    else json.member("now", name_of(current.kind)).member("said", current.message).member("happens", still_happens());
   }) + "\n";
 }
 
