@@ -43,7 +43,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     set_fault_of_thread(std::nullopt);  // remove the fault that the run has read from the bundle
     CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
-    CHECK(report.again == "tgc run " + file);
+    CHECK(report.repeat_command == "tgc run " + file);
     text = std::move(read_file(file).value_or_throw());
     CHECK(detect_kind(text) == InputKind::Repro);
     InputGraph again = loaded(InputKind::Repro, text);

@@ -325,7 +325,7 @@ class ConformRun {
                                    .compare = {.reference = file + "#" + r.id}});
     if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
-    report.again.clear();  // drop the command that repeats the run, because `tgc run` does not have the answer
+    report.repeat_command.clear();  // drop the command that repeats the run, because `tgc run` does not have the answer
     return report.passed() ? std::string() : report.text(1, plan_.style.color);
   }
 

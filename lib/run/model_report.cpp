@@ -89,7 +89,7 @@ std::string ModelReport::text() const {
   if (r == RunReport::Result::NotCompared && !is_schedule)
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
   for (const std::string& file : written) out += "  wrote " + file + "\n";
-  if (!again.empty()) out += "  again: " + again + "\n";
+  if (!repeat_command.empty()) out += "  again: " + repeat_command + "\n";
   if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";
   return out;
 }
@@ -108,7 +108,7 @@ std::string ModelReport::json() const {
     if (stages) stages->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);
     if (!also_tried.empty()) json.member("also_tried", also_tried);
-    if (!again.empty()) json.member("again", again).member("written", written);
+    if (!repeat_command.empty()) json.member("again", repeat_command).member("written", written);
     if (!order.faults.empty()) json.member("order", order.faults[0].detail());
     if (!hazard.empty()) json.member("hazard", hazard);
     if (!notes.empty()) json.member("notes", notes);

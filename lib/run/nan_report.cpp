@@ -94,7 +94,7 @@ class Explanation {
     const int64_t element = bad.at("first").get<int64_t>();
     out.output = name + "[" + std::to_string(element) + "]", out.bad = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.size = a->size();
-    out.again = "tgc run " + shell_word(recording_) + " --nan";
+    out.repeat_command = "tgc run " + shell_word(recording_) + " --nan";
     out.kernel_again = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
                        shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
@@ -156,7 +156,7 @@ std::string NanReport::text() const {
                          output.substr(0, output.find('['))
                    : "") +
          "\n";
-  return out + "  the kernel alone: " + kernel_again + "\n  again: " + again + "\n";
+  return out + "  the kernel alone: " + kernel_again + "\n  again: " + repeat_command + "\n";
 }
 
 std::string NanReport::json() const {
@@ -179,7 +179,7 @@ std::string NanReport::json() const {
         });
     });
     if (!unexplained.empty()) json.member("unexplained", unexplained);
-    json.member("again", again).member("kernel_again", kernel_again);
+    json.member("again", repeat_command).member("kernel_again", kernel_again);
   });
   return out;
 }

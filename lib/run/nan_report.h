@@ -20,7 +20,7 @@ struct NanReport {
   std::string output;  // the first element that is a NaN or an infinity: "data0[76]"
   int64_t bad = 0, size = 0;  // number of NaNs and infinities in the output, and of all elements
   std::vector<Step> steps;  // the operations from the one that made the NaN to the output
-  std::string again;  // the command that prints this report
+  std::string repeat_command;  // the command that prints this report
   std::string kernel_again;  // the command that runs the kernel on the saved arrays
   std::string unexplained;  // why there are no steps, for example because REF computes a number there; empty if there
                             // are steps

@@ -257,7 +257,7 @@ void RecordedRun::keep(const SlotArrays& actual, const SlotArrays& expected) {
   keep_failure(graph_.session, graph_.options, graph_.in, sides_.place(), inputs, named(expected, same),
                named(actual, same), kept)
       .value_or_throw();
-  report_.written = std::move(kept.written), report_.again = std::move(kept.again);
+  report_.written = std::move(kept.written), report_.repeat_command = std::move(kept.repeat_command);
 }
 
 void RecordedRun::save() {

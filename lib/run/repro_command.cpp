@@ -111,9 +111,10 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
   };
   if (options.output.save_failures.empty()) {
     if (input == "-") return Unit{};
-    report.again = command() + (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +
-                   (options.compare.expect.empty() ? "" : " --expect=" + shell_word(options.compare.expect)) +
-                   (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
+    report.repeat_command = command() +
+                            (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +
+                            (options.compare.expect.empty() ? "" : " --expect=" + shell_word(options.compare.expect)) +
+                            (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
     return Unit{};
   }
   return catch_failures([&] {
@@ -131,8 +132,8 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
       write_file(input, in.text).value_or_throw();
       report.written.push_back(input);
     }
-    report.again = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
-                   (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
+    report.repeat_command = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
+                            (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));
     return Unit{};
   });
 }

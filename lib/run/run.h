@@ -52,7 +52,7 @@ struct ModelReport {
   std::vector<std::string> also_tried = {};  // values of variables with which a second run of a schedule passed:
                                              // "pos=31"
   std::vector<std::string> written = {};     // files that --save-failures wrote
-  std::string again = {};                    // the command that repeats a failed run of a schedule with the files in
+  std::string repeat_command = {};           // the command that repeats a failed run of a schedule with the files in
                                              // `written`
   std::string not_kept;             // why the results of a failed run could not be saved; else empty
   std::string different;            // message on the first kernel that differs from REF, with the command to repeat it

@@ -141,7 +141,7 @@ class KernelRun {
     const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle)).value_or_throw();
     if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.sanitize) check_repeats(path);
     report_.written.push_back(path);
-    report_.again = bundle_command(session_, path);
+    report_.repeat_command = bundle_command(session_, path);
   }
 
  private:

@@ -143,7 +143,7 @@ std::string RunReport::text(size_t number, bool color) const {
   for (size_t i = 0; i < written.size(); i++)
     out += (i ? ", " : "  wrote ") + written[i] + (i + 1 == written.size() ? "\n" : "");
   if (!not_kept.empty()) out += "  its arrays could not be kept: " + not_kept + "\n";
-  if (!again.empty()) out += "  again: " + again + "\n";
+  if (!repeat_command.empty()) out += "  again: " + repeat_command + "\n";
   return out;
 }
 
@@ -170,7 +170,7 @@ std::string RunReport::json() const {
     if (bench) bench->write(json.key("bench"));
     json.member("written", written);
     if (!not_kept.empty()) json.member("not_kept", not_kept);
-    if (!again.empty()) json.member("again", again);
+    if (!repeat_command.empty()) json.member("again", repeat_command);
   }) + "\n";
 }
 

@@ -61,7 +61,7 @@ struct RunReport {
   std::optional<TimedRuns> bench;
   std::vector<std::string> written;  // paths of the files that the run wrote
   std::string not_kept;              // why the arrays of a failed run could not be saved; else empty
-  std::string again;                 // the command that repeats a failed run
+  std::string repeat_command;        // the command that repeats a failed run
   std::optional<uint64_t> seed;      // seed of the random inputs, if there are any
   InputSet drawn = InputSet::Usual;  // the set of random inputs with which the run failed
   std::string sizes;                 // the name of `drawn`, or "also ..." with the other sets with which the run passed
