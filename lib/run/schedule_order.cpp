@@ -55,7 +55,7 @@ class OrderGraph {
     }
     for (UOp c : calls_)
       if (!c) throw Failure("a call of the list is not in the graph of kernels");
-    for (UOp u : nodes) note_seen(u);
+    for (UOp u : nodes) note_stored_kernels(u);
     for (UOp u : nodes)
       if (calls_kernel(u)) note_dependencies(u);
   }
@@ -63,7 +63,7 @@ class OrderGraph {
   size_t size() const { return calls_.size(); }
   std::vector<UOp> arguments(size_t kernel) const { return buffers_of(calls_[kernel]); }
   // Returns the kernels whose stores are in the content `state` of a buffer.
-  const Kernels& seen(UOp state) const { return seen_.at(state); }
+  const Kernels& kernels_stored_in(UOp state) const { return stored_kernels_.at(state); }
   // Returns the kernels that must end before `kernel` begins, because it reads what they store.
   const Kernels& dependencies(size_t kernel) const { return dependencies_.at(calls_[kernel]); }
 
@@ -93,17 +93,17 @@ class OrderGraph {
     for (UOp a : buffers_of(call)) out.push_back(buffer_of(a).rtag(Arg()).id());
     return out;
   }
-  void note_seen(UOp u) {
+  void note_stored_kernels(UOp u) {
     Kernels out;
     if (calls_kernel(u)) out.insert(number_of_.at(u));
     else if (!u.is(Op::CALL))
-      for (UOp s : u.src()) out.insert(seen_.at(s).begin(), seen_.at(s).end());
-    seen_[u] = std::move(out);
+      for (UOp s : u.src()) out.insert(stored_kernels_.at(s).begin(), stored_kernels_.at(s).end());
+    stored_kernels_[u] = std::move(out);
   }
   void note_dependencies(UOp call) {
     Kernels out;
     for (UOp a : call.src().subspan(1))
-      for (size_t k : seen_.at(a)) {
+      for (size_t k : stored_kernels_.at(a)) {
         out.insert(k);
         const Kernels& before = dependencies_[calls_[k]];
         out.insert(before.begin(), before.end());
@@ -113,7 +113,7 @@ class OrderGraph {
 
   std::vector<UOp> calls_;  // in the order of the list
   std::unordered_map<UOp, size_t> number_of_;
-  std::unordered_map<UOp, Kernels> seen_, dependencies_;
+  std::unordered_map<UOp, Kernels> stored_kernels_, dependencies_;
 };
 
 class OrderChecker {
@@ -199,17 +199,17 @@ class OrderChecker {
     const std::string& name = names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
     const auto written = graph.arguments(writer);
-    const Kernels& seen = graph.seen(read);
+    const Kernels& stored = graph.kernels_stored_in(read);
     const bool is_read = accesses_[reader][i].reads, is_write = accesses_[reader][i].writes;
     for (size_t j = 0; j < written.size(); j++) {
       if (!accesses_[writer][j].writes || names_[writer][j] != name) continue;
-      const Kernels& before = graph.seen(written[j]);
-      if (seen.contains(writer)) {
+      const Kernels& before = graph.kernels_stored_in(written[j]);
+      if (stored.contains(writer)) {
         if (writer > reader && overlap(reader, i, !is_read, writer, j))
           add(out_.faults, writer, reader, name, is_read ? "read after write" : "write after write",
               kernel_text(reader) + (is_read ? " reads " : " stores to ") + name + " after " + kernel_text(writer) +
                   " has stored to it");
-      } else if (is_read && std::ranges::includes(before, seen)) {
+      } else if (is_read && std::ranges::includes(before, stored)) {
         const bool is_stale = graph.dependencies(reader).contains(writer);
         if (!(is_stale || writer < reader) || !overlap(reader, i, false, writer, j)) continue;
         add(is_stale ? out_.stale_reads : out_.faults, reader, writer, name, "write after read",
