@@ -231,9 +231,9 @@ class Prover {
     if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask(std::string(kPrelude));
     translator_.begin();
     std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
-    std::string outside = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
-    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " + outside +
-                                       ")\n(check-sat)\n");
+    std::string out_of_bounds = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
+    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
+                                       out_of_bounds + ")\n(check-sat)\n");
     if (answer.starts_with("unsat")) {
       out_.by_z3++;
     } else {

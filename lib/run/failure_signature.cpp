@@ -29,8 +29,8 @@ std::string cause_of(std::string_view message) {
 
 FailureSignature symptom(Kind kind, const Diag& diag) {
   // Keep only the kind of access ("out of bounds: load"), because the rest of the message names an iteration.
-  std::string_view message = diag.message, outside = "out of bounds: ";
-  if (message.starts_with(outside)) message = message.substr(0, message.find(' ', outside.size()));
+  std::string_view message = diag.message, bounds_prefix = "out of bounds: ";
+  if (message.starts_with(bounds_prefix)) message = message.substr(0, message.find(' ', bounds_prefix.size()));
   else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
   return {kind, diag.message, cause_of(message)};
 }

@@ -90,14 +90,14 @@ class ListLowering {
 
   // True if no register that is used between positions `from` and `to` is also used outside them.
   bool keeps_registers(size_t from, size_t to) {
-    std::vector<UOp> inside, outside;
+    std::vector<UOp> inner, outer;  // the registers of accesses between the positions, and of the others
     for (size_t i = 0; i < list_.size(); i++) {
       if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
       UOp define = define_below(list_[i].src(0));
-      if (define && define.is(Op::DEFINE_REG)) (i >= from && i < to ? inside : outside).push_back(define);
+      if (define && define.is(Op::DEFINE_REG)) (i >= from && i < to ? inner : outer).push_back(define);
     }
-    return std::none_of(inside.begin(), inside.end(),
-                        [&](UOp d) { return std::find(outside.begin(), outside.end(), d) != outside.end(); });
+    return std::none_of(inner.begin(), inner.end(),
+                        [&](UOp d) { return std::find(outer.begin(), outer.end(), d) != outer.end(); });
   }
 
   void lower(UOp u) {

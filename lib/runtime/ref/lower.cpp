@@ -85,7 +85,7 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
 }
 
 std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  std::vector<UOp> lanes, warps, outside, inside;  // outside: loops around the lanes; inside: loops within the lanes
+  std::vector<UOp> lanes, warps, outer_loops, inner_loops;  // the loops around and within the lanes
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
@@ -97,7 +97,7 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
     bool can =
         is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
     if (!can || (total >= kEnoughLanes && !is_thread(type))) {
-      put(can ? outside : inside, r);
+      put(can ? outer_loops : inner_loops, r);
       continue;
     }
     put(type == AxisType::WARP ? warps : lanes, r);
@@ -106,9 +106,9 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
   lanes.insert(lanes.end(), warps.begin(), warps.end());  // last, because the lanes of a warp must be adjacent
-  std::vector<Level> out = loops_over(outside);
+  std::vector<Level> out = loops_over(outer_loops);
   out.push_back({lanes, true});
-  for (UOp r : inside) out.push_back({{r}, false});
+  for (UOp r : inner_loops) out.push_back({{r}, false});
   return out;
 }
 

@@ -58,7 +58,7 @@ void Values::enter_lanes(std::span<const UOp> own) {
 }
 
 void Values::leave_lanes() {
-  for (const LaneRegister& r : lane_registers_) files_[size_t(r.file)].elements[r.element] = r.outside;
+  for (const LaneRegister& r : lane_registers_) files_[size_t(r.file)].elements[r.element] = r.outer_register;
   lane_registers_.clear();
 }
 

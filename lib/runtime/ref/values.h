@@ -123,7 +123,7 @@ class Values {
   struct LaneRegister {
     int32_t file;
     size_t element;
-    Reg outside;
+    Reg outer_register;
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> defines_;
