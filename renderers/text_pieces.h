@@ -69,7 +69,7 @@ class TextPieces {
   }
   void grow(size_t n);
 
-  std::vector<std::unique_ptr<char[]>> rooms_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
   // the unfinished text is begin_ to at_; end_ is kTextChunk bytes before the end of its memory block
   char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
 };

@@ -14,7 +14,7 @@ void TextPieces::grow(size_t n) {
   auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunk);
   if (used) std::memcpy(larger.get(), begin_, used);
   begin_ = larger.get(), at_ = begin_ + used, end_ = begin_ + room;
-  rooms_.push_back(std::move(larger));
+  blocks_.push_back(std::move(larger));
 }
 
 void TextRenderer::cannot(UOp u, std::string_view why) const {

@@ -148,20 +148,20 @@ UOp reduce_of_gate(UOp x, UOp y, UOp val, UOp r) {
 // Rewrites the sum over r of (idx == r ? expr : 0) to expr with r = idx if idx is a value of the loop r, else to 0.
 UOp pick_element(UOp r, UOp idx, UOp expr) {
   UOp i = idx.cast(r.dtype());
-  UOp inside = i.ge(0) & i.lt(r.src(0));
-  return inside.where(substitute(expr, {{r, i.valid(inside)}}), 0);
+  UOp is_in_range = i.ge(0) & i.lt(r.src(0));
+  return is_in_range.where(substitute(expr, {{r, i.valid(is_in_range)}}), 0);
 }
 
 UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
   constexpr OpSet kFree{Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_VAR};
   Graph& graph = u.graph();
-  auto inside = toposort(u, [&](UOp x) { return lies_in(x, r); });
-  if (std::any_of(inside.begin(), inside.end(), [](UOp x) { return x.in({Op::STORE, Op::REDUCE}); })) return {};
+  auto loop_nodes = toposort(u, [&](UOp x) { return lies_in(x, r); });
+  if (std::any_of(loop_nodes.begin(), loop_nodes.end(), [](UOp x) { return x.in({Op::STORE, Op::REDUCE}); })) return {};
   // replace each value that is computed outside the loop by a variable with the value's bounds
   UOpSet seen(graph);
-  for (UOp x : inside) seen.insert(x);
+  for (UOp x : loop_nodes) seen.insert(x);
   Substitution there, back;
-  for (UOp x : inside)
+  for (UOp x : loop_nodes)
     for (UOp s : x.src()) {
       if (s.in(kFree) || !seen.insert(s)) continue;
       UOp variable = graph.variable("in" + std::to_string(there.size()), s.vmin(), s.vmax(), s.dtype());

@@ -25,15 +25,15 @@ UOp reduce_mul_chain(UOp r) {
   if (!r.arg().is(Op::ADD) && !r.arg().is(Op::MAX)) return {};
   if (r.dtype() != r.src(0).dtype()) return {};
   auto ranges = r.src().subspan(1);
-  std::vector<UOp> inside, outside;
+  std::vector<UOp> dependent_factors, free_factors;
   for (UOp m : split_uop(r.src(0), Op::MUL)) {
     bool free = !r.arg().is(Op::MAX) || py_less_equal(0, m.vmin());  // false if m is NaN
     for (UOp range : ranges) free = free && !in_backward_slice_with_self(m, range);
-    (free ? outside : inside).push_back(m);
+    (free ? free_factors : dependent_factors).push_back(m);
   }
-  if (outside.empty()) return {};
-  UOp rest = inside.empty() ? r.src(0).const_like(1) : prod_from_one(inside);
-  return r.with_src(prepend(rest, ranges)) * prod_from_one(outside);
+  if (free_factors.empty()) return {};
+  UOp rest = dependent_factors.empty() ? r.src(0).const_like(1) : prod_from_one(dependent_factors);
+  return r.with_src(prepend(rest, ranges)) * prod_from_one(free_factors);
 }
 
 // Replaces each source of a SINK or GROUP that is an UNROLL, NOOP, VECTORIZE or SINK by the sources of that node.

@@ -120,21 +120,21 @@ std::span<const CRow> wgsl_rows() {
 
 // Removes the "var<workgroup>" lines from `body` and returns them, because WGSL allows them only outside functions.
 std::string take_local_buffers(std::string& body) {
-  std::string outside, inside;
-  bool first_inside = true;
+  std::string local_buffers, rest;
+  bool is_first = true;
   for (size_t at = 0; at <= body.size();) {
     size_t end = std::min(body.find('\n', at), body.size());
     std::string_view line = std::string_view(body).substr(at, end - at);
     if (line.find("var<workgroup>") != line.npos) {
-      outside.append(line.substr(line.find_first_not_of(' '))) += '\n';
+      local_buffers.append(line.substr(line.find_first_not_of(' '))) += '\n';
     } else {
-      if (!std::exchange(first_inside, false)) inside += '\n';
-      inside += line;
+      if (!std::exchange(is_first, false)) rest += '\n';
+      rest += line;
     }
     at = end + 1;
   }
-  body = std::move(inside);
-  return outside;
+  body = std::move(rest);
+  return local_buffers;
 }
 
 std::string workgroup_size(std::span<const UOp> list) {

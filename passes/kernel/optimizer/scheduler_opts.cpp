@@ -83,13 +83,13 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
   AxisType type = axis_type(rng);
   if (is_group(opt.op)) {
     auto& reduces = facts().reduceops;
-    auto inside = std::find_if(reduces.begin(), reduces.end(), [&](UOp r) {
+    auto reduce = std::find_if(reduces.begin(), reduces.end(), [&](UOp r) {
       return std::any_of(r.src().begin() + 1, r.src().end(), [&](UOp ended) { return lies_in(ended, rng); });
     });
-    if (inside == reduces.end()) {
+    if (reduce == reduces.end()) {
       if (reduceop()) throw Failure("no reduce ends the range that " + std::string(name_of(opt.op)) + " splits");
     } else {
-      auto around = inside->ranges();
+      auto around = reduce->ranges();
       check_opt(std::none_of(around.begin(), around.end(), [](UOp r) { return kReduces.contains(axis_type(r)); }),
                 "cannot have a GROUP_REDUCE inside another reduce");
     }
