@@ -91,7 +91,7 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 
 // A reduced argument: the remainder modulo pi (Cody-Waite) or pi/2 (Payne-Hanek) and the int32 quotient.
-struct Reduced {
+struct ReducedAngle {
   UOp rest, quotient;
 };
 
@@ -108,7 +108,7 @@ UOp two_over_pi(UOp zero, UOp i, int offset) {
   return value;
 }
 
-Reduced payne_hanek(UOp d) {
+ReducedAngle payne_hanek(UOp d) {
   DType wide = d.dtype().is(Scalar::Float16) ? dtypes::float32.vec(d.dtype().count()) : d.dtype();
   auto [f, exponent] = mantissa_and_exponent(d);
   UOp ia = (f.cast(wide) * Const(4.294967296e9)).cast(dtypes::uint64);
@@ -162,7 +162,7 @@ UOp subtract_pi(UOp x, UOp q, UOp qdh) {
   }
 }
 
-Reduced cody_waite(UOp d) {
+ReducedAngle cody_waite(UOp d) {
   constexpr double kOneOverPi = 0.318309886183790671537767526745028724, kTwo24 = 1 << 24;
   UOp quotient = d * Const(kOneOverPi), qdh;
   if (d.dtype().is(Scalar::Float64)) {
@@ -191,12 +191,12 @@ UOp sin_polynomial(UOp d) {
 UOp has_bit(UOp q, int bit) { return (q & Const(bit)).ne(0); }
 UOp minus_one_if(UOp cond, UOp like) { return cond.where(like.const_like(-1), like.const_like(1)); }
 
-UOp sin_of_half_turns(Reduced x) {
+UOp sin_of_half_turns(ReducedAngle x) {
   UOp r = sin_polynomial(x.rest);
   return r * minus_one_if(has_bit(x.quotient, 1), r);
 }
 
-UOp sin_of_quadrants(Reduced x) {
+UOp sin_of_quadrants(ReducedAngle x) {
   UOp d = x.rest;
   UOp r = sin_polynomial(d + has_bit(x.quotient, 1).where(d.const_like(kPi / 2), d.const_like(0)));
   return r * minus_one_if(has_bit(x.quotient, 2), r);

@@ -24,14 +24,14 @@ std::optional<BoundClause> parse_valid(UOp v) {
 
 namespace {
 
-struct Bounded {
+struct BoundedExpression {
   UOp expr;
   std::optional<Int> lower, upper;
 };
 
 // Returns the bounds that the clauses state for each expression. A later clause overrides an earlier one.
-std::vector<Bounded> bounds_of_clauses(UOp valid) {
-  std::vector<Bounded> out;
+std::vector<BoundedExpression> bounds_of_clauses(UOp valid) {
+  std::vector<BoundedExpression> out;
   for (UOp clause : split_uop(valid, Op::AND)) {
     auto parsed = parse_valid(clause);
     if (!parsed) continue;
@@ -190,9 +190,9 @@ bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin
 
 // Decides which clauses of a condition may move into the gate of the load at index x: those that depend only on ranges
 // and loads that x depends on too. The constructor walks all clauses at once, because they may share most nodes.
-class Movable {
+class MovableClauses {
  public:
-  Movable(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {
+  MovableClauses(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {
     for (UOp u : toposort(cond)) {
       bool above = std::ranges::any_of(u.src(), [&](UOp s) { return other_loads_.contains(s); });
       if (above || (u.is(Op::INDEX) && !in_backward_slice_with_self(x, u))) other_loads_.insert(u);
@@ -210,7 +210,7 @@ FoldingResult where_on_load(UOp cond, UOp buf, UOp x) {
   auto known = split_uop(valid, Op::AND);
   std::vector<UOp> remaining;
   UOp moved = valid;
-  Movable may_move(cond, x);
+  MovableClauses may_move(cond, x);
   bool removed = false, brought = false;
   for (UOp c : split_uop(cond, Op::AND)) {
     bool duplicate = contains(known, c);
