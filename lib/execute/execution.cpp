@@ -175,12 +175,12 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
 
 std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options) {
-  struct Begun {
+  struct StartedRun {
     Execution out;
     std::optional<DriverRoom> room;
     std::optional<WorkerProcess> worker;  // none if the kernel ran in this process
   };
-  auto begun = std::make_shared<Begun>();
+  auto begun = std::make_shared<StartedRun>();
   auto done = catch_failures([&] {
     auto values = std::move(kernel.arguments(variables).value_or_throw());
     LaunchArguments arguments{

@@ -74,7 +74,7 @@ std::string text_for_clang(const KernelSource& source, bool is_c) {
   return out;
 }
 
-struct Ran {
+struct RunOutcome {
   int exit_code = 0;
   std::string out, err;
 };
@@ -91,8 +91,8 @@ void make_runnable(const std::string& from, const std::string& to) {
 }
 
 // Compiles and runs the kernel and the main program. Called in the worker.
-Ran compile_and_run(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
-                    const std::string& input, double seconds) {
+RunOutcome compile_and_run(const DriverRoom& room, const std::string& text, const std::string& main, bool is_c,
+                           const std::string& input, double seconds) {
   std::string clang = find_program("clang-19", {kClangFolder});
   if (clang.empty()) clang = find_program("clang", {kClangFolder});
   if (clang.empty()) throw Failure(Diag{.message = "--sanitize compiles by clang, which is not here",
@@ -187,7 +187,7 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
         [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {
             room.confine(worker, 0);
-            Ran ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
+            RunOutcome ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
             return ByteWriter().number(uint64_t(ran.exit_code)).text(ran.out).text(ran.err).take();
           });
         },

@@ -60,13 +60,13 @@ HostMemory HostMemory::shared(size_t bytes) {
   void* p = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   HostMemory out;
-  out.data_ = {static_cast<uint8_t*>(p), Free(mapped)};
+  out.data_ = {static_cast<uint8_t*>(p), Deleter(mapped)};
   out.size_ = bytes;
   return out;
 }
 
-void HostMemory::Free::operator()(uint8_t* p) const {
-  if (mapped) ::munmap(p, mapped);
+void HostMemory::Deleter::operator()(uint8_t* p) const {
+  if (mapped_bytes) ::munmap(p, mapped_bytes);
   else std::free(p);
 }
 

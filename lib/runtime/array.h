@@ -26,13 +26,13 @@ class HostMemory {
   size_t size() const { return size_; }
 
  private:
-  struct Free {
-    size_t mapped;  // size of the mapping in bytes; 0 if the memory is from the heap
-    Free() : mapped(0) {}
-    explicit Free(size_t bytes) : mapped(bytes) {}
+  struct Deleter {
+    size_t mapped_bytes;  // size of the mapping in bytes; 0 if the memory is from the heap
+    Deleter() : mapped_bytes(0) {}
+    explicit Deleter(size_t bytes) : mapped_bytes(bytes) {}
     void operator()(uint8_t* p) const;
   };
-  std::unique_ptr<uint8_t[], Free> data_;
+  std::unique_ptr<uint8_t[], Deleter> data_;
   size_t size_ = 0;
 };
 

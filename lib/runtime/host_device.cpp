@@ -73,13 +73,13 @@ uint8_t* mapped_between_guards(size_t bytes) {
 }
 
 // One-page mappings that the thread reuses, because mapping and unmapping a page takes longer than most REF kernels.
-struct Spare {
+struct SpareMappings {
   static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, which then sees use after free
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
   bool is_over = false;  // true when the thread is ending
 };
-thread_local Spare spare;
+thread_local SpareMappings spare;
 struct UnmapSpare {
   ~UnmapSpare() {
     spare.is_over = true;
@@ -97,7 +97,7 @@ uint8_t* map(size_t bytes) {
 // Unmaps a mapping or keeps it for reuse. `bytes` must be the value that was passed to map().
 void unmap(uint8_t* mapping, size_t bytes) {
   static thread_local UnmapSpare at_end;
-  bool is_kept = bytes == page_size() && spare.count < Spare::kMost && !spare.is_over;
+  bool is_kept = bytes == page_size() && spare.count < SpareMappings::kMost && !spare.is_over;
   if (is_kept) spare.mappings[spare.count++] = mapping;
   else munmap(mapping, bytes + 2 * kGuard);
 }

@@ -134,12 +134,12 @@ void Builder::find_lifetimes() {
 }
 
 void Builder::assign_slots() {
-  struct Busy {
+  struct BusySlot {
     int32_t last;
     uint32_t slot;
-    bool operator<(const Busy& other) const { return last > other.last; }
+    bool operator<(const BusySlot& other) const { return last > other.last; }
   };
-  std::priority_queue<Busy> busy[5];
+  std::priority_queue<BusySlot> busy[5];
   std::vector<uint32_t> free[5];
   auto class_of = [&](const Register& r) { return r.varying ? 1 + __builtin_ctz(unsigned(size_of(r.type))) : 0; };
   auto take = [&](Register& r, int32_t at, bool operands_stay) {

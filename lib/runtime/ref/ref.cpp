@@ -61,7 +61,7 @@ class Run {
   }
 
  private:
-  struct Padded {
+  struct PaddedBuffer {
     RefBuffer buffer;
     HostMemory memory;  // content of the array, and the rest of its last word
   };
@@ -129,7 +129,7 @@ class Run {
   const RefCode& code_;
   HostMemory registers_;
   std::vector<HostMemory> scratch_;
-  std::map<int64_t, Padded> padded_;  // by the number of the buffer
+  std::map<int64_t, PaddedBuffer> padded_;  // by the number of the buffer
   std::vector<Memory> memories_;
 };
 
