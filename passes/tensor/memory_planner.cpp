@@ -49,22 +49,22 @@ class Planner {
 
   // Returns for each buffer true if the plan leaves the buffer in separate memory: inputs and outputs, because they
   // outlive the schedule, and the buffers of copies and views, so that copies can overlap kernels.
-  std::vector<bool> kept() const {
-    std::vector<bool> kept(s_.buffers.size());
-    for (size_t b = 0; b < kept.size(); b++)
-      if (s_.buffers[b].is_input || s_.buffers[b].is_output) kept[root(b)] = true;
+  std::vector<bool> separate_buffers() const {
+    std::vector<bool> is_separate(s_.buffers.size());
+    for (size_t b = 0; b < is_separate.size(); b++)
+      if (s_.buffers[b].is_input || s_.buffers[b].is_output) is_separate[root(b)] = true;
     for (auto& item : s_.items)
       if (!item.ast.is(Op::SINK))
-        for (size_t b : item.buffers) kept[b] = kept[root(b)] = true;
-    return kept;
+        for (size_t b : item.buffers) is_separate[b] = is_separate[root(b)] = true;
+    return is_separate;
   }
 
   void find_lives() {
-    auto keep = kept();
+    const auto is_separate = separate_buffers();
     for (size_t i = 0; i < s_.items.size(); i++)
       for (size_t b : s_.items[i].buffers) {
         b = root(b);
-        if (keep[b]) continue;
+        if (is_separate[b]) continue;
         if (first_[b] < 0) first_[b] = int64_t(i), planned_.push_back(b);
         last_[b] = int64_t(i);
       }
