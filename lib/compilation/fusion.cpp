@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-using Why = IndexingContext::Why;
+using StoreReason = IndexingContext::StoreReason;
 
 // Watcher that keeps the graphs before and after the stages that decide which values are stored.
 class StageKeeper : public Watcher {
@@ -43,11 +43,11 @@ std::string node_text(UOp u) {
 }
 
 StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
-  const std::string_view word = realized.why == Why::Output        ? "output"
-                                : realized.why == Why::Source      ? "source"
-                                : realized.why == Why::UsersDiffer ? "users"
-                                : realized.why == Why::LoopsEnd    ? "loops"
-                                                                   : "own";
+  const std::string_view word = realized.reason == StoreReason::Output        ? "output"
+                                : realized.reason == StoreReason::Source      ? "source"
+                                : realized.reason == StoreReason::UsersDiffer ? "users"
+                                : realized.reason == StoreReason::LoopsEnd    ? "loops"
+                                                                              : "own";
   return storage_reason(word, op_text(node), realized.by ? op_text(realized.by) : "");
 }
 

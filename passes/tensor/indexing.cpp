@@ -38,28 +38,28 @@ bool is_outer(UOp range) {
   return range.arg().is_tuple() && !range.arg().items().empty() && range.arg().items().back() == Arg(AxisType::OUTER);
 }
 
-using Why = IndexingContext::Why;
+using StoreReason = IndexingContext::StoreReason;
 
-UOp realize(IndexingContext& ctx, UOp u, Why why = Why::OwnKernel, UOp by = {}) {
-  ctx.realize_map[u] = {.why = why, .by = by};
+UOp realize(IndexingContext& ctx, UOp u, StoreReason reason = StoreReason::OwnKernel, UOp by = {}) {
+  ctx.realize_map[u] = {.reason = reason, .by = by};
   return {};
 }
 
 UOp realize_bases(IndexingContext& ctx, UOp sink) {
   for (UOp s : sink.src())
-    if (UOp base = base_of(s); !base.in(kAlwaysContiguous)) realize(ctx, base, Why::Output);
+    if (UOp base = base_of(s); !base.in(kAlwaysContiguous)) realize(ctx, base, StoreReason::Output);
   return {};
 }
 
 UOp realize_sources(IndexingContext& ctx, UOp u) {
   for (UOp s : u.src())
-    if (!base_of(s).in(kAlwaysContiguous)) realize(ctx, s, Why::Source, u);
+    if (!base_of(s).in(kAlwaysContiguous)) realize(ctx, s, StoreReason::Source, u);
   return {};
 }
 
 UOp realize_assign(IndexingContext& ctx, UOp assign) {
   UOp value = assign.src(1);
-  if (!value.in(kAlwaysContiguous)) realize(ctx, value, Why::Source, assign);
+  if (!value.in(kAlwaysContiguous)) realize(ctx, value, StoreReason::Source, assign);
   if (!value.is(Op::KERNEL)) realize(ctx, assign);
   return {};
 }
@@ -228,7 +228,7 @@ class RangeAssigner {
         realized.push_back(uint32_t(i));
       }
     }
-    if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized), Why::UsersDiffer};
+    if (!realized.empty()) ctx_.realize_map[x] = {true, std::move(realized), StoreReason::UsersDiffer};
     return ctx_.keep(std::move(out));
   }
 
@@ -251,7 +251,7 @@ class RangeAssigner {
   // realizes only the axes whose index depends on a range nested inside one of the ending ranges.
   void end_ranges(UOp x, std::span<const UOp>& ending, std::span<const UOp>& out) {
     auto* known = ctx_.realize_map.find(x);
-    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true, {}, Why::LoopsEnd};
+    IndexingContext::Realized realized = known ? *known : IndexingContext::Realized{true, {}, StoreReason::LoopsEnd};
     for (size_t i = 0; i < out.size(); i++)
       if (!realized.has(i) && (pcontig_ <= 1 || nests_inside(out[i], ending))) realized.axes.push_back(uint32_t(i));
     ending = {};

@@ -78,7 +78,7 @@ struct IndexingContext {
   explicit IndexingContext(Graph& graph) : graph(graph), realize_map(graph), range_map(graph) {}
 
   // Why a value is stored in a buffer.
-  enum class Why : uint8_t {
+  enum class StoreReason : uint8_t {
     Output,       // the value is a source of the sink
     OwnKernel,    // the value is made by an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
     Source,       // the op `by` reads a buffer: COPY, MSELECT, ASSIGN
@@ -89,7 +89,7 @@ struct IndexingContext {
   struct Realized {
     bool known = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
-    Why why = Why::OwnKernel;
+    StoreReason reason = StoreReason::OwnKernel;
     UOp by = {};
     bool has(size_t axis) const;
   };
