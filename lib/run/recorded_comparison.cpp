@@ -141,7 +141,7 @@ RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides
     : g_(graph), sides_(sides), not_compared_(not_compared) {
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
-    sums_ |= adds_up(ast);
+    has_sums_ |= adds_up(ast);
     if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_.priority()) coarsest_ = d;
   };
   if (g_.schedule)
@@ -152,7 +152,7 @@ RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides
 ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const {
   const auto& asked = g_.options.compare.tolerance;
   if (asked.rtol || asked.atol || asked.ulp || !g_.options.compare.expect.empty()) return asked;
-  return tolerance_between_devices(expected, coarsest_, sums_);
+  return tolerance_between_devices(expected, coarsest_, has_sums_);
 }
 
 void RecordedComparison::take_expected() {
@@ -248,8 +248,8 @@ std::vector<Comparison> RecordedComparison::compare(const SlotArrays& actual, bo
 }
 
 std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
-  if (rechecked_) return sensitive_;
-  rechecked_ = true;
+  if (is_rechecked_) return sensitive_;
+  is_rechecked_ = true;
   g_.session.progress("the tensor graph of " + g_.in.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
   for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {

@@ -78,8 +78,8 @@ class RecordedComparison {
   const std::set<int64_t>& not_compared_;
   SlotArrays expected_;
   DType coarsest_ = dtypes::float64;  // the least exact dtype that the kernels round to
-  bool sums_ = false;  // true if a kernel adds up elements
-  bool rechecked_ = false, recheck_cut_ = false;
+  bool has_sums_ = false;  // true if a kernel adds up elements
+  bool is_rechecked_ = false, recheck_cut_ = false;
   std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot: whether each element depends on rounding;
                                                               // whether it is Invalid
   std::set<int64_t> not_decided_;

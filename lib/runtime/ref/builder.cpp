@@ -65,7 +65,7 @@ Type type_of(DType dtype) {
   throw Failure("a value cannot have the dtype " + std::string(dtype.repr()));
 }
 
-Builder::Builder(bool count_evaluations) : count_(count_evaluations), scopes_(1) {}
+Builder::Builder(bool count_evaluations) : counts_evaluations_(count_evaluations), scopes_(1) {}
 
 // ---- values
 
@@ -375,7 +375,7 @@ Reg Builder::max_lane(Reg a) {
 void Builder::push_mask(Reg cond) { masks_.push_back(both(lane_mask(), cond)); }
 
 void Builder::count_evaluation(bool varying) {
-  if (!count_) return;
+  if (!counts_evaluations_) return;
   Scope& scope = scopes_.back();
   (varying ? scope.lane_evaluations : scope.evaluations)++;
 }

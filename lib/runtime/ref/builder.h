@@ -154,7 +154,7 @@ class Builder {
   int32_t place_of(Reg r) const;
   void write_instructions();
 
-  bool count_;
+  bool counts_evaluations_;
   RefCode code_;
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
