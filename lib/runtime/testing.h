@@ -43,19 +43,19 @@ struct TestBuffer {
 // Hides standard error during its lifetime: a driver's compiler writes to it (PoCL's clang prints its error count).
 class SilentStandardError {
  public:
-  SilentStandardError() : kept_(::dup(STDERR_FILENO)) {
-    int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    ::dup2(nowhere, STDERR_FILENO);
-    ::close(nowhere);
+  SilentStandardError() : saved_stderr_(::dup(STDERR_FILENO)) {
+    int null_device = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(null_device, STDERR_FILENO);
+    ::close(null_device);
   }
   ~SilentStandardError() {
-    ::dup2(kept_, STDERR_FILENO);
-    ::close(kept_);
+    ::dup2(saved_stderr_, STDERR_FILENO);
+    ::close(saved_stderr_);
   }
   SilentStandardError(const SilentStandardError&) = delete;
 
  private:
-  int kept_;
+  int saved_stderr_;
 };
 
 }  // namespace tgc

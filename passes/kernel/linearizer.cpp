@@ -63,11 +63,11 @@ struct NodeList {
 // Groups the nodes of a list by kind. Two nodes are of one kind if they have the same op, arg and dtype.
 class Kinds {
  public:
-  std::vector<uint32_t> of;  // for each list position, the number of the node's kind (op, arg, dtype)
+  std::vector<uint32_t> numbers;  // for each list position, the number of the node's kind (op, arg, dtype)
 
   explicit Kinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
-    of.reserve(list.size());
+    numbers.reserve(list.size());
     for (UOp u : list.nodes) {
       size_t slot =
           (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
@@ -77,7 +77,7 @@ class Kinds {
         first_of_.push_back(u);
         has_nan_ |= is_nan(u);
       }
-      of.push_back(table[slot]);
+      numbers.push_back(table[slot]);
     }
     rank_.resize(size());
     set_ranks();
@@ -139,7 +139,7 @@ class TuplizeOrder {
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
       heads_.push_back(
-          {kinds.of[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+          {kinds.numbers[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
     }
   }
 
@@ -254,7 +254,7 @@ class KeyOrder {
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
         many_runs_ |= runs == kManyRuns;
       }
-      uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.of[i]) : 0;
+      uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.numbers[i]) : 0;
       keys.push_back({runs << 32 | uint64_t(priority_of(u.op()) + 128) << 24 | rank, i});
     }
     return keys;
