@@ -63,7 +63,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which Z3 gets only the bounds, because SMT-LIB text cannot express its op exactly.
+  // Declares a value of which Z3 knows only the bounds, because SMT-LIB text cannot express its op exactly.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));

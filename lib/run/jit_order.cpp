@@ -173,8 +173,8 @@ Run run_defined(Simulator& simulator, UOp list) {
   return {};
 }
 
-// Returns the fault of a variable that a replayed kernel gets with another value than the program binds; nullopt if
-// there is none.
+// Returns the fault of a variable whose value in a replayed kernel differs from the value that the program binds;
+// nullopt if there is none.
 std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
   for (size_t k = 0; k < record.kernels.size(); k++)

@@ -56,7 +56,7 @@ class RecordedTensorGraph {
  private:
   void read_variables();
   std::map<int64_t, BufferSize> sizes() const;  // the dtype and size of each buffer of the graph, by slot
-  // `copies`: the number of parts of the array, which all get the same content.
+  // `copies`: the number of parts of the array, all of which have the same content.
   void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
 };
 

@@ -18,7 +18,7 @@ using ContentOfBuffer = std::function<const Array*(UOp)>;
 EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariables& variables, uint64_t seed = 1,
                                        const ContentOfBuffer& content = {}, bool of_all_sizes = false);
 
-// The first value of a tensor graph that the stage which gives values loops changes.
+// The first value of a tensor graph that differs after the stage that gives values their loops.
 struct RangedDifference {
   UOp culprit;              // the node of the graph before the stage whose rewrite is wrong; empty if all values are
                             // the same

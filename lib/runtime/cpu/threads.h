@@ -1,6 +1,6 @@
-// A thread pool for kernel launches. Threads start on first use, as many as the widest launch needs, and stay. If every
-// thread can have its own processor, idle threads spin briefly before they sleep, because waking a thread takes longer
-// than a small kernel.
+// A thread pool for kernel launches. Threads start on first use, as many as the widest launch needs, and end with the
+// pool. If every thread can have its own processor, idle threads spin briefly before they sleep, because waking a
+// thread takes longer than a small kernel.
 #pragma once
 #include <atomic>
 #include <condition_variable>
