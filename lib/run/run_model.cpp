@@ -242,8 +242,8 @@ class ModelRun {
   // ---- the graph in REF
 
   // Computes the outputs directly from the graph, without a schedule (lib/import/tensor_graph.h). Returns nullopt if
-  // the graph cannot be imported, if REF would take too long, or if the graph has variables: a buffer then has the
-  // largest size.
+  // the graph cannot be imported, if REF would take too long, or if the graph has variables, since its buffers would
+  // have their largest sizes.
   std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
     constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
     std::vector<UOp> values;  // the outputs without their movement ops: a buffer holds the value before them

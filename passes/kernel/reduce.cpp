@@ -184,7 +184,7 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules) {
 
 const RuleSet& pm_reduce_unparented() {
   static const RuleSet set("pm_reduce_unparented", {
-      // sum over r of x -> x * size of r, if x does not depend on r; likewise for max and product
+      // for x that does not depend on r: sum over r of x -> x * size of r; product -> x ** size of r; maximum -> x
       rule("reduce-unparented", node(Op::REDUCE).as(red), with<reduce_unparented>(red)),
   });
   return set;
