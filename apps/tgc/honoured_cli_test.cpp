@@ -13,7 +13,7 @@ TEST_CASE("cli: run and bisect refuse each option that has no effect on a record
   for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU"})
     for (const char* command : {"run ", "bisect "})
       trouble(command + schedule() + " " + option, "has no effect on the recorded schedule 'q_v14.3'");
-  for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--seconds=3", "--reference=none"})
+  for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--reference=none"})
     trouble("bisect " + schedule() + " " + option, "has no effect on the ");
   trouble("run --var=q=1 " + schedule(), "the graph has no variable 'q'");
   trouble("run --emulate " + schedule(), "--emulate does nothing for REF");

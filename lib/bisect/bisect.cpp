@@ -157,8 +157,7 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
                                                    {"--against", !plan.against.empty()},
                                                    {"--cmd", !plan.command.empty()},
                                                    {"--crash", plan.may_crash},
-                                                   {"--from", !session.over.from.empty()},
-                                                   {"--seconds", plan.seconds > 0 && in.is_tensor_graph}};
+                                                   {"--from", !session.over.from.empty()}};
   for (auto& [name, is_set] : searches)
     if (is_set)
       throw Failure(
@@ -178,13 +177,16 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Returns the report that `work` fills, with its time and, if it throws, its error (Unresolved if the session was
-// cancelled).
+// Returns the report that `work` fills in a session with the plan's time limit, its time and, if it throws, its error
+// (Unresolved if the session was cancelled).
 template <class Work>
-BisectReport reported(const Session& session, const std::string& name, Work work) {
+BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
+  Session session = whole;
+  Cancel limit(whole.cancel, seconds);
+  if (seconds > 0) session.cancel = &limit;
   auto begin = Clock::now();
-  auto done = catch_failures([&] { return work(report), Unit{}; });
+  auto done = catch_failures([&] { return work(session, report), Unit{}; });
   report.seconds = seconds_since(begin);
   if (done) return report;
   if (session.cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
@@ -231,10 +233,8 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
 }  // namespace
 
 BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
-  Session session = whole;
-  Cancel limit(whole.cancel, plan.seconds);
-  if (plan.seconds > 0) session.cancel = &limit;
-  return reported(session, in.info.name.empty() ? "kernel" : in.info.name, [&](BisectReport& report) {
+  const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
+  return reported(whole, plan.seconds, name, [&](const Session& session, BisectReport& report) {
     report.is_strict = plan.is_strict, report.made_for = in.made_for;
     if (auto& refused = imported_from(in).refused) throw Failure(*refused);
     if (is_imported(in) && !session.over.native) {
@@ -279,18 +279,18 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
   });
 }
 
-BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
+BisectReport bisect_model(const Session& whole, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan) {
-  return reported(session, path, [&](BisectReport& report) {
+  return reported(whole, plan.seconds, path, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernel);
     auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
     bisect_kernels(InputGraph(), {session, options, run}, report);
   });
 }
 
-BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
+BisectReport bisect_tensor_graph(const Session& whole, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan) {
-  return reported(session, in.info.name, [&](BisectReport& report) {
+  return reported(whole, plan.seconds, in.info.name, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernel);
     report.is_schedule = in.record != nullptr;
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);

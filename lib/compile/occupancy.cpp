@@ -25,7 +25,7 @@ constexpr NvidiaProcessor kNvidia[] = {
     {"sm_100", 64, 32, 228 << 10, 1024},  {"sm_103", 64, 32, 228 << 10, 1024},  {"sm_120", 48, 24, 100 << 10, 1024},
     {"sm_121", 48, 24, 100 << 10, 1024},
 };
-constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kSchedulers = 4, kWarp = 32, kSharedPortion = 128;
+constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kWarp = 32, kSharedPortion = 128;
 
 // Keeps the smallest of several limits, and its name. The first of equal limits counts.
 class SmallestLimit {
@@ -45,8 +45,9 @@ class SmallestLimit {
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
   const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
   SmallestLimit blocks(UINT32_MAX);
+  const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;  // each has an equal part of the registers
   const uint32_t of_warp = round_up(std::max(1u, *k.registers) * kWarp, kRegisterPortion);
-  blocks.limit(kRegisters / of_warp / kSchedulers * kSchedulers / warps, "registers");
+  blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
     blocks.limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
   blocks.limit(p.blocks, "resident blocks");

@@ -89,6 +89,9 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
+  k.registers = 144;  // 14 warps: 12 on four schedulers
+  CHECK(occupancy_of(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
+  CHECK(occupancy_of(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
   k.registers = 32;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "64 of 64 warps");
   CHECK(occupancy_of(k, "sm_80", 32)->text() == "32 of 64 warps, by resident blocks");
