@@ -17,7 +17,7 @@ namespace tgc {
 struct Definition {
   std::string name;             // the name, such as "c12"; in a listing or JSON, the position of the node
   size_t name_begin, name_end;  // the bytes of the name, or of the text that stands for it
-  size_t begin, end;            // the bytes of the whole definition
+  size_t begin, end;            // the bytes of the definition; in a repr, from the UOp( behind ":=" to the line's end
 };
 
 // A use of a name.
@@ -31,14 +31,15 @@ struct Links {
   std::vector<Definition> definitions;  // in the order of the text
   std::vector<Link> links;              // in the order of the text
 
-  // Returns the index of the definition of the name at byte `at`, which may be a use or the name in the definition.
+  // Returns the index of the definition of the name at byte `at`, which may be a use or the name in the definition; the
+  // byte behind a name counts as part of it. Returns nullopt if there is no name.
   std::optional<size_t> target_at(size_t at) const;
-  // Returns the index of the innermost definition that contains byte `at`.
+  // Returns the index of the innermost definition that contains byte `at` or ends right before it; else nullopt.
   std::optional<size_t> definition_around(size_t at) const;
 };
 
-// Returns the definitions and uses in `text`. Skips damaged parts, and never fails. `kind` must be Pyrender, Repr,
-// Uops, Json or Repro.
+// Returns the definitions and uses in `text`, which is of kind Pyrender, Repr, Uops, Json or Repro; a text of another
+// kind is read as a pyrender text. Skips damaged parts, and never fails.
 Links find_links(InputKind kind, std::string_view text);
 
 // An error or note about the bytes `begin` to `end` of a section's text.

@@ -9,10 +9,10 @@
 
 namespace tgc {
 
-// A command that the editor offers above each graph.
+// A command that the editor offers above each graph and, in a recording, above each record.
 struct LspCommand {
   const char* name;   // the command's name in the protocol
-  const char* title;  // the text that the editor shows above the graph (the title of the code lens)
+  const char* title;  // the text that the editor shows for it (the title of the code lens)
   const char* word;   // the name of tgc's command
 };
 inline constexpr LspCommand kLspCommands[] = {
@@ -33,12 +33,13 @@ void write_symbols(JsonWriter& json, OpenDocument& text);
 // Writes the commands that the editor offers above each graph or record (code lenses).
 void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);
 
-// Writes the tokens between the bytes `begin` and `end` in the number format of the protocol. Writes none for a
-// recording, whose lines are too long to be colored.
+// Writes the tokens between the bytes `begin` and `end` of the document in the number format of the protocol. Writes
+// none for a recording, whose lines are too long to be colored.
 void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
 // Writes the parts of a text that can be folded; none for a recording.
 void write_folds(JsonWriter& json, OpenDocument& text);
-// Writes the shapes of the nodes that are defined between the bytes `begin` and `end`; none for a recording.
+// Writes the shapes of the nodes that are defined between the bytes `begin` and `end` of the document; none for a
+// recording.
 void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
 void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read, const Completions& found);
 // Writes the definition and the uses of the name at byte `at` of a section.

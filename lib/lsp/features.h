@@ -35,7 +35,8 @@ struct Fold {
   size_t begin, end;  // the first and the last byte
   bool is_comment = false;
 };
-// Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines.
+// Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines. If
+// several of them begin on one line, returns only the longest.
 std::vector<Fold> folds_of(const Analysis& analysis);
 
 // A text that an editor shows behind the byte `at`, although the document does not have it (an inlay hint).
@@ -43,8 +44,8 @@ struct Hint {
   size_t at;
   std::string text;
 };
-// Returns the shapes of the nodes that are defined between `begin` and `end`. A node without a shape, or with the shape
-// (), has no hint.
+// Returns the shapes of the nodes that are defined between `begin` and `end`. Pointers, whose dtype has the size, and
+// nodes without a shape or with the shape () have no hint. Returns none if the graph is not well formed.
 std::vector<Hint> shape_hints(const Analysis& analysis, size_t begin, size_t end);
 
 struct Completion {
@@ -58,15 +59,17 @@ struct Completions {
   std::vector<Completion> list;
   bool is_cut = false;  // the list is not complete
 };
-// Returns the words that can stand at byte `at`: ops behind "Ops.", members behind "dtypes." and "AxisType.", else the
-// names that are defined above, the nearest first. Includes only ops and members of the graph's tinygrad release, if
-// the release is known.
+// Returns at most 200 words that can stand at byte `at`. In a pyrender text or repr: members behind the name of an enum
+// or of `dtypes` and a dot ("Ops."), else the names that are defined above, the nearest first, and names of classes. In
+// JSON: ops behind "op":" and dtypes behind "dtype":". Includes only ops and members of the graph's tinygrad release,
+// if the release is known. Returns none in a comment or string of a text that is not JSON.
 Completions completions_at(const Analysis& analysis, size_t at);
 
 // Returns the bytes of the name at byte `at` in its definition, then in its uses. Fails if there is no name that can be
 // renamed: nodes of listings and JSON have numbers instead of names.
 Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& analysis, size_t at);
-// Fails if the text would be another graph, or no graph, after `places` are renamed to `name`.
+// Fails if `name` is not a name, or if the text has that name already, or if the text would be another graph, or no
+// graph, after `places` are renamed to `name`. A text that cannot be read is only compared by its definitions and uses.
 Result<Unit> check_renaming(const Analysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 

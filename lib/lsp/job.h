@@ -19,9 +19,10 @@ class Job {
   ~Job();  // kills the process, and the processes that it started, if it has not ended
 
   int output() const { return fd_; }  // a file descriptor, which is readable when read() should be called
-  // Reads the available output. If the process has ended, returns its exit code, or 128 + the signal that killed it.
+  // Reads the available output. Once the process has closed its output, waits for the end of the process, and returns
+  // its exit code, or 128 + the signal that killed it; returns nullopt before.
   std::optional<int> read();
-  const std::string& text() const { return text_; }  // the standard output and standard error so far
+  const std::string& text() const { return text_; }  // standard output and error so far, at most 16 MiB
 
  private:
   Job(pid_t pid, int fd) : pid_(pid), fd_(fd) {}

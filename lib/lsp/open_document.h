@@ -63,7 +63,7 @@ class OpenDocument {
   std::optional<size_t> section_at(size_t offset) const;
 
   // Returns true if sections are still to be searched for problems. work() searches the next one. A text with few
-  // graphs is searched at once.
+  // graphs that is no recording is searched at once.
   bool has_work() const { return next_ < sections_.list.size(); }
   void work();
   // Returns the problems of the sections that were searched so far, in the order of sections().list.

@@ -29,17 +29,18 @@ struct OriginAnswer {
 };
 
 // Returns the rule that made a node. `file` is a recording with one record. Works in a worker process for at most
-// `seconds`, because the recording is not trusted. Any thread may call find_origin().
+// `seconds`, because the recording is not trusted; returns an empty answer if the process fails or takes longer. Any
+// thread may call find_origin().
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds);
 
 // Finds origins in threads, so that the server can answer other messages.
 class OriginFinder {
  public:
   OriginFinder();
-  // Returns the future answer to a question. If the question is new, starts a thread that searches for the answer;
-  // returns nullopt if too many threads are searching. `section` identifies the text with the node. `write` writes the
-  // recording to a file, which is removed later, and returns the path. Waits for a short time, in case the answer is
-  // fast.
+  // Returns the future answer to a question. If none was asked before about this position of this section, starts a
+  // thread that searches for the answer; returns nullopt if two threads are searching. `section` identifies the text
+  // with the node. `write` writes the recording to a file, which is removed later, and returns the path. Waits up to 20
+  // ms for the answer.
   std::optional<std::shared_future<OriginAnswer>> find(const std::string& section, const OriginQuestion& question,
                                                        const std::function<std::string()>& write);
   // Returns a file descriptor that becomes readable when an answer is ready. clear() makes it unreadable again.

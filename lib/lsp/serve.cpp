@@ -1,4 +1,5 @@
-// The loop of the language server. It answers messages first, then reads the output of jobs, then calls work().
+// Splits the client's bytes into messages, and runs the server's loop: it answers messages first, then reads the output
+// of jobs, then calls work().
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

@@ -43,8 +43,8 @@ TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
 }
 
-// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, and the folders of the
-// workspace. `params` are those of `initialize`.
+// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, the first 20 folders of
+// the workspace, and its root. `params` are those of `initialize`.
 std::vector<std::string> source_folders(const Json& params) {
   std::vector<std::string> out;
   auto add = [&](const char* pointer, bool is_uri) {
@@ -348,7 +348,7 @@ struct LspServer::Impl {
   struct RunningJob {
     std::string id;
     const LspCommand* command;
-    std::string page;  // path of the page that the command `view` writes
+    std::string page;  // path of the page that the command `view` writes; empty for other commands
     Job job;
   };
 

@@ -16,8 +16,8 @@ class LspServer {
   LspServer(std::function<void(const std::string& json)> send, std::string program);
   ~LspServer();
 
-  // Handles a message of the client and sends the answer, which may come later. The answer to a damaged message is an
-  // error.
+  // Handles a message of the client. A request is answered, at once or later; a notification is not. The answer to a
+  // damaged message is an error.
   void receive(std::string_view message);
 
   // Returns true if there is work that can wait while messages come in, such as diagnostics of recordings. work() does
@@ -26,7 +26,7 @@ class LspServer {
   void work();
 
   std::vector<int> job_outputs() const;  // file descriptors; when one is readable, call read_jobs()
-  void read_jobs();  // reads the output of commands, and answers the requests that were waiting for it
+  void read_jobs();  // reads what commands and searches for rules put out, and answers requests that wait for it
   // Returns the exit code of the server once the client has sent `exit`; nullopt before.
   std::optional<int> exit_code() const;
 

@@ -77,7 +77,7 @@ class Lexer {
     return add(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
 
-  // Returns the name before the first dot, if it is one of tinygrad's enums.
+  // Returns the name before the first dot, if it is one of the four enums below, else an empty text.
   static std::string_view enum_name(std::string_view text) {
     const std::string_view name = text.substr(0, std::min(text.find('.'), text.size()));
     const bool is_enum = name == "Ops" || name == "AxisType" || name == "AddrSpace" || name == "OptOps";
