@@ -4,11 +4,11 @@
 // tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, one line "KIND N"
 // each.
 //
-//   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     from a file: EIO
+//   write    write, pwrite, writev, ... to anything but standard error: ENOSPC     read     read, pread: EIO
 //   sync     fsync, fdatasync: EIO                                   rename   EIO
 //   thread   clone with CLONE_THREAD: EAGAIN                         fork     fork, vfork, other clones: EAGAIN
 //   create   open of a file to write to: EMFILE                      folder   mkdir: EACCES
-//   memory   mmap without a file, brk: ENOMEM
+//   memory   brk, and mmap without a file by the main thread: ENOMEM
 //
 // Counting starts with the first sigaltstack call, which tgc's main makes early, so that calls of the dynamic loader do
 // not count. A seccomp filter stops the command at calls of these kinds, and ptrace makes one of them fail. Calls that

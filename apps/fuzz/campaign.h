@@ -8,7 +8,8 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  double seconds = 0;        // time limit; 0: no limit, but if `runs` is 0 too, run_target() stops after ten seconds
+  // If both are 0, run_target() stops after ten seconds, and run_mutants() after 1000 inputs.
+  double seconds = 0;        // time limit; 0: no limit
   uint64_t runs = 0;         // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
   int limit_seconds = 20;    // time limit per input
@@ -21,7 +22,7 @@ struct CampaignOptions {
 int run_target(const Target& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
 // Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their
-// rule are refuted.
+// rule are refuted, else 0.
 int run_rule_mutants(const CampaignOptions& options);
 
 }  // namespace tgc::fuzz

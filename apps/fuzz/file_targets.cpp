@@ -1,4 +1,4 @@
-// Targets that read files by path: gzip, traces, entries of the compile cache; and words of the command line.
+// Targets that read binary files, such as traces and profiles, or the words of a command line.
 #include <unistd.h>
 
 #include <filesystem>

@@ -25,7 +25,7 @@ struct Target {
 std::span<const Target> all_targets();
 const Target* find_target(std::string_view name);
 
-// The functions of the targets. Each line lists the functions that one file defines.
+// The functions of the targets, which the *_targets.cpp files and mutant_run.cpp define.
 void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_repro(Bytes), read_records(Bytes);
 void read_onnx(Bytes), read_weights(Bytes), read_npy_bytes(Bytes), read_npz_bytes(Bytes);
 void read_gzip(Bytes), read_trace_bytes(Bytes), read_cache_entry(Bytes), read_words(Bytes);

@@ -1,4 +1,4 @@
-// The entry point of the unit test programs, which contain every *_test.cpp of the source tree.
+// The entry point of the unit test programs. Each program contains some of the *_test.cpp files.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "lib/support/testing.h"
 

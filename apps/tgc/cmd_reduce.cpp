@@ -1,4 +1,4 @@
-// tgc reduce: reduces a failing kernel to the smallest one that still fails in the same way.
+// tgc reduce: reduces a failing kernel, or a failing kernel of a model, to a smaller one that fails in the same way.
 #include <thread>
 
 #include "apps/tgc/options.h"
@@ -19,7 +19,7 @@ struct ReduceOptions {
   Overrides over{.live_rewrites = true};
 };
 
-// Returns the command that repeats the failure: the user's script, if a script decides which kernels fail.
+// Returns the command that repeats the failure: tgc bisect for `differs`, the user's script, or the bundle's command.
 std::string repeat_command(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
   const std::string file = shell_word(o.output);
   if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);

@@ -56,7 +56,7 @@ class Tracer {
   Status feed(TraceConsumer& to, StageSelection& stages) {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
-      require(pipeline.need(Ability::Rewrites));  // other records lack them too
+      require(pipeline.need(Ability::Rewrites));  // stops at the first record without rewrites: the others lack them, too
       need_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
       if (pipeline.can(Ability::Compile)) require(check_names_a_rule(filter_));
       Status status = pipeline.trace(to, stages);

@@ -1,4 +1,4 @@
-// Makes the process end with exit code 0, 1 or 2 and a message, whatever fails.
+// Sets the process up so that failures end it with a message and exit code 2, and signals ask it to stop.
 #pragma once
 
 namespace tgc {

@@ -1,4 +1,4 @@
-// The options of tgc prove.
+// The options of tgc prove, and the parts of the command in files of their own.
 #pragma once
 #include <memory>
 #include <optional>
@@ -36,7 +36,7 @@ struct ProveOptions {
 // Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
 class ProgramWriter {
  public:
-  // Throws Failure if --program is given without --live.
+  // Throws Failure if --program is given without --live, or if --live needs $TGC_TINYGRAD and it is not set.
   explicit ProgramWriter(const ProveOptions& options);
   // Asks the tinygrad of --live for a program that shows a refuted rule, or the first refuted rewrite of a kernel for
   // which there is a program.
