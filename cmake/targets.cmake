@@ -1,4 +1,4 @@
-# The functions that declare tgc's libraries, engines and tests. Every folder lists its files in its CMakeLists.txt;
+# The functions that declare tgc's libraries, engines and tests. The CMakeLists.txt files list the sources;
 # scripts/ci/check_sources finds files that no list names.
 
 # tgc_unity(OUT NAME FILES...): sets OUT to the files to compile: FILES or, with TGC_UNITY=N, generated files that include N of

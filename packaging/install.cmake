@@ -2,8 +2,8 @@
 #   bin/tgc                 finds the other files relative to itself, so the installation can be moved
 #   lib/tgc/                the engines, which lib/compile/engines.cpp loads, and the emulators of --emulate
 #   include/tgc/            headers for a backend in a shared library: c++ -I PREFIX/include/tgc
-#   share/                  the man page and completions, which tgc prints itself; the exporter; extensions of editors; a sample
-#                           backend
+#   share/                  the man page and completions, which tgc prints itself; the exporter and its Python package; extensions of
+#                           editors; a sample backend
 set(TGC_MAINTAINER "The tgc maintainers <maintainers@tgc.invalid>")
 
 install(TARGETS tgc RUNTIME DESTINATION bin COMPONENT tgc)
