@@ -14,7 +14,7 @@ struct ViewPlan {
   bool assembly = true;             // include the LLVM IR and assembly that compilers make of kernels
   bool strip_paths = false;         // omit the folders of file names
   bool run = false;                 // run and time kernels
-  bool bisect = false;              // bisect a kernel that computes a wrong result
+  bool bisect = false;              // find the rewrite that makes a kernel's result wrong
   bool prove = false;               // decide for each rewrite of a kernel whether it is right
   std::string device;               // device of `run` and `bisect`, as `tgc run --device` takes it
 };

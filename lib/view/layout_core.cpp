@@ -65,7 +65,7 @@ class Layout {
   }
 
  private:
-  // ---- rows: each node's longest distance from nodes without sources
+  // ---- rows: the longest distance from nodes without sources, but at least want_row; some new nodes move down
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that never move

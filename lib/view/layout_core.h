@@ -1,7 +1,7 @@
 // Layered graph layout: rows of nodes, with the sources at the top. The code uses no library, because it is compiled
 // for the program and (by clang, to wasm32) for the page.
 //
-// A node's row is its longest distance from nodes without sources. An edge that spans several rows occupies a narrow
+// The row of most nodes is their longest distance from nodes without sources. An edge that spans rows occupies a narrow
 // slot in each row between; all edges of a source share these slots, its chain. Edges over more than `longest` rows are
 // stubs, which are drawn as names. Sweeps over the rows determine the order in each row, then the positions. Each step
 // takes at most O(n log n) and does not recurse.

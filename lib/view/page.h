@@ -29,7 +29,7 @@ std::string view_index(const ViewContent& content);
 // Compresses with zlib. `of_numbers` chooses parameters that are better for text of mostly columns of numbers.
 std::string packed(std::string_view text, bool of_numbers = false);
 // Encodes bytes as printable text for the page: 13 bits as two of 91 characters, and up to 6 remaining bits as one. The
-// result is 1/14 shorter than base64.
+// result is 1/13 shorter than base64.
 std::string as_letters(std::string_view bytes);
 
 // Returns an HTML element of the page with this id, for data that as_letters() encoded.
