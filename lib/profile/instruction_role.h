@@ -24,7 +24,7 @@ struct InstructionRole {
   InstructionUnit unit = InstructionUnit::Other;
   std::vector<WaitCounter> raises;  // a flat access raises several, because it may be to global or to local memory
   std::vector<Wait> waits;
-  bool is_store = false;            // true if it writes memory
+  bool is_store = false;            // true if it writes memory and returns no value
   bool is_scratch = false;          // true if it accesses a lane's private memory: spilled registers, or arrays
   bool is_end = false;              // true for s_endpgm
   uint32_t bytes = 0;               // for an access to memory: the bytes that each lane accesses

@@ -1,6 +1,6 @@
 // Decodes AMD's thread traces (SQTT) of RDNA3, RDNA4 and CDNA: a stream of packets of 1 to 18 nibbles, low nibble
-// first. Mirrors tinygrad's renderer/amd/sqtt.py, with one difference (TS_DELTA_S8_W3, see README.md). The decoder has
-// no errors: a byte that begins no packet counts as a NOP.
+// first. Mirrors renderer/amd/sqtt.py of tinygrad 0.13, but for TS_DELTA_S8_W3 (see README.md). The decoder has no
+// errors: a byte that begins no packet counts as a NOP.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -77,7 +77,7 @@ std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& c
                               const std::function<void(uint32_t wave, int64_t time)>& start,
                               const std::function<void(uint32_t wave, uint32_t instruction, int64_t time)>& issue);
 
-// Follows the waves of SIMD 0 of compute unit 0 of an RDNA trace through the code. Mirrors tinygrad's map_insts.
+// Follows the waves of SIMD 0 of compute unit 0 of an RDNA trace through the code. Mirrors tinygrad 0.13's map_insts.
 class InstructionMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
