@@ -6,7 +6,7 @@ import {labelOf} from "./match.js";
 import {Table} from "./table.js";
 
 /** A block: the nodes from `head` down to `floor`, which is not included. Blocks of the same structure have the same
- * `kind`; `size` is the number of nodes; `says`: what a block that is no repetition holds.
+ * `kind`; `size` is the number of nodes; `says`: the label of a block that is no repetition.
  * @typedef {{head: number, floor: number, kind: string, size: number, says?: string}} Block */
 
 const kLeast = 3;           // minimum number of nodes of a block

@@ -132,7 +132,7 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
-// Returns what differs between a node and its earlier version, and how; of values with one text, their dtypes.
+// Returns what differs between a node and its earlier version, and how; values with equal texts have their dtypes.
 function differencesOf(graph, n, {of, differences}) {
   return differences.map(({what, before, after}) => {
     const slot = /^source (\d+)$/.exec(what), at = slot ? Number(slot[1]) : -1;

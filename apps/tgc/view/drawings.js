@@ -1,4 +1,4 @@
-// The drawings of the graphs at all places (points between stages). A node keeps its position from place to place.
+// The drawings of the graphs at all places (points between stages). Most nodes keep their position from place to place.
 import {Replacements, asItIs} from "./replay.js";
 import {boxesOf, drawingOf, placed, withBounds} from "./layout.js";
 import {wrapRows} from "./wrapping.js";

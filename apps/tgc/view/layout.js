@@ -180,7 +180,7 @@ function place(g, boxes, fresh, lines, before) {
   }
 }
 
-/** Notes how far a drawing extends. @param {any} drawing @returns {Drawing} */
+/** Stores the bounds of a drawing in it. @param {any} drawing @returns {Drawing} */
 export function withBounds(drawing) {
   drawing.left = drawing.top = Infinity, drawing.right = drawing.bottom = -Infinity;
   for (const b of drawing.boxes) {

@@ -141,7 +141,7 @@ function peaksOf(index, items, isMeasured) {
   return {bytes: most((item) => item.bytes), ops: most((item) => item.ops), are};
 }
 
-// Returns what bounds an item: that whose peak rate it reaches at least half of.
+// Returns what bounds an item: memory or arithmetic, whichever it uses more of; "neither" below kNearPeak of both.
 function boundOf({bytes, ops, seconds}, peaks) {
   const least = [bytes / peaks.bytes, ops / peaks.ops];
   if (Math.max(...least) < kNearPeak * seconds) return "neither";

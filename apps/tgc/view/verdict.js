@@ -1,4 +1,4 @@
-// The line below the header that says what is wrong: the finding of a bisection, or where two inputs differ first.
+// The line below the header that says what is wrong: what a bisection or proof found, or where two inputs differ first.
 import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {counted} from "./amounts.js";
 import {byId, element} from "./list.js";
