@@ -33,7 +33,7 @@ MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern
 MOST_SIDES = 3000  # most pairs of sides of one rule
 VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops that are left out
 PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}  # members of a node that hold nodes below it
-PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that ask the unknown values, which decide or refuse
+PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that only use methods of their operands, which an unknown value has
 INSPECTING = (eval, exec, locals, globals, vars, dir)
 STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
 
@@ -105,7 +105,7 @@ def syntax_of(code: Any) -> Any:
 
 
 class Instrumented(ast.NodeTransformer):
-  """Replaces what an object cannot answer itself: `is`, `in` and calls become calls of the run."""
+  """Replaces operations that an object cannot overload: `is`, `in` and calls become calls of the run's functions."""
 
   def call(self, name: str, *args: Any) -> Any: return ast.Call(ast.Name(name, ast.Load()), list(args), [])
 

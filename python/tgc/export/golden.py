@@ -59,7 +59,7 @@ def tagged_path(path: pathlib.Path, tag: Any) -> pathlib.Path:
 
 
 def nan_file(recording: pathlib.Path) -> pathlib.Path:
-  """Returns the path of the find of a recording: out.nan.json for out.jsonl.gz."""
+  """Returns the path of the file with what --watch-nan found: out.nan.json for out.jsonl.gz."""
   path = tagged_path(recording, "nan")
   return path.with_name(path.name.removesuffix(".gz").removesuffix(".jsonl") + ".json")
 

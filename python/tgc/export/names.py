@@ -44,6 +44,6 @@ CLASSES = {
     "HIP:HIP": "HIPRenderer", "WEBGPU:WGSL": "WGSLRenderer", "NULL:NULL": "NullRenderer", "PYTHON:PYTHON": "PythonRenderer"}
 # Since 0.13, dtypes and tensor cores depend on architectures that earlier releases do not name.
 ARCHITECTURES = {"CPU": platform.machine() + ",native", "METAL": "Apple9", "CL": "cl_khr_fp16,cl_khr_fp64", "QCOM": "a630"}
-# Modules with compilers that load a library when they are made; nothing is compiled for a target.
+# Modules whose compilers load a library when they are made; no_compilers() replaces them.
 COMPILERS = [f"tinygrad.runtime.support.compiler_{name}" for name in ("amd", "cpu", "cuda", "llvm", "qcom")] + ["tinygrad.runtime.ops_metal"]
 

@@ -1,4 +1,4 @@
-"""Makes one record: everything tinygrad 0.12.0 makes of one kernel for one target, or of one tensor graph."""
+"""Makes records of tinygrad 0.12.0: of a kernel for a target, or of a tensor graph. Other releases use some parts."""
 from __future__ import annotations
 
 import contextlib

@@ -48,7 +48,7 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
 
 
 class Maker:
-  """Makes one node that a pattern matches, by choices that `random` takes. `guards`: numbers that the rule's code names.
+  """Makes one node that a pattern matches, by choices that `choose` makes. `guards`: numbers that the rule's code names.
   `changes`: numbers in place of those that are chosen, by their position in `numbers`. `is_odd`: also makes operands that few
   rules need: parts that other operands contain, indices that are loaded, Invalid elements of vectors, integers beside
   integers without a width, casts to the same dtype, and integers as operands of float ops."""

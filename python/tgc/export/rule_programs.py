@@ -9,8 +9,8 @@ from tgc.export.hooks import replaced
 from tgc.export.kinds import Node
 from tgc.export.matches import rewrite_with_callback
 
-MOST_PAIRS = 6  # most pairs that are kept of one rule
-MOST_NODES = 60  # largest rewritten graph; larger ones are kept only for rules that have no others
+MOST_PAIRS = 6  # most pairs that are kept of one rule: those with the smallest graphs
+MOST_NODES = 60  # number of nodes at which size_of() stops counting
 
 
 def programs() -> Iterator[Any]:
