@@ -1,4 +1,4 @@
-"""Runs forty small programs with tinygrad 0.11 to 0.14, one after the other; scripts/tools/dialects records them.
+"""Runs about forty small programs one after the other; scripts/tools/dialects records them with tinygrad 0.11 to 0.14.
 
 Reports a program that a release cannot run on standard error and continues.
 """

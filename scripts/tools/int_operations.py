@@ -32,7 +32,7 @@ def operations(seed, count):
   def integer(most=2000):
     bits = min(BITS[r.getrandbits(6)], most)
     kind = r.getrandbits(3)
-    value = (1 << bits) - (kind & 1) if kind < 3 else r.getrandbits(bits)  # one in three is next to a power of two
+    value = (1 << bits) - (kind & 1) if kind < 3 else r.getrandbits(bits)  # three in eight are a power of two, or one less
     return -value if r.getrandbits(1) else value
   for i in range(count):
     name, operation = OPERATIONS[i % len(OPERATIONS)]
