@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Appends the kernels of a trace to `to`. They are shown as recorded, because a trace cannot be compiled further.
+// Appends the graphs of a trace, or of a recording with rewrites, to `to`. They are shown as recorded.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -139,8 +139,8 @@ std::string rule_texts_of(const GoldenRecord& record) {
   return read ? out : "";
 }
 
-// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` is the release that made the run;
-// empty: the release that the run's graphs tell.
+// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` names the release that made the
+// run; empty: the release that the run's graphs tell.
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
                                    const LaterNames& names, TextChoice texts) {
   Graph graph;
@@ -287,8 +287,8 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds the kernels of recorded schedules. If the recording of the kernels lies beside that of the schedules, adds all
-  // stages of each kernel, else only the AST. Equal kernels of a schedule are added once.
+  // Adds the kernels of recorded schedules: all stages of those that the recording beside that of the schedules has
+  // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
     // by the kernel's id (by its AST if it has no id): the graph that has the schedule, and the index in the schedule
@@ -360,8 +360,8 @@ class Gatherer {
     return recorded_pipeline(in)->trace(graphs, every, later ? &*later : nullptr);
   }
 
-  // Compiles the recorded source of a kernel to assembly. Returns nullopt if no source is recorded, or if the source
-  // cannot be compiled.
+  // Compiles the recorded source of a kernel to assembly. Returns nullopt if no assembly is wanted, no source is
+  // recorded, or the source cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
     if (!plan_.assembly || !in.record || !in.record->source) return std::nullopt;
     auto outputs = KernelOutputs::recorded(*in.record, in.graph->settings(), {.lines = true});

@@ -19,11 +19,11 @@ struct ViewPlan {
   std::string device;               // device of `run` and `bisect`, as `tgc run --device` takes it
 };
 
-// Runs the pipeline on all graphs of the input and on each kernel of a tensor graph. Kernels with the same graph and
-// target are compiled once. A graph that a stage refuses is shown up to that stage. Graphs of other releases, trace
-// files and folders are shown as recorded, without compiling them; with two inputs, golden records, too, because
-// `tgc diff` compares the recorded stages.
-// Errors: an input cannot be read; --run or --bisect fails or does not apply; the two inputs are of different kinds.
+// Runs the pipeline on all graphs of the input and on each kernel of a tensor graph. Kernels of a schedule
+// with the same graph and target are compiled once. A graph that a stage refuses is shown up to that stage. Graphs of
+// other releases, trace files and folders are shown as recorded; with two inputs, golden records, too, because
+// `tgc diff` compares the recorded stages. Errors: an input cannot be read; --run or --bisect fails or does not apply;
+// one of two inputs has no graph, or they are of different kinds.
 Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
 
 }  // namespace tgc

@@ -22,8 +22,8 @@ struct ViewContent {
   std::optional<Peaks> peaks;         // peak rates of the device `measured_on`; nullopt: not measured
 };
 
-// Returns the page's index as JSON: {"title","graphs":[{"name","target",...}],"schedule",...}. It has all that
-// `content` says of the graphs, except their nodes, rewrites and texts.
+// Returns the page's index as JSON: {"title","graphs":[{"name","target",...}],"schedule",...}. It has what the page
+// shows of a graph before it unpacks the graph's nodes, rewrites and texts.
 std::string view_index(const ViewContent& content);
 
 // Compresses with zlib. `of_numbers` chooses parameters that are better for text of mostly columns of numbers.

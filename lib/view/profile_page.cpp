@@ -164,7 +164,7 @@ class PageWriter {
     });
   }
 
-  // Returns the document of a run: its instructions with their times, counters, source, stalls, hints and damage.
+  // Returns the document of a run: all that the page shows of it, except the traces. It begins with the instructions.
   std::string run_json(size_t run) {
     const profile::KernelCode* code = p_.code_of(run);
     const Listing& listing = assembly_.of(run);

@@ -16,9 +16,9 @@ std::string profile_page(std::string_view page_code, const profile::Profile& pro
 
 // Returns true if the first bytes of the INPUT's file are those of a profile.
 bool is_profile_input(const std::string& input);
-// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. If `with`, an INPUT that has
-// the profile's kernels, is not empty, the page shows their source lines and UOps. If `with` is a profile, the page
-// shows that one and compares it with `input`, the older one.
+// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. With an INPUT `with` that has
+// the profile's kernels, or with #KERNEL, the page shows source lines and UOps. If `with` is a profile, the page shows
+// that one and compares it with `input`, the older one. Fails if a file cannot be read or lacks the KERNEL.
 Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with);
 

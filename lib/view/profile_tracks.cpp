@@ -41,7 +41,7 @@ constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental"
 // The operation that the op number of an instruction packet stands for.
 struct Operation {
   SliceKind kind = SliceKind::Other;
-  std::optional<Unit> unit;  // the unit that executes the operation, if a packet of its own tells the execution
+  std::optional<Unit> unit;  // the unit that executes the operation, if the timeline has a row for it
   bool is_other = false;     // true if another SIMD issued the operation
   int64_t cycles = 1;        // number of cycles that the execution takes
 };

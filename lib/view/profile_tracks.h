@@ -29,7 +29,7 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise);
 struct TraceTracks {
   // A row for each execution unit of the traced SIMD, and a row for each wave. A slice of a wave begins with the issue
   // of the wave's previous instruction and ends with the issue of its own; on CDNA, it begins with the issue of its
-  // own. The item of a slice is the instruction's index in the code.
+  // own. The item of a slice is the instruction's index in the code, or kNoItem.
   Track instructions;
   // A row for the number of all active waves, and a row for the waves of each SIMD of each compute unit. The item of a
   // slice is the wave's place on the SIMD.

@@ -14,7 +14,7 @@ constexpr int64_t kFactor = 4;         // each tried bin is this many times as w
 constexpr uint32_t kChunk = 8192;      // number of slices that begin in a chunk, usually
 constexpr size_t kCoarsest = 2000;     // a level with at most this many slices is the coarsest
 constexpr double kGain = 0.5;          // a level has at most this share of the slices of the next finer level
-constexpr int kAmounts = 15;           // amounts are stored as 0 to 15, which is TimelineRow::most
+constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::most
 constexpr size_t kKinds = 32;
 
 bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
