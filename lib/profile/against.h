@@ -26,7 +26,7 @@ struct ComparedInstruction {
 // Two runs of a kernel. The cycles are those of a mean followed wave.
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
-  std::vector<ComparedInstruction> instructions;  // in the order of both codes; empty if one run has none
+  std::vector<ComparedInstruction> instructions;  // executed ones, in order; empty if one run has none
   std::array<double, kStallReasons> old_reasons{}, new_reasons{};
   double old_cycles = 0, new_cycles = 0;
 };

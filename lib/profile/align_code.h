@@ -23,8 +23,8 @@ struct AlignedPair {
 // registers.
 std::string up_to_registers(std::string_view assembly);
 
-// Returns all instructions of both versions in order, with as many pairs as possible; a pair with the same text counts
-// 4, one that differs in registers 3. Returns nullopt if the versions are too long.
+// Returns all instructions of both versions in order, paired for the largest sum: a pair with the same text counts 4,
+// one that differs in registers 3. Returns nullopt if the versions are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

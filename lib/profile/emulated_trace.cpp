@@ -32,7 +32,7 @@ class PacketWriter {
     const PacketType& type = of(Packet::INST, Packet::INST_RDNA4);
     put(bits_of(type, wave, "wave", 1) | shifted(type, op, "op"), type.nibbles);
   }
-  // Returns the trace. Appends 16 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
+  // Returns the trace. Appends 16 or 17 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
   std::string finish() {
     put(0, 16 + nibbles_ % 2);
     return std::move(bytes_);

@@ -11,8 +11,8 @@
 namespace tgc::profile {
 
 // Runs `body`, and logs what emulated AMD GPUs execute meanwhile. Then writes the profile of the log to `path`; an
-// empty `path` means only to run `body`. Returns the result of `body`. Errors: nothing was logged, the log is too
-// small, or a decoded trace has other hits than the log.
+// empty `path` means only to run `body`. Returns the result of `body`. Errors: no launch was logged, the log is
+// too small, a trace does not fit the code, or `path` cannot be written. If `body` returns 2, a bad log is no error.
 Result<int> run_profiled(const std::string& path, const std::function<int()>& body);
 
 // Returns the contents of the profile.pkl for a log. Errors: as run_profiled().

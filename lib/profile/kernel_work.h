@@ -1,5 +1,5 @@
 // Computes the work of a profile's kernels: the operations and bytes that their ASTs need, and the operations that
-// their waves executed; and compares the rates with the peak rates of devices.
+// their waves executed; reads the resources of their binaries; and compares rates with the peak rates of devices.
 #pragma once
 #include <map>
 #include <optional>
@@ -64,7 +64,7 @@ KernelFigures figures_of(const Profile& profile, size_t kernel, const std::map<u
 std::string figures_text(const Profile& profile, size_t kernel, const KernelFigures& figures);
 
 // Returns the number of floating-point operations that one lane does for an instruction of RDNA, given as LLVM prints
-// it. For a matrix instruction, these are the wave's operations divided by 32 lanes; for other instructions, 0.
+// it. For a matrix instruction, these are the wave's operations divided by 32 lanes. Returns 0 if it has none.
 double flops_per_lane(std::string_view assembly);
 // Returns true for an instruction that executes in the active lanes: of the vector unit, or of memory.
 bool runs_in_lanes(std::string_view assembly);

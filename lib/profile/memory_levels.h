@@ -11,7 +11,7 @@ namespace tgc::profile {
 
 struct MemoryLevel {
   std::string name;                // "L2 cache"
-  std::string unit;                // what `requests` counts: "requests", "cycles"
+  std::string unit;                // what `requests` counts, such as "cycles"
   double requests = 0;
   std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
   std::optional<double> bytes;

@@ -58,7 +58,7 @@ struct Profile {
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 
-Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
+Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);  // fails if no event is of the kernel
 
 // Returns the assembly of a program by address, as LLVM prints it; empty if this build's LLVM cannot disassemble the
 // code. Runs in a worker process, because LLVM can crash.

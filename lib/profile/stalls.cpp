@@ -206,8 +206,8 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   return out;
 }
 
-// Returns how many waves a SIMD would have at a time: the launch's waves divided by the SIMDs of the card, or the most
-// that fit, if these are fewer.
+// Returns how many waves a SIMD would have at a time: the launch's waves divided by the SIMDs of the card, if it is
+// known, or the most that fit (1 if that is not known), if these are fewer.
 uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;

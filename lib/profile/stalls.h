@@ -21,8 +21,8 @@ enum class StallReason : uint8_t {
   Fetch,         // the instruction is in another line of the instruction cache, or is the target of a branch
   Barrier,       // the wave waits at a barrier
   Export,        // as Memory, for exports
-  StartUp,       // before a wave's first instruction, and after its last one
-  Arbiter,       // the SIMD issued instructions of other waves, or the unit was busy
+  StartUp,       // before a wave's first instruction, and before an s_endpgm that waits for no stores
+  Arbiter,       // all else: the SIMD issued instructions of other waves, or the unit was busy
   Count
 };
 inline constexpr size_t kStallReasons = size_t(StallReason::Count);
@@ -52,7 +52,7 @@ struct StallReport {
   std::vector<InstructionRole> roles;           // by instruction
   StallTimes reasons;       // sums over all instructions
   uint64_t cycles = 0;      // of all instructions, including those of their issue
-  uint32_t resident_waves = 0;  // most waves that the traced SIMD has at a time
+  uint32_t resident_waves = 0;  // most waves that the traced SIMD has at a time; by the model for an emulated run
   bool is_modeled = false;  // true for an emulated run: the times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // for a modeled run: by instruction, cycles in which it occupies its unit
   std::vector<FollowedWave> waves;        // in the order of the traces
@@ -81,7 +81,7 @@ std::string instruction_text(const Profile& profile, size_t kernel, uint32_t ins
                              const Listings::Listing& listing);
 // Returns where an instruction is: "0x1778, line 16, 35 LOAD float", or "0x1778" if its line is unknown.
 std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
-// Returns the instructions that `instruction` waits for, the longest waits first, such as
+// Returns the four instructions that `instruction` waits for longest, the longest first, such as
 // "0x1778 (line 16, 35 LOAD float), 0x176c"; "" if it waits for none.
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
 
