@@ -91,7 +91,7 @@ struct Trace {
 // Reads a profile. If the file is damaged, or has events that tgc does not know, reads the other events, and says in
 // Trace::damage what is lost. Errors: no event can be read; the file is too large.
 Result<Trace> read_trace(const std::string& path);
-Result<Trace> parse_trace(std::string bytes);
+Result<Trace> parse_trace(std::string bytes);  // fails if the pickle itself is damaged
 // Reads the events before the damage in a profile that parse_trace() refuses with the error `why`.
 Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 

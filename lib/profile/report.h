@@ -40,7 +40,7 @@ inline constexpr std::string_view kModeledTimes =
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
 // Returns for each chosen run its figures, hints, the instructions with the most cycles, and all instructions in the
-// order of the code.
+// order of the code; for a run of an NVIDIA GPU, its samples by address.
 std::string instructions_text(const Profile& profile);
 
 // Prints, in parts, all packets of the chosen runs in the order of the traces, with the instructions that they stand

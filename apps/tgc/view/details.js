@@ -1,4 +1,4 @@
-// The details of the selected node: its facts, sources and users, its origin and its replacements.
+// The pane of details: of the selected node, or of the shown rewrite, stage and graph.
 import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
 import {counted, inTime} from "./amounts.js";
@@ -192,7 +192,7 @@ function whatBecomes(out, app, place) {
   out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-// Shows the result of a bisection: the rewrite that makes the kernel wrong.
+// Shows the result of a bisection, if there is one, and a link to the rewrite or stage that it blames.
 function accusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
@@ -218,7 +218,7 @@ export function placeBeside({name, file, line}) { return name === `${file}:${lin
 
 const inBrackets = (item) => (item ? [element("span", "place", " ("), item, element("span", "place", ")")] : []);
 
-/** Returns the file and line of a rule in tinygrad, as a link to its source; null: unknown.
+/** Returns the file and line of a rule in tinygrad, as a link to its source if possible; null: unknown.
  * @param {import("./app.js").App} app @param {import("./data.js").Rule} rule */
 function sourceOf(app, rule) {
   const text = app.graph.producer ? rule.file + ":" + rule.line : rule.source;

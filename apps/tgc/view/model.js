@@ -1,4 +1,4 @@
-// The model view: the schedule as a timeline and as a list, and the use of memory over time.
+// The model view: the schedule as a timeline and as tables, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryInUse, memoryPlan, timeline} from "./charts.js";
 import {buttonOf, filteredTable} from "./dialogs.js";

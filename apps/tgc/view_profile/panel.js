@@ -1,4 +1,4 @@
-// The tables beside the timeline: the code with its stalls, the hottest instructions, counters, and kernels by time.
+// The tables beside the timeline: code with its stalls, the hottest instructions, source, counters, kernels by time.
 import {counted, inTime} from "../view/amounts.js";
 import {plain} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
