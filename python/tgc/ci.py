@@ -150,7 +150,7 @@ def table(found: Difference, what: str) -> list[str]:
 
 
 def step_compare(options: argparse.Namespace) -> int:
-  """Compares the kernels and the schedules of both sides. The rule of a difference is that of the first kernel stage."""
+  """Compares the kernels and the schedules of both sides, and writes the summary and the page. Returns the exit code."""
   base, head = recording_of(options, "base"), recording_of(options, "head")
   summary, differs, fails = ["## tgc: the kernels of this change", "", f"`{options.command}`", ""], False, False
   for level, what in (("kernel", "Kernels"), ("tensor", "Schedules")):
@@ -174,7 +174,7 @@ def step_compare(options: argparse.Namespace) -> int:
 
 
 def changed_pairs(base: pathlib.Path, head: pathlib.Path) -> list[tuple[str, str]]:
-  """Returns the records that differ, as inputs of tgc: the first of them is what the page shows."""
+  """Returns the kernels of both sides that differ, as inputs of tgc: the page shows the first of them."""
   known = [{r.id for r in load(path).kernels} for path in (base, head)]
   found = [(r.id, r.id_b or r.id) for r in diff(base, head).differing]
   return [(f"{base}#{a}", f"{head}#{b}") for a, b in found if a in known[0] and b in known[1]]

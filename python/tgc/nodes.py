@@ -53,7 +53,7 @@ def first_number(argument: Any) -> Any:
 
 
 def expression(nodes: list[JSON], number: int) -> str:
-  """Returns a node of a record's JSON as an expression: `((r0*4)+r1)<10`, with data0 for a buffer and r0 for a loop. If
+  """Returns a node of a record's JSON as an expression: `(((r0*4)+r1)<10)`, with data0 for a buffer and r0 for a loop. If
   it is large, MOST_NODES nodes are written; #N is the number of a further node."""
   left = MOST_NODES
 
@@ -85,7 +85,8 @@ def parsed(path: pathlib.Path) -> tuple[str, ast.Module]:
 
 
 def rule_text(rule: str, producer: str) -> str | None:
-  """Returns the text of a rule, FILE:LINE of tinygrad. None if another tinygrad is installed than the one that made the record."""
+  """Returns the text of a rule, FILE:LINE of tinygrad. None if the place has none, or if another tinygrad is installed than the
+  one that made the record."""
   file, _, line = rule.rpartition(":")
   spec = importlib.util.find_spec("tinygrad")
   if producer != f"tinygrad {installed_version()}" or not spec or not spec.origin or not line.isdigit(): return None

@@ -97,7 +97,8 @@ def call_json(*arguments: str, allowed: Sequence[int] = (0, 1)) -> Any:
 
 
 def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc") -> Iterator[JSON]:
-  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress."""
+  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress. Raises TgcError
+  at the end if the exit code is not 0 or 1."""
   command = [binary(), *arguments, "--json"]
   last: JSON = {}
   with tempfile.TemporaryFile("w+", errors="replace") as stderr:

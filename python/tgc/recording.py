@@ -99,7 +99,7 @@ class Stages(Mapping[str, Stage]):
 
   @functools.cached_property
   def aliases(self) -> dict[str, str]:
-    """Every name of a stage: its name."""
+    """By alias, slug and name in lower case: the name of the stage."""
     known = call_json("stages", self.record.path)["stages"]
     return {key: s["name"] for s in known for key in (s["alias"], s["slug"], s["name"].lower()) if key}
 
@@ -154,7 +154,7 @@ class Record:
   def stages(self) -> Stages: return Stages(self)
   @property
   def error(self) -> str | None:
-    """The exception that tinygrad raised while it made the record."""
+    """The exception that tinygrad raised while it made the record; None if it raised none."""
     return self.facts.get("error")
 
   @functools.cached_property
@@ -235,7 +235,7 @@ class Schedule(Record):
     return [c.kernel for c in self.calls if c.kernel]
 
   def kernel_of(self, number: int, step: JSON) -> Kernel | None:
-    """Returns the kernel of a step; of one that was not compiled while it was recorded, a kernel with its AST alone."""
+    """Returns the kernel of a step; None for a copy. A kernel that was not compiled while it was recorded has only its AST."""
     known = next((k for k in self.recording.all_kernels if k.id == step.get("id")), None)
     if known or '"op":"COPY"' in step["ast"] or "Ops.COPY" in step["ast"]: return known
     record = {"id": f"{self.id}.{number}", "target": self.facts.get("device", "CPU"), "nodes": step["ast"].count("\n"),

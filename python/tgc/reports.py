@@ -1,4 +1,4 @@
-"""Commands of tgc on objects, tensors and files: run, bisect, prove, diff, bench, profile and lint."""
+"""Commands of tgc on objects, tensors and files, such as run(), bisect() and prove()."""
 from __future__ import annotations
 
 import dataclasses
@@ -119,7 +119,7 @@ class Difference(Result):
   def differing(self) -> list[DifferingRecord]: return [DifferingRecord.from_json(r) for r in self.facts.get("list", ())]
   @property
   def rule(self) -> str | None:
-    """The rule of the first record that differs; None if nothing differs, or no rule is known."""
+    """The rule of the first differing record whose rule is known; None if there is none."""
     return next((r.rule for r in self.differing if r.rule), None)
   @functools.cached_property
   def text(self) -> str: return call("diff", *self.arguments).stdout

@@ -454,7 +454,7 @@ class Counter(Result):
 
 @dataclass(frozen=True)
 class Profile(Result):
-  """The hardware traces and counters that tinygrad stored (`tgc profile`). emulated: whether an emulator made them."""
+  """A profile that tinygrad stored: times, traces and counters (`tgc profile`). emulated: whether an emulator made it."""
   file: str = ""
   release: str = ""
   emulated: bool = False

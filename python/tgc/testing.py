@@ -7,8 +7,8 @@
 
 Each test begins as it would in a process of its own: tinygrad's caches of schedules and kernels are empty, and its random
 numbers begin at the seed. So a golden holds for any selection and order of the tests. A computation that a fixture or a
-module does once belongs to the first test that needs it. A record of a test that passed, and whose graph no test compiled, is missing:
-the session fails, and names it.
+module does once belongs to the first test that needs it. If a test passed, but no test
+compiled the graph of one of its records in the golden, this record is missing: the session fails, and names it.
 """
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Plugin:
     return [Problem("\n".join(texts), f"{next(iter(rules))}{many}: {line}" if rules else f"tgc: {line}", tuple(rules))]
 
   def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[Problem]:
-    """Runs the kernels of a test that no test before it had."""
+    """Returns the problems of the kernels of a test. Runs those that no test before it had."""
     for number, record in enumerate(r for kind, r in recorder.made if kind == "kernel" and "error" not in r):
       if (key := digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
     found = (self.verdicts.get(digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")

@@ -54,7 +54,7 @@ def contents(buffer: Any) -> Any:
 
 
 class ArraySaver:
-  """`programs`: what is known of a program, by its graph and by (name, source): (id of its record, launch facts)."""
+  """Saves the arrays of kernels in files. `programs`: by a program's graph, and by (name, source): (id of its record, launch facts)."""
 
   def __init__(self, recorder: Any) -> None:
     self.recorder = recorder

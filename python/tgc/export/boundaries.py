@@ -59,7 +59,7 @@ def reason_here(frame: types.FrameType, node: Node) -> JSON:
 
 
 class RealizeMap(dict[Any, Any]):
-  """IndexingContext.realize_map: notes the reason of each node that gets in."""
+  """IndexingContext.realize_map: notes why each node is added."""
 
   def __init__(self) -> None:
     super().__init__()

@@ -28,7 +28,7 @@ from tgc.export.kinds import JSON, Path, Settings
 NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
 LONGEST_LINE = 1 << 29  # bytes; tgc's limit input-bytes
-# tinygrad's settings that change the text of a stage. A record's header says which of them were set.
+# tinygrad's settings that change the text of a stage. The header of a recording says which of them were set.
 SETTINGS = ["NOOPT", "IMAGE", "DEVECTORIZE", "TRANSCENDENTAL", "TC", "TC_SELECT", "TC_OPT", "ALLOW_TF32", "ALLOW_HALF8", "AMX", "NOLOCALS", "DISABLE_FAST_IDIV", "CORRECT_DIVMOD_FOLDING", "UNSAFE_DISABLE_MASK", "CPU_COUNT", "THREADS", "TUPLE_ORDER", "EXPAND_SSA", "MV", "MV_BLOCKSIZE", "MV_THREADS_PER_ROW", "MV_ROWS_PER_THREAD", "SPLIT_REDUCEOP", "REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "PCONTIG", "MAX_KERNEL_BUFFERS", "RING", "RING_ALLREDUCE_THRESHOLD", "ALL2ALL"]
 
 

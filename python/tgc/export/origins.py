@@ -1,7 +1,7 @@
 """Follows the nodes of tensor graphs through a scheduler: which Tensor methods, at which lines of the program, made a kernel.
 
 tinygrad notes the method that makes a node of a tensor graph (ops.all_metadata), and the method whose gradient a node is.
-Since 0.13, its kernels have no such notes. So this class watches what a rewrite puts in the place of each node, and notes the
+Since 0.13, its kernels have no such notes. So this module watches what a rewrite puts in the place of each node, and notes the
 method with the new nodes. A node keeps its note in its dict, under ORIGIN.
 
 A node of a kernel may also be a node of other kernels, since equal nodes are one. So the notes of a kernel's nodes are copied,
@@ -90,7 +90,7 @@ class FollowedNodes(dict[Any, Any]):
     return own if self.kernel is None else self.kernel.get(node, own)
 
   def has_origin(self, node: Any) -> bool:
-    """Returns whether a node has an origin that it got here, and not as an equal node of another kernel or schedule."""
+    """Returns whether a node got its origin in this kernel or schedule, and not as an equal node of another one."""
     if self.kernel is not None and node in self.kernel: return True
     return ORIGIN in node.__dict__ and ((self.kernel is None and node in self.fresh) or self.was_there(node))
 

@@ -19,7 +19,7 @@ SEARCHED_MODULES = ("tinygrad.nn", "tinygrad.apps", "tinygrad.llm")  # their obj
 
 
 def code_names(code: types.CodeType) -> list[str]:
-  """Returns the global names that a function and its nested functions use."""
+  """Returns the names of globals and attributes that a function and its nested functions use."""
   return [*code.co_names, *(n for c in code.co_consts if isinstance(c, types.CodeType) for n in code_names(c))]
 
 

@@ -17,7 +17,7 @@ class Recorder:
 
   `options`: output (path of the kernel file), targets (empty: those that the program uses), id (prefix of record ids),
   save_inputs (keep the arrays of kernels), commit (tinygrad's, or None). A subclass defines the methods that raise
-  NotImplementedError here, and own_settings().
+  NotImplementedError here.
   """
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
@@ -47,7 +47,7 @@ class Recorder:
   def replay_schedule(self, name: str, what: str, sink: Node, settings: Settings) -> None: raise NotImplementedError
 
   def finish(self) -> None:
-    """Says at the end of the program what a subclass has to say."""
+    """Is called when the program ends: a subclass may print what it found."""
 
   def reset_after_fork(self) -> None:
     self.lock, self.busy = threading.RLock(), False

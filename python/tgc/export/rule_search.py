@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, patterns_below
 
-MOST_TRIES = 600  # by chance
+MOST_TRIES = 600  # tries by chance; as many again with odd operands, if these find nothing
 MOST_FAILURES = 200  # tries by chance without any instance
 ODD = 1 << 20  # seeds from this number on also make odd operands
-MOST_MOVES = 1500  # tries with a moved number
+MOST_MOVES = 1500  # tries with a moved number, after which the numbers of no further instance are moved
 FARTHEST = 1 << 33  # distance by which a number is moved
 MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
 MOST_OF_SEARCH = 6  # seconds of processor time, after which no numbers are moved any more
 MOST_NAMED = 32  # numbers of a table that a rule's code names
 NUMBERS = (int, float, tuple, list, set, frozenset, dict)
-LARGEST = 1 << 62  # largest number in a rule's code
+LARGEST = 1 << 62  # larger numbers in a rule's code are not tried
 
 
 class TooSlow(Exception):
@@ -34,7 +34,7 @@ class TooSlow(Exception):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-  """Raises TooSlow in what needs more processor time. For the main thread."""
+  """Raises TooSlow in a block that needs more processor time. Only the main thread may call this."""
   def stop(*_: Any) -> None: raise TooSlow
   before = signal.signal(signal.SIGVTALRM, stop)
   signal.setitimer(signal.ITIMER_VIRTUAL, seconds)

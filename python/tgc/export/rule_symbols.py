@@ -241,7 +241,7 @@ def integer_of(number: Number, other: Any) -> Any:
 
 
 def computed(self: Number, other: Any, compute: Function, is_reflected: bool) -> Any:
-  """Integers only: Python's floats have the precision of doubles."""
+  """Computes with an integer. Refuses floats, because Python's floats have the precision of doubles."""
   run = read(self, "run")
   if type(other) is Value: return NotImplemented
   other = integer_of(self, other)
@@ -290,7 +290,7 @@ class UnknownOp:
 
 
 class UnknownKey:
-  """What nodes are sorted by."""
+  """The key by which nodes are sorted, of an unknown operand."""
   __slots__ = ("run",)
 
   def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)

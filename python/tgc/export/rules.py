@@ -25,7 +25,7 @@ from tgc.export.versions import installed_version
 
 ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
          "tinygrad.schedule", "tinygrad.renderer")
-# Rules that check graphs, write text or select instructions make no other value.
+# Rules of these files are left out: they check graphs, write text or select instructions.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24  # most instances of one rule
 MOST_OF_FEW = 48  # most instances of one rule, if there are few rules
@@ -78,7 +78,7 @@ def rules_outside(wanted: str) -> list[tuple[Any, Function]]:
 
 
 def no_rule(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
-  """Says what is there in place of the wanted rule."""
+  """Returns text that names the rules nearest to the wanted place or name or, if there are none, says why."""
   file, _, line = wanted.rpartition(":")
   places = sorted({rule_location(pattern) for pattern, _ in rules})
   of_file = [p for p in places if line.isdigit() and p.rpartition(":")[0].endswith(file)]
@@ -102,7 +102,7 @@ def depends_on_context(pattern: Any, function: Function) -> bool:
 
 
 def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
-  """Returns those left sides for all operands, whose leaves are elements of memory, to which the rule applies as they are."""
+  """Returns those of the left sides in `sides` to which the rule applies as they are, each with what the rule makes of it."""
   from tinygrad.uop.ops import PatternMatcher
   matcher, out = PatternMatcher([(pattern, function)]), []
   for before, _ in sides:

@@ -40,7 +40,7 @@ def bad_elements(array: Any, infinite: bool) -> set[int]:
 
 
 class NanWatcher(ArraySaver):
-  """`infinite`: an infinity is looked for as well. `stops`: the program ends at the first find."""
+  """Looks for NaNs in what kernels store. `infinite`: also for infinities. `stops`: the first one ends the program."""
 
   def __init__(self, recorder: Any, infinite: bool, stops: bool) -> None:
     super().__init__(recorder)

@@ -41,7 +41,7 @@ class Folders:
     return path
 
   def input(self, name: str) -> str:
-    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path."""
+    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file()."""
     file, mark, record = name.partition("#")
     path = self.file(file)
     whole = f"{path}{mark}{record}"
@@ -49,8 +49,8 @@ class Folders:
     return whole
 
   def output(self, name: str) -> pathlib.Path:
-    """Returns the path of a file to write. Raises Refused if its folder is missing, its ending is none of OUTPUTS, or it
-    is a file that this server has not written."""
+    """Returns the path of a file to write. Raises Refused as file() does for an existing one, and if its folder is
+    missing, its ending is none of OUTPUTS, or it is a file that this server has not written."""
     path = self.resolved(name)
     if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
     if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")
@@ -60,7 +60,7 @@ class Folders:
     return path
 
   def free_output(self, stem: str, ending: str) -> pathlib.Path:
-    """Returns the path of a file to write in the first folder: STEM.ENDING, or STEM-N.ENDING if it exists."""
+    """Returns the path of a new file in the first folder: out.html for "out" and ".html", or out-2.html if that exists."""
     names = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
     return self.output(next(name + ending for name in names if not (self.roots[0] / (name + ending)).exists()))
 
@@ -80,7 +80,7 @@ class Folders:
           raise Refused(f"'{link}' is a link that leads outside the folders of this server")
 
   def short(self, path: str | os.PathLike[str]) -> str:
-    """Returns a path as an answer names it: relative to the first folder that holds it."""
+    """Returns a path as an answer names it: without the server's first folder, or whole if it is in another one."""
     text = os.fspath(path)
     root = next((root for root in self.roots if text.startswith(f"{root}{os.sep}")), None)
     return text[len(str(root)) + 1:] if root and self.roots[0] == root else text

@@ -75,7 +75,7 @@ class Commands:
     return done
 
   async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> Output:
-    """Runs a program with the time limit. It ends with the request, if the host cancels that."""
+    """Runs a program. Raises TgcError when the time is over. Kills the program if the host cancels the request."""
     out: dict[str, bytes] = {}
 
     async def read(name: str, stream: Any) -> None:
