@@ -11,7 +11,7 @@ using namespace std::string_literals;
 namespace {
 
 // Checks that every command gives the same result for a bundle alone in a folder, with only PATH and HOME set.
-void says_the_same(const std::string& bundle, const std::string& rule) {
+void check_bundle_alone(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch() / ("elsewhere." + bundle);
   fs::create_directories(elsewhere);
@@ -43,7 +43,7 @@ TEST_CASE("cli: a kernel's bundle is one file and gives the same results in anot
   INFO(r.out << r.err);
   REQUIRE(r.code == 1);
   CHECK(has(r.out, "again: tgc run kernel.repro"));
-  says_the_same("kernel.repro", "load-index");
+  check_bundle_alone("kernel.repro", "load-index");
 }
 
 TEST_CASE("cli: the bundle of a wrong recorded list fails again") {
@@ -136,7 +136,7 @@ TEST_CASE("cli: a model's bundle holds the first wrong kernel with its arrays") 
   INFO(r.out << r.err);
   REQUIRE(r.code == 1);
   CHECK(has(r.out, "again: tgc run mlp.repro"));
-  says_the_same("mlp.repro", "load-index");
+  check_bundle_alone("mlp.repro", "load-index");
 }
 
 TEST_CASE("cli: bisect --repro writes the culprit kernel and rule, also for a tensor graph") {
@@ -148,7 +148,7 @@ TEST_CASE("cli: bisect --repro writes the culprit kernel and rule, also for a te
     REQUIRE(r.code == 1);
     CHECK(has(r.out, "again: tgc bisect blamed.repro"));
     CHECK(has(read_text(scratch() / "blamed.repro"), "\"blamed\":{\"rule\":\"load-index\""));
-    says_the_same("blamed.repro", "load-index");
+    check_bundle_alone("blamed.repro", "load-index");
   }
 }
 
