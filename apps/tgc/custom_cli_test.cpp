@@ -22,7 +22,7 @@ struct Attack {
   int seconds = 60;         // time limit for the kernel
 };
 
-void attacked(const std::string& device, const Attack& a) {
+void check_contained(const std::string& device, const Attack& a) {
   std::string file = storing(std::string(a.name) + ".uop", a.code), good = storing("good.uop", "(40+2)");
   std::string options = "run --allow-custom --reference=none --timeout=" + std::to_string(a.seconds) +
                         " --device=" + device + " ";
@@ -66,7 +66,7 @@ TEST_CASE("cli: hostile CUSTOMI code in C is contained") {
        "({{ static const unsigned char code[] = {{0xb8, 57, 0, 0, 0, 15, 5, 0xc3}}; ((int (*)(void))code)(); }})",
        "killed by SIG"},
   };
-  for (const Attack& a : attacks) attacked("CPU:CLANG", a);
+  for (const Attack& a : attacks) check_contained("CPU:CLANG", a);
 }
 
 TEST_CASE("cli: CUSTOMI is an error for the LLVM IR renderer") {
@@ -88,7 +88,7 @@ TEST_CASE("cli: hostile CUSTOMI code in OpenCL C is contained") {
       {"cl_endless", "({{ volatile int i = 0; while (1) i++; 1; }})", "did not end within 5 seconds", 5},
       {"cl_outside", "(data0_4[1 << 28] = 1)", "killed by SIGSEGV|does not compile"},
   };
-  for (const Attack& a : attacks) attacked("CL", a);
+  for (const Attack& a : attacks) check_contained("CL", a);
 }
 
 TEST_CASE("cli: hostile CUSTOMI code in CUDA C is contained on the emulated driver") {
@@ -102,5 +102,5 @@ TEST_CASE("cli: hostile CUSTOMI code in CUDA C is contained on the emulated driv
       {"cuda_endless", "[]{{ volatile int i = 0; while (1) i++; return 1; }}()", "did not end within 2 seconds", 2},
       {"cuda_outside", "(data0_4[1 << 28] = 1)", "bytes behind the 16 bytes of argument 0"},
   };
-  for (const Attack& a : attacks) attacked("CUDA --emulate", a);
+  for (const Attack& a : attacks) check_contained("CUDA --emulate", a);
 }
