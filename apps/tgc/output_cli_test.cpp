@@ -239,7 +239,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
 namespace {
 
 // Starts `tgc fuzz`, sends `signal` to the process after its first finding, and returns how the process ended.
-Ran campaign_that_gets(const std::string& signal) {
+Ran interrupted_campaign(const std::string& signal) {
   return shell("ulimit -c 0; rm -rf found state.json; "
                "tgc fuzz --minutes=5 -j1 --findings=found --state=state.json & p=$!; "
                "until [ -n \"$(ls found 2>/dev/null)\" ]; do sleep 0.1; done; kill -" + signal + " $p; wait $p");
@@ -248,7 +248,7 @@ Ran campaign_that_gets(const std::string& signal) {
 }  // namespace
 
 TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far") {
-  Ran r = campaign_that_gets("TERM");
+  Ran r = interrupted_campaign("TERM");
   CHECK(r.code == 1);  // exit code 1, because there is a finding
   CHECK(has(r.err, "tgc: stopping soon"));
   CHECK(has(r.out, " graphs from seed 0"));
@@ -257,7 +257,7 @@ TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far")
 
 TEST_CASE("output: a campaign that crashes names the graph and the command that makes it again") {
   SKIP_TEST_IF(tgc::kSanitized, "sanitizers are on");
-  Ran r = campaign_that_gets("SEGV");
+  Ran r = interrupted_campaign("SEGV");
   CHECK(r.code == 139);
   CHECK(has(r.err, "tgc: internal error: SIGSEGV in "));
   CHECK(has(r.err, "seed"));
