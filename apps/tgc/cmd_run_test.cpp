@@ -26,7 +26,7 @@ void put_arrays(const std::string& name, std::initializer_list<NamedArray*> arra
   REQUIRE(write_npz((scratch() / name).string(), list).ok());
 }
 
-void holds(const std::string& text, const std::string& words) {
+void check_has(const std::string& text, const std::string& words) {
   INFO(text);
   CHECK(has(text, words));
 }
@@ -66,8 +66,8 @@ TEST_CASE("run: --inputs and --expect take arrays from files, on each device") {
     Ran r = shell("tgc run add.uop --device=" + device + " --inputs=ab.npz --expect=sum.npz");
     INFO(r.err);
     CHECK(r.code == 0);
-    holds(r.out, "add: passed on ");
-    holds(r.out, "data0 float32 (8,): same exactly");
+    check_has(r.out, "add: passed on ");
+    check_has(r.out, "data0 float32 (8,): same exactly");
   }
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"})
     CHECK(shell("tgc run add.uop --device=REF --target=" + target + " --inputs={}b.npz --expect=sum.npz").code ==
@@ -75,7 +75,7 @@ TEST_CASE("run: --inputs and --expect take arrays from files, on each device") {
   for (std::string target : {"CPU:CLANG", "CUDA:CUDA:sm_80", "METAL", "AMD:HIP:gfx1100"}) {
     Ran r = shell("tgc run add.uop --device=REF --target=" + target + " --inputs=ab.npz --expect=sum.npz");
     CHECK(r.code == 0);
-    holds(r.out, "passed on REF, lowered for " + target);
+    check_has(r.out, "passed on REF, lowered for " + target);
   }
 }
 
@@ -83,16 +83,16 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --save-failures=kept/add");
   CHECK(r.code == 1);
-  holds(r.out, "add: FAILED on CPU:LLVM, 1 of 1 array not as wrong.npz has it");
-  holds(r.out, "2 of 8 differ, max abs 1");
-  holds(r.out, "first [3]: 8, expected 8.5");
-  holds(r.out, "worst [6]: 8, expected 9");
-  holds(r.out, "NaN: 0, expected 0; Inf: 0, expected 0");
+  check_has(r.out, "add: FAILED on CPU:LLVM, 1 of 1 array not as wrong.npz has it");
+  check_has(r.out, "2 of 8 differ, max abs 1");
+  check_has(r.out, "first [3]: 8, expected 8.5");
+  check_has(r.out, "worst [6]: 8, expected 9");
+  check_has(r.out, "NaN: 0, expected 0; Inf: 0, expected 0");
   size_t at = r.out.find("again: ");
   REQUIRE(at != std::string::npos);
   Ran again = shell(r.out.substr(at + 7, r.out.find('\n', at) - at - 7));
   CHECK(again.code == 1);
-  holds(again.out, "2 of 8 differ");
+  check_has(again.out, "2 of 8 differ");
   auto actual = read_arrays((scratch() / "kept/add/add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
@@ -102,7 +102,7 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   CHECK(r.code == 1);
   CHECK_FALSE(has(r.out, "wrote"));
   CHECK_FALSE(fs::exists(scratch() / "kept"));
-  holds(r.out, "again: tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
+  check_has(r.out, "again: tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
   // larger tolerances accept the same difference
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --atol=1").code == 0);
   CHECK(shell("tgc run add.uop --inputs=ab.npz --expect=wrong.npz --rtol=0.06").code == 1);
@@ -114,14 +114,14 @@ TEST_CASE("run: --seed draws inputs, REF gives the expected results, and --save 
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --seed=3 --save={}.saved.npz");
   CHECK(r.code == 0);
-  holds(r.out, "1 array as REF has it (inputs from seed 3; also of all sizes)");
+  check_has(r.out, "1 array as REF has it (inputs from seed 3; also of all sizes)");
   auto one = read_arrays((scratch() / "add.saved.npz").string());
   REQUIRE(one.ok());
   REQUIRE(shell("tgc run add.uop --device=REF --seed=3 --save=two.npz").code == 0);
   auto two = read_arrays((scratch() / "two.npz").string());
   REQUIRE(two.ok());
   CHECK(std::memcmp(one->at(0).array.data(), two->at(0).array.data(), 32) == 0);
-  holds(shell("tgc run add.uop --device=CPU --reference=CPU:CLANG --json").out,
+  check_has(shell("tgc run add.uop --device=CPU --reference=CPU:CLANG --json").out,
       "\"result\":\"passed\",\"reference\":\"CPU:CLANG\",\"seed\":0");
 }
 
@@ -162,9 +162,9 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
       ".store((v*r.cast(dtypes.float)).reduce(r, arg=Ops.ADD)).sink()\n");
   Ran next = shell("tgc run div.uop var.uop --inputs=zero.npz --reference=none --var n=2");
   CHECK(next.code == 2);
-  holds(next.err, "kernel 'div' on CPU:LLVM: killed by SIGFPE (integer division by zero at 0x");
-  holds(next.out, "var: run, not compared, on CPU:LLVM");
-  holds(next.out, "1 of 2 kernels run, none compared, 1 in trouble");
+  check_has(next.err, "kernel 'div' on CPU:LLVM: killed by SIGFPE (integer division by zero at 0x");
+  check_has(next.out, "var: run, not compared, on CPU:LLVM");
+  check_has(next.out, "1 of 2 kernels run, none compared, 1 in trouble");
   trouble("run far.uop --inputs=far.npz --device=CPU --reference=none",
           "killed by SIGSEGV (access to unmapped memory at 0x");
   Ran outside = run_tgc("run far.uop --inputs=far.npz --device=REF --json");
@@ -174,18 +174,18 @@ TEST_CASE("run: a kernel that dies is reported, and the next kernel runs") {
   for (const char* seconds : {"0.2", "2", "20"})
     if (slow.empty() || has(slow, "compiler"))
       slow = run_tgc(std::string("run slow.uop --device=CPU --reference=none --timeout=") + seconds).err;
-  holds(slow, "tgc: kernel 'slow' on CPU:LLVM: did not end within ");
+  check_has(slow, "tgc: kernel 'slow' on CPU:LLVM: did not end within ");
   // REF reports a division by zero and does not crash
   Ran ref = shell("tgc run div.uop --inputs=zero.npz --device=REF");
   CHECK(ref.code == 0);
-  holds(ref.out, "1 integer division by zero");
+  check_has(ref.out, "1 integer division by zero");
 }
 
 TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong one") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --each-stage");
   CHECK(r.code == 0);
-  holds(r.out, "stages computes the same");
+  check_has(r.out, "stages computes the same");
   put("sum.uop",
       "i = UOp.range(4, 0, AxisType.LOOP)\nj = UOp.range(6, 1, AxisType.REDUCE)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(24), (), 1).index(i*6+j).reduce(j, arg=Ops.ADD)\n"
@@ -194,7 +194,7 @@ TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong o
   // the expected arrays are wrong, so that the first graph, the AST, already differs from them
   Ran wrong = shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz --each-stage");
   CHECK(wrong.code == 1);
-  holds(wrong.out, "the first stage that computes something else: ast");
+  check_has(wrong.out, "the first stage that computes something else: ast");
   // 1e8 + 1 - 1e8 depends on the order of the sum, which the optimizer changes because it splits the reduction
   auto a = named<float>("data1", dtypes::float32, std::vector<float>(256, 1.f));
   a.array.as<float>()[0] = 1e8f, a.array.as<float>()[255] = -1e8f;
@@ -205,7 +205,7 @@ TEST_CASE("run: --each-stage runs every stage in REF and names the first wrong o
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True)"
       ".store(a).sink()\n");
   Ran order = shell("tgc run order.uop --device=REF --target=CUDA --reference=none --inputs=order.npz --each-stage");
-  holds(order.out, "the first stage that computes something else: ");
+  check_has(order.out, "the first stage that computes something else: ");
   CHECK(order.out.find("something else: ast") == std::string::npos);
 }
 
@@ -213,11 +213,11 @@ TEST_CASE("run: --bench prints a line in the layout of tinygrad's DEBUG=2") {
   prepare();
   Ran r = shell("tgc run add.uop --device=CPU --bench 20");
   CHECK(r.code == 0);
-  holds(r.out, "*** CPU        1 E_");
-  holds(r.out, " arg  3 mem   0.00 GB tm ");
-  holds(r.out, " GFLOPS ");
-  holds(r.out, "20 runs: median ");
-  holds(shell("tgc run add.uop --bench 5 --json --reference=none").out, "\"bench\":{\"runs\":5,\"median_s\":");
+  check_has(r.out, "*** CPU        1 E_");
+  check_has(r.out, " arg  3 mem   0.00 GB tm ");
+  check_has(r.out, " GFLOPS ");
+  check_has(r.out, "20 runs: median ");
+  check_has(shell("tgc run add.uop --bench 5 --json --reference=none").out, "\"bench\":{\"runs\":5,\"median_s\":");
 }
 
 TEST_CASE("run: linear listings, graphs after a stage and single records are inputs") {
@@ -242,7 +242,7 @@ TEST_CASE("run: the sample device plugin runs kernels") {
   Ran r = shell("tgc run add.uop --device=plugin:" TGC_SAMPLE_DEVICE " --inputs=ab.npz --expect=sum.npz");
   INFO(r.err);
   CHECK(r.code == 0);
-  holds(r.out, "passed on plugin:");
+  check_has(r.out, "passed on plugin:");
   trouble("run add.uop --device=plugin:" TGC_SAMPLE_DEVICE ":no-such-compiler",
           "there is no compiler 'no-such-compiler' here");
 }
@@ -260,8 +260,8 @@ TEST_CASE("run: only the command line may name a plugin") {
     CHECK(r.code == 2);
     CHECK(r.err.find(plugin) != std::string::npos);
   }
-  holds(shell("tgc run bundle.repro.json").err, "named by the input");
-  holds(shell("tgc run bundle.repro.json --device=" + plugin).out, "on plugin:");
+  check_has(shell("tgc run bundle.repro.json").err, "named by the input");
+  check_has(shell("tgc run bundle.repro.json --device=" + plugin).out, "on plugin:");
 }
 
 constexpr const char* kRoots = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(64), (), 0)
@@ -278,15 +278,15 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
-    holds(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs; also of all sizes)");
+    check_has(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs; also of all sizes)");
     ran = shell("tgc run roots.uop --expect=roots.npz --device=" + device);
     CHECK(ran.code == 0);
-    holds(ran.out, "data0 float32 (64,): same exactly");
+    check_has(ran.out, "data0 float32 (64,): same exactly");
   }
   Ran alone = shell("tgc run roots.uop roots.uop --device=REF");
   CHECK(alone.code == 0);
-  holds(alone.out, "roots: run, not compared, on REF");
-  holds(alone.out, "2 of 2 kernels run, none compared");
+  check_has(alone.out, "roots: run, not compared, on REF");
+  check_has(alone.out, "2 of 2 kernels run, none compared");
   // an empty input has no records, so there is nothing to run
   Ran none = shell("head -c 0 /dev/null > empty.uop; tgc run empty.uop --expect=roots.npz");
   CHECK(none.code == 2);
