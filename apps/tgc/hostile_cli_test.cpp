@@ -10,7 +10,7 @@ namespace {
 const std::string kBuffer = "K = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n";
 
 // Checks that all commands refuse this graph with a message: `verify` with exit code 1, the others with 2.
-void refused(const std::string& name, const std::string& text, const std::string& why) {
+void check_refused(const std::string& name, const std::string& text, const std::string& why) {
   std::string file = put(name, text);
   for (const char* command :
        {"dump --stage=all ", "dump --stage=source ", "dump --stage=source --target=CUDA ", "run --device=REF ",
@@ -23,21 +23,22 @@ void refused(const std::string& name, const std::string& text, const std::string
 }  // namespace
 
 TEST_CASE("hostile: malformed nodes are rejected by the reader") {
-  refused("store.uop", kBuffer + "ast = UOp(Ops.STORE, dtypes.void, (K, K)).sink()\n",
-          "store.uop:2:1: Ops.STORE dtypes.void of dtypes.int.ptr(4), dtypes.int.ptr(4), "
-          "needs an Ops.INDEX of the memory as its address");
-  refused("index.uop", "ast = UOp(Ops.INDEX, dtypes.half, (UOp.const(dtypes.index, 16),)).sink()\n",
-          "needs the dtype of an element, or a pointer to one");
-  refused("range.uop", kBuffer + "ast = UOp(Ops.RANGE, dtypes.index, (K,), (0, AxisType.LOOP)).sink()\n",
-          "needs an integer as its size, of its dtype");
-  refused("no_index.uop", kBuffer + "ast = UOp(Ops.INDEX, dtypes.int, (K,)).sink()\n", "needs an index");
+  check_refused("store.uop", kBuffer + "ast = UOp(Ops.STORE, dtypes.void, (K, K)).sink()\n",
+                "store.uop:2:1: Ops.STORE dtypes.void of dtypes.int.ptr(4), dtypes.int.ptr(4), "
+                "needs an Ops.INDEX of the memory as its address");
+  check_refused("index.uop", "ast = UOp(Ops.INDEX, dtypes.half, (UOp.const(dtypes.index, 16),)).sink()\n",
+                "needs the dtype of an element, or a pointer to one");
+  check_refused("range.uop", kBuffer + "ast = UOp(Ops.RANGE, dtypes.index, (K,), (0, AxisType.LOOP)).sink()\n",
+                "needs an integer as its size, of its dtype");
+  check_refused("no_index.uop", kBuffer + "ast = UOp(Ops.INDEX, dtypes.int, (K,)).sink()\n", "needs an index");
   const std::string invalid = "i = UOp(Ops.CONST, dtypes.index, (), Invalid)\n";
-  refused("invalid_store.uop", kBuffer + invalid + "ast = K.index(i, ptr=True).store(i).sink()\n",
-          "needs a number that its address points to");
-  refused("invalid_range.uop", invalid + "ast = UOp(Ops.RANGE, dtypes.index, (i,), (3, AxisType.LOOP)).sink()\n",
-          "needs a size of at most 64 bits");
-  refused("fp8_div.uop",
-          "c = UOp.const(dtypes.uchar, 3)\nast = UOp(Ops.IDIV, dtypes.fp8e4m3, (c, c)).sink()\n", "needs integers");
+  check_refused("invalid_store.uop", kBuffer + invalid + "ast = K.index(i, ptr=True).store(i).sink()\n",
+                "needs a number that its address points to");
+  check_refused("invalid_range.uop", invalid + "ast = UOp(Ops.RANGE, dtypes.index, (i,), (3, AxisType.LOOP)).sink()\n",
+                "needs a size of at most 64 bits");
+  check_refused("fp8_div.uop",
+                "c = UOp.const(dtypes.uchar, 3)\nast = UOp(Ops.IDIV, dtypes.fp8e4m3, (c, c)).sink()\n",
+                "needs integers");
 }
 
 TEST_CASE("hostile: a kernel without a SINK is an error for every stage") {
