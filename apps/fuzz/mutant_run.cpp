@@ -89,7 +89,7 @@ class Run {
     auto in = load();
     if (!succeeded(in)) return;
     tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
-    log_.ended(Outcome::fine);
+    log_.count_outcome(Outcome::fine);
     phase(Phase::verify, [&] { return verify(*in); });
     phase(Phase::texts, [&] { return texts(*in); });
     phase(Phase::source, [&] { return compiled(""); });
@@ -133,12 +133,12 @@ class Run {
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
     if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // a signal in REF is tgc's own crash
-    log_.ended(died ? Outcome::contained : Outcome::refused);
+    log_.count_outcome(died ? Outcome::contained : Outcome::refused);
   }
   template <class Body>
   void phase(Phase p, Body body) {
     log_.enter(p);
-    if (body()) log_.ended(Outcome::fine);
+    if (body()) log_.count_outcome(Outcome::fine);
   }
 
   bool verify(const InputGraph& in) {
@@ -235,7 +235,7 @@ class Run {
   bool has_no_failure(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
     if (report.exit_code() != 1) return true;
-    return log_.ended(Outcome::different), false;
+    return log_.count_outcome(Outcome::different), false;
   }
 
   // Runs the graph on `device`, as `tgc run` does, and compares the results with those of `reference`.

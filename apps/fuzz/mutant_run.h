@@ -35,7 +35,7 @@ struct MutantLog {
   char message[400] = {};     // message of the finding that ended the process
 
   void enter(Phase p) { phase = p; }
-  void ended(Outcome how) { count[size_t(phase)][size_t(how)]++; }
+  void count_outcome(Outcome how) { count[size_t(phase)][size_t(how)]++; }
   void note(const std::string& text);
 };
 
