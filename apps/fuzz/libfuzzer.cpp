@@ -39,7 +39,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   max_size = std::min(max_size, target->longest);
   size = std::min(size, max_size);
-  if (target->step == 1 || seed % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  if (target->record_bytes == 1 || seed % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
   std::vector<uint8_t> bytes(data, data + size);
   damage(bytes, {data, size}, seed, *target);
   size_t n = std::min(bytes.size(), max_size);

@@ -108,7 +108,7 @@ void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
 
 void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target) {
   std::mt19937_64 next(random);
-  const size_t step = target.step;
+  const size_t step = target.record_bytes;
   auto below = [&](size_t n) { return n ? size_t(next() % n) : 0; };
   auto record = [&](size_t size) { return below(size / step) * step; };
   for (size_t n = 1 + below(4); n > 0; n--) {

@@ -18,9 +18,9 @@ using Bytes = std::span<const uint8_t>;
 struct Target {
   std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
   void (*run)(Bytes);
-  size_t longest = 4096;  // maximum bytes of an input
-  size_t step = 1;        // size in bytes of the records that the input consists of; mutations keep records whole
-  bool has_words = false; // the input is a language: mutations also replace words and lines
+  size_t longest = 4096;     // maximum bytes of an input
+  size_t record_bytes = 1;   // size in bytes of the records that the input consists of; mutations keep records whole
+  bool has_words = false;    // the input is a language: mutations also replace words and lines
 };
 std::span<const Target> all_targets();
 const Target* find_target(std::string_view name);
@@ -70,7 +70,8 @@ class MemoryFile {
   std::string path_;
 };
 
-// Mutates `bytes` or joins them with a part of `other`; `random` chooses how. Keeps records of target.step bytes whole.
+// Mutates `bytes` or joins them with a part of `other`; `random` chooses how. Keeps records of target.record_bytes
+// bytes whole.
 void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target);
 
 }  // namespace tgc::fuzz
