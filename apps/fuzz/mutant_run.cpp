@@ -84,7 +84,7 @@ class Run {
  public:
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
 
-  void all() {
+  void run_all_phases() {
     log_.enter(Phase::load);
     auto in = load();
     if (!succeeded(in)) return;
@@ -310,7 +310,7 @@ void run_in_process(GraphKind kind, Bytes bytes) {
 
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
   log.enter(Phase::load);
-  if (auto mutant = make(kind, bytes)) Run(*mutant, options, log).all();
+  if (auto mutant = make(kind, bytes)) Run(*mutant, options, log).run_all_phases();
 }
 
 std::string mutant_as_json(GraphKind kind, Bytes bytes) {
