@@ -92,8 +92,8 @@ class Run {
     log_.count_outcome(Outcome::fine);
     phase(Phase::verify, [&] { return verify(*in); });
     phase(Phase::texts, [&] { return texts(*in); });
-    phase(Phase::source, [&] { return compiled(""); });
-    phase(Phase::other, [&] { return compiled(m_.other_target); });
+    phase(Phase::source, [&] { return compile_mutant(""); });
+    phase(Phase::other, [&] { return compile_mutant(m_.other_target); });
     phase(Phase::stats, [&] { return stats(); });
     phase(Phase::trace, [&] { return trace(); });
     phase(Phase::diff, [&] { return diff(); });
@@ -167,7 +167,7 @@ class Run {
   }
 
   // Compiles a kernel to its source and other outputs, or the first kernels of a tensor graph.
-  bool compiled(const std::string& target) {
+  bool compile_mutant(const std::string& target) {
     auto c = begin(target);
     if (!succeeded(c)) return false;
     if (!tensor_)
