@@ -56,7 +56,7 @@ struct Mutant {
   Settings settings;
 };
 
-std::optional<Mutant> make(GraphKind kind, Bytes bytes) {
+std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   Header header{};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
   auto seeds = seeds_of(kind);
@@ -310,11 +310,11 @@ void run_in_process(GraphKind kind, Bytes bytes) {
 
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
   log.enter(Phase::load);
-  if (auto mutant = make(kind, bytes)) Run(*mutant, options, log).run_all_phases();
+  if (auto mutant = make_mutant(kind, bytes)) Run(*mutant, options, log).run_all_phases();
 }
 
 std::string mutant_as_json(GraphKind kind, Bytes bytes) {
-  auto mutant = make(kind, bytes);
+  auto mutant = make_mutant(kind, bytes);
   return mutant ? mutant->json : "";
 }
 
