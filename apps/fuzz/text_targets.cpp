@@ -14,7 +14,7 @@ namespace tgc::fuzz {
 namespace {
 
 template <class T>
-bool accepted(const Result<T>& read) {
+bool is_accepted(const Result<T>& read) {
   check_message(read);
   must(read.ok() || read.diag().line > 0, "a refusal without a position");
   return read.ok();
@@ -24,7 +24,7 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
   Graph first;
   ReadReport report;
   auto read = read_graph(first, kind, text, "fuzz", &report);
-  if (!accepted(read)) return;
+  if (!is_accepted(read)) return;
   auto write = [&](const GraphFile& f) {
     return f.list.empty() ? write_graph(format, f.root, f.info) : write_list(format, f.list, f.info);
   };
@@ -48,7 +48,7 @@ void read_repro(Bytes bytes) {
   Graph first, second;
   ReadReport report, again_report;
   auto read = read_graph(first, InputKind::Repro, text_of(bytes), "fuzz", &report);
-  if (!accepted(read)) return;
+  if (!is_accepted(read)) return;
   auto write = [](const GraphFile& f, const Repro& repro) {
     return repro_to_json(repro, f.list.empty() ? graph_to_json(f.root, f.info) : list_to_json(f.list, f.info));
   };
@@ -62,7 +62,7 @@ void read_records(Bytes bytes) {
   std::string_view text = text_of(bytes);
   size_t end = std::min(text.find('\n'), text.size());
   check_message(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
-  (void)accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
+  (void)is_accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
 }
 
 // The target for HTTP requests to the server of `tgc view`.
