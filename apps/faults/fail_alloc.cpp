@@ -34,7 +34,7 @@ __attribute__((constructor)) void begin() {
   if (shared != MAP_FAILED) count = static_cast<std::atomic<uint64_t>*>(shared);
 }
 
-bool fails() {
+bool should_fail() {
   if (!count || count->fetch_add(1) + 1 != wanted) return false;
   errno = ENOMEM;
   return true;
@@ -43,13 +43,13 @@ bool fails() {
 }  // namespace
 
 extern "C" {
-void* malloc(size_t size) { return fails() ? nullptr : __libc_malloc(size); }
-void* calloc(size_t n, size_t size) { return fails() ? nullptr : __libc_calloc(n, size); }
-void* realloc(void* old, size_t size) { return size && fails() ? nullptr : __libc_realloc(old, size); }
-void* memalign(size_t to, size_t size) { return fails() ? nullptr : __libc_memalign(to, size); }
-void* aligned_alloc(size_t to, size_t size) { return fails() ? nullptr : __libc_memalign(to, size); }
+void* malloc(size_t size) { return should_fail() ? nullptr : __libc_malloc(size); }
+void* calloc(size_t n, size_t size) { return should_fail() ? nullptr : __libc_calloc(n, size); }
+void* realloc(void* old, size_t size) { return size && should_fail() ? nullptr : __libc_realloc(old, size); }
+void* memalign(size_t to, size_t size) { return should_fail() ? nullptr : __libc_memalign(to, size); }
+void* aligned_alloc(size_t to, size_t size) { return should_fail() ? nullptr : __libc_memalign(to, size); }
 int posix_memalign(void** out, size_t to, size_t size) {
-  if (fails()) return ENOMEM;
+  if (should_fail()) return ENOMEM;
   *out = __libc_memalign(to, size);
   return *out ? 0 : ENOMEM;
 }
