@@ -53,7 +53,7 @@ uint64_t clone_flags(pid_t pid, const Registers& r) {
 }
 bool makes_thread(pid_t pid, const Registers& r) { return clone_flags(pid, r) & CLONE_THREAD; }
 bool makes_process(pid_t pid, const Registers& r) { return !makes_thread(pid, r); }
-bool not_to_stderr(pid_t, const Registers& r) { return r.rdi != STDERR_FILENO; }
+bool is_not_to_stderr(pid_t, const Registers& r) { return r.rdi != STDERR_FILENO; }
 bool opens_to_write(pid_t, const Registers& r) { return r.rdx & (O_WRONLY | O_RDWR | O_CREAT); }
 bool is_leader(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -67,10 +67,10 @@ bool is_anonymous(pid_t pid, const Registers& r) {
 }
 bool asks_for_more(pid_t, const Registers& r) { return r.rdi != 0; }
 
-const Call kCalls[] = {{SYS_write, "write", ENOSPC, not_to_stderr},
-                       {SYS_pwrite64, "write", ENOSPC, not_to_stderr},
-                       {SYS_writev, "write", ENOSPC, not_to_stderr},
-                       {SYS_sendfile, "write", ENOSPC, not_to_stderr},
+const Call kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
+                       {SYS_pwrite64, "write", ENOSPC, is_not_to_stderr},
+                       {SYS_writev, "write", ENOSPC, is_not_to_stderr},
+                       {SYS_sendfile, "write", ENOSPC, is_not_to_stderr},
                        {SYS_copy_file_range, "write", ENOSPC, nullptr},
                        {SYS_read, "read", EIO, nullptr},
                        {SYS_pread64, "read", EIO, nullptr},
