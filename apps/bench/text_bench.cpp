@@ -88,9 +88,9 @@ class Bench {
       if (n % every) continue;
       auto record = tgc::parse_golden_record(line, path);
       if (!record) return record.diag();
-      bool same = graph(record->ast);
+      bool same = measure_graph(record->ast);
       for (auto& stage : record->stages) {
-        if (stage.ir) same &= graph(*stage.ir);
+        if (stage.ir) same &= measure_graph(*stage.ir);
         if (stage.ir && stage.letters) same &= measure_pyrender(*stage.letters);
       }
       if (!same) return tgc::Diag{.message = "record '" + record->id + "' changes in a round trip", .file = path};
@@ -106,7 +106,7 @@ class Bench {
   }
 
  private:
-  bool graph(const std::string& text) {
+  bool measure_graph(const std::string& text) {
     if (tgc::detect_kind(text) == tgc::InputKind::Pyrender) return measure_pyrender(text);
     tgc::GraphInfo info;
     return measure(
