@@ -33,8 +33,8 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   ProgramWriter programs(o);
   const LiveRuleOptions options{.on_rule = [&](LiveRuleProof& rule) {
                                   programs.write(rule);
-                                  const bool is_told = rule.is_of_values || rule.instances || !o.rule.empty();
-                                  if (!o.json && is_told) print_report(live_rule_text(rule));
+                                  const bool is_printed = rule.is_of_values || rule.instances || !o.rule.empty();
+                                  if (!o.json && is_printed) print_report(live_rule_text(rule));
                                   flush_output();  // users read the verdicts as they come
                                   session.progress(counted(++done_rules, "rule"));
                                 },
