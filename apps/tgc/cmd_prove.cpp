@@ -22,11 +22,11 @@ class VerdictCounts {
     std::string name(name_of(p.verdict));
     const bool is_weak = p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest() > FloatSense::ButNan;
     if (is_weak) name += " (" + std::string(name_of(p.weakest())) + ")";
-    counts_[name]++, all_++, kernels_ += !p.is_schedule;
+    counts_[name]++, total_++, kernels_ += !p.is_schedule;
   }
-  size_t all() const { return all_; }
+  size_t total() const { return total_; }
   std::string text() const {
-    std::string out = counted(all_, kernels_ ? "kernel" : "schedule") + ":";
+    std::string out = counted(total_, kernels_ ? "kernel" : "schedule") + ":";
     for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
     if (kernels_) out += "; the schedule before a kernel is not part of its proof";
     return out + "\n";
@@ -34,7 +34,7 @@ class VerdictCounts {
 
  private:
   std::map<std::string, size_t> counts_;
-  size_t all_ = 0, kernels_ = 0;
+  size_t total_ = 0, kernels_ = 0;
 };
 
 int run(const ProveOptions& o) {
@@ -87,10 +87,10 @@ int run(const ProveOptions& o) {
     require(pool.finish());
   }
   cache.write();
-  if (!o.json && counts.all()) print_report(counts.text());
+  if (!o.json && counts.total()) print_report(counts.text());
   if (o.json) print_report(o.end_of_report());
   if (verdicts[Kind::Refuted]) return 1;
-  if (failed || (!counts.all() && shard.of == 1)) return 2;
+  if (failed || (!counts.total() && shard.of == 1)) return 2;
   return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
 }
 
