@@ -29,10 +29,10 @@ class Tracer {
     } else if (o_.output.empty()) {
       TracePrinter printer(filter_,
                            {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print_report);
-      require(feed(printer)), require(printer.outcome());
+      require(send_events(printer)), require(printer.outcome());
     } else {
       auto writer = require(TraceWriter::create(o_.output));
-      require(feed(*writer)), require(writer->close());
+      require(send_events(*writer)), require(writer->close());
     }
     return refusals_.failed();
   }
@@ -52,8 +52,8 @@ class Tracer {
   }
 
   // Sends the events of the chosen stages, from pipelines or from a trace file.
-  Status feed(TraceConsumer& to) { return feed(to, stages_); }
-  Status feed(TraceConsumer& to, StageSelection& stages) {
+  Status send_events(TraceConsumer& to) { return send_events(to, stages_); }
+  Status send_events(TraceConsumer& to, StageSelection& stages) {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
       require(pipeline.need(Ability::Rewrites));  // stops at the first record without rewrites: the others lack them, too
@@ -79,7 +79,7 @@ class Tracer {
 
   int replay() {
     TraceReplay replay;
-    require(feed(replay));
+    require(send_events(replay));
     print_report(replay.text());
     return replay.different() || refusals_.failed() ? 1 : 0;
   }
@@ -92,7 +92,7 @@ class Tracer {
                       "#N as the trace shows it, %N or cN, which pyrender of the stage's graph names cN, or all");
     Explainer explainer(n, o_.stage, use_color(1), print_report, is_number);
     StageSelection every;
-    require(feed(explainer, every)), require(explainer.outcome());
+    require(send_events(explainer, every)), require(explainer.outcome());
   }
 
   const TraceOptions& o_;
