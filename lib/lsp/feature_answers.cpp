@@ -39,7 +39,7 @@ class PositionsInOrder {
   TextPosition next(size_t at) {
     const std::string_view between = document_.text().substr(at_, at - at_);
     if (between.find('\n') != between.npos) last_ = document_.position(at);
-    else last_.character += document_.units(at_, at);
+    else last_.character += document_.utf16_length(at_, at);
     at_ = at;
     return last_;
   }
@@ -87,7 +87,7 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
           if (to <= begin || from >= end) continue;
           const TextPosition p = positions.next(from);
           json.value(p.line - last.line).value(p.line == last.line ? p.character - last.character : p.character);
-          json.value(text.document().units(from, to)).value(int(token.kind)).value(int(token.is_definition));
+          json.value(text.document().utf16_length(from, to)).value(int(token.kind)).value(int(token.is_definition));
           last = p;
         }
       });

@@ -94,10 +94,10 @@ size_t Document::offset(TextPosition position) const {
 TextPosition Document::position(size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto line = std::ranges::upper_bound(lines_, offset) - 1;
-  return {line - lines_.begin(), units(*line, offset)};
+  return {line - lines_.begin(), utf16_length(*line, offset)};
 }
 
-int64_t Document::units(size_t begin, size_t end) const {
+int64_t Document::utf16_length(size_t begin, size_t end) const {
   if (is_ascii_) return int64_t(end - begin);
   int64_t out = 0;
   for (size_t at = begin; at < end; at++) out += utf16_units(text_[at]);

@@ -29,7 +29,7 @@ class Document {
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
   // Returns the number of UTF-16 code units of the bytes `begin` to `end`.
-  int64_t units(size_t begin, size_t end) const;
+  int64_t utf16_length(size_t begin, size_t end) const;
   // Returns the text with the part from `begin` to `end` replaced.
   std::string replaced(TextPosition begin, TextPosition end, std::string_view by) const;
 
