@@ -260,7 +260,7 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
 }
 
 // Removes uses of nodes that the text does not define. Called at the end, because a use may precede its definition.
-void resolve(Links& out) {
+void erase_undefined(Links& out) {
   std::erase_if(out.links, [&](const Link& link) { return link.target >= out.definitions.size(); });
 }
 
@@ -280,7 +280,7 @@ void find_in_listing(std::string_view text, Links& out) {
     for_each_number(text, std::min(open + 1, end), end,
                     [&](size_t b, size_t e, size_t n) { out.links.push_back({b, e, n}); });
   }
-  resolve(out);
+  erase_undefined(out);
 }
 
 // Finds the nodes and their uses in JSON. An object that begins with "op" is a node; "src":[0,2] and {"uop":3} use
@@ -298,7 +298,7 @@ class JsonLinks {
       }
       at = text_[at] == '"' ? string(at) : at + 1;
     }
-    resolve(out_);
+    erase_undefined(out_);
   }
 
  private:
