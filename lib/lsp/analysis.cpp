@@ -198,7 +198,7 @@ class Statements {
     while (equals < end && text_[equals] == ' ') equals++;
     const bool is_assignment = !word.empty() && equals < end && text_[equals] == '=' &&
                                (equals + 1 == text_.size() || text_[equals + 1] != '=');
-    uses(is_assignment ? equals + 1 : at, end);
+    add_uses(is_assignment ? equals + 1 : at, end);
     if (is_assignment) scopes_.back().names[word] = define(at, stop, at, end);
     if (word != "return" || scopes_.size() == 1) return;
     const size_t function = scopes_.back().function;
@@ -214,7 +214,7 @@ class Statements {
     return out_.definitions.size() - 1;
   }
 
-  void uses(size_t begin, size_t end) {
+  void add_uses(size_t begin, size_t end) {
     for_each_name(text_, begin, end, [&](size_t at, size_t stop) {
       const auto& names = scopes_.back().names;
       if (auto it = names.find(text_.substr(at, stop - at)); it != names.end())
