@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, dtype_of, known, patterns_below
+from tgc.export.rule_instances import Maker, dtype_of, known_options, patterns_below
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,
@@ -52,7 +52,7 @@ class GeneralMaker(Maker):
     self.dtype = self.choice(kinds_of_root)
 
   def choice(self, options: Any) -> Any:
-    options = [o for o in dict.fromkeys(known(options)) if getattr(o, "name", "") not in VECTORS]
+    options = [o for o in dict.fromkeys(known_options(options)) if getattr(o, "name", "") not in VECTORS]
     self.combinations *= len(options)
     self.turn, chosen = divmod(self.turn, len(options))
     return options[chosen]

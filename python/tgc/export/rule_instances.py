@@ -30,7 +30,7 @@ def dtype_of(pattern: Any) -> Any:
   return pattern.match_dtype if hasattr(pattern, "match_dtype") else pattern.dtype
 
 
-def known(options: Any) -> list[Any]:
+def known_options(options: Any) -> list[Any]:
   """Returns the options without the dtypes that tgc does not have."""
   return [o for o in options if not getattr(o, "name", "").endswith("fnuz")]
 
@@ -161,7 +161,7 @@ class Maker:
 
   # -- the parts of a pattern
 
-  def choice(self, options: Any) -> Any: return self.random.choice(known(options))
+  def choice(self, options: Any) -> Any: return self.random.choice(known_options(options))
 
   def make(self, p: Any, wanted: Any) -> Any:
     """Returns a node for the pattern `p`, of the dtype `wanted` if the pattern leaves it open."""
