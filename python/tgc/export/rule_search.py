@@ -44,7 +44,7 @@ def limited(seconds: float) -> Iterator[None]:
     signal.signal(signal.SIGVTALRM, before)
 
 
-class Found(NamedTuple):
+class Instance(NamedTuple):
   """An instance. `kind` says which ops and dtypes it has; `numbers` are those that may be moved."""
   seed: int
   numbers: tuple[Any, ...]
@@ -91,10 +91,10 @@ class Search:
     self.guards = guard_numbers(pattern, function)
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
-    self.known: dict[Node, Found] = {}
+    self.known: dict[Node, Instance] = {}
     self.moves, self.end = 0, 0.0
 
-  def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Found | None:
+  def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
     """Makes the node of a seed, with some numbers changed. Returns None if the rule does not apply to it."""
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
@@ -106,22 +106,22 @@ class Search:
     if after is None or after is before or not hasattr(after, "src"): return None
     if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # such a node has no precision yet
     kind = (before.op, before.dtype, *[s.dtype for s in before.src], *[(name, u.dtype) for name, u in sorted(maker.named.items())])
-    return self.known.setdefault(before, Found(seed, tuple(maker.numbers), kind, before, after))
+    return self.known.setdefault(before, Instance(seed, tuple(maker.numbers), kind, before, after))
 
-  def by_chance(self) -> list[Found]:
-    out: dict[Node, Found] = {}
+  def by_chance(self) -> list[Instance]:
+    out: dict[Node, Instance] = {}
     for seed in itertools.chain(range(MOST_TRIES), range(ODD, ODD + MOST_TRIES)):
       if seed == ODD and out: break
       if MOST_FAILURES <= seed < ODD and not out: continue
       if (found := self.attempt(seed)) is not None: out[found.before] = found
     return list(out.values())
 
-  def moved(self, found: Found, at: int, value: Any) -> Found | None:
+  def moved(self, found: Instance, at: int, value: Any) -> Instance | None:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
     return self.attempt(found.seed, {at: value})
 
-  def edge(self, found: Found, at: int, direction: int) -> Found:
+  def edge(self, found: Instance, at: int, direction: int) -> Instance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
     start, best, step = found.numbers[at], found, 1
     while step <= FARTHEST and (next_one := self.moved(found, at, start + direction * step)) is not None: best, step = next_one, step * 2
@@ -132,7 +132,7 @@ class Search:
       else: best, least = next_one, middle
     return best
 
-  def neighbours(self, found: Found) -> Iterator[tuple[tuple[Any, ...], Found]]:
+  def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
     """Yields instances with one number moved, each with what was moved where."""
     for at, value in enumerate(found.numbers):
       if isinstance(value, bool): continue
@@ -143,9 +143,9 @@ class Search:
       for number in near:
         if (one := self.moved(found, at, number)) is not None: yield (at, "near"), one
 
-  def edges(self, starts: Iterable[Found]) -> Iterator[Found]:
+  def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
     """Yields instances at the edges of what the rule accepts. Those of few numbers come first: little else happens there."""
-    later: list[Found] = []
+    later: list[Instance] = []
     self.end = time.thread_time() + MOST_OF_SEARCH
     for found in sorted(starts, key=lambda one: len(one.numbers)):
       seen: dict[Any, int] = {}
@@ -160,7 +160,7 @@ class Search:
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides: in turn one of each kind, one at an edge, and one by chance."""
     found = self.by_chance()
-    kinds: dict[Any, Found] = {}
+    kinds: dict[Any, Instance] = {}
     for one in found: kinds.setdefault(one.kind, one)
     out: dict[Node, Node] = {}
     for turn in itertools.zip_longest(kinds.values(), self.edges(kinds.values()), found):
