@@ -1,4 +1,4 @@
-// Measures the time in which `tgc view` lays out the graph of an INPUT without its constants; for scripts/bench.
+// Measures how long `tgc view` lays out the graph of an INPUT without constants and devices; for scripts/bench.
 // `tgc_layout_bench INPUT` prints nodes, edges, rows and the milliseconds of the fastest of 20 runs.
 #include <chrono>
 #include <cmath>

@@ -31,7 +31,7 @@ export class Recorded {
     /** @type {string} */ this.madeFor = raw.made_for;
     /** @type {string} */ this.error = raw.error;
     this.isTensor = raw.kind === "tensor";
-    /** The release of tinygrad that recorded the graph; empty: tgc compiled it.
+    /** The release of tinygrad that recorded the graph; empty: tgc compiled it, or it is of 0.12.0.
      * @type {string} */ this.producer = raw.producer || "";
     /** The stage that results in the first graph; empty: the first graph is no stage's result. @type {string} */
     this.begins = raw.begins || "";
