@@ -16,6 +16,7 @@
 #include "lib/run/run.h"
 #include "lib/runtime/ref/ref.h"
 #include "lib/spec/spec.h"
+#include "lib/text/formats.h"
 #include "lib/trace/explain.h"
 #include "lib/trace/trace_file.h"
 #include "lib/trace/trace_print.h"
