@@ -23,9 +23,9 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// A pool of huge pages that destroyed arenas returned, for use by new arenas: mapping and clearing a page takes as long
-// as filling it. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does not need them, and
-// their page tables are most of what a fork copies.
+// A pool of huge pages that destroyed arenas returned, for use by other arenas, because mapping and clearing a page
+// takes as long as filling it. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does not need
+// them, and their page tables are most of what a fork copies.
 class HugePages {
  public:
   HugePages() {
@@ -73,10 +73,10 @@ Arena::~Arena() {
 }
 
 // A small arena allocates single blocks. A large arena takes its blocks from huge pages, if the system has them,
-// because otherwise walks over megabytes of nodes spend most time on page faults and address translation.
+// because otherwise walks over megabytes of nodes spend much time on page faults and address translation.
 void Arena::new_block() {
-  throw_if_late();  // most long work makes nodes
-  // number of blocks of a small arena; clearing a huge page takes longer than allocating so few blocks
+  throw_if_late();  // checked here, because most long work allocates nodes
+  // maximum number of blocks of a small arena; clearing a huge page takes longer than allocating so few blocks
   constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
     bool large = blocks_ >= kFew;

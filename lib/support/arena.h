@@ -1,6 +1,7 @@
-// Arena: a bump allocator. All its memory is freed when the arena is destroyed, without calling destructors, so objects
-// must be trivially destructible. Every block is aligned to kBlockSize and begins with a pointer to the arena's owner;
-// `Arena::owner_of(p)` finds the owner of any object. Objects larger than kLarge get blocks of their own.
+// Arena: a bump allocator. All its memory is released when the arena is destroyed, without calling destructors, so
+// objects must be trivially destructible. Every block is aligned to kBlockSize and begins with a pointer to the arena's
+// owner; `Arena::owner_of(p)` finds the owner of any object. An object larger than kLarge that does not fit into the
+// current block is allocated a block of its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +26,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc.
+  // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or a
+  // Failure if the current deadline has passed.
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
     if (p + size > limit_) [[unlikely]] {
@@ -62,7 +64,7 @@ class Arena {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // total size of all allocations
+  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // total size of the blocks
 
  private:
   static constexpr size_t kHead = 16;  // size of the block's head, which holds the owner pointer

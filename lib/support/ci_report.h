@@ -1,5 +1,5 @@
-// Reports of `tgc check`, conform, lint and diff for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub
-// Actions (`tgc help ci`).
+// Reports of tgc's commands for CI services: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions (`tgc help ci`
+// lists the commands).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace tgc {
 
 enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 
-// One test of a report: a record, an answer of a port, a finding of lint, or a kernel.
+// One test of a report, such as a record or a finding of lint.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
   std::string name;       // name of the test, "add.0 (CPU:CLANG)"
@@ -41,7 +41,7 @@ class CiReport {
 
   std::string junit() const;  // one test suite, with every case
   std::string sarif() const;  // one run, with a result for each case whose verdict is Failed or Error
-  std::string github() const; // a workflow command "::error file=...::..." for each case that failed
+  std::string github() const; // a workflow command "::error file=...::..." for each failed case or error
 
  private:
   std::string command_;
@@ -53,20 +53,21 @@ class CiReport {
 struct CiOptions {
   std::string junit, sarif;  // paths of the reports; empty for a report that was not asked for
 
-  // A report is written or printed if an option or $TGC_ANNOTATE asks for it.
+  // Returns true if a report is to be written or printed, because an option or $TGC_ANNOTATE asks for it.
   bool any() const { return has_files() || annotates(); }
   bool has_files() const { return !junit.empty() || !sarif.empty(); }
-  static bool annotates();  // true if $TGC_ANNOTATE is set
+  static bool annotates();  // true if $TGC_ANNOTATE is set and not empty
   // Returns an error if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
-  // Writes the files. Returns the annotations, which the command prints; empty if none are asked for.
+  // Writes the files. Returns the annotations, which the command prints; empty if none are asked for. Returns an error
+  // if a file cannot be written.
   Result<std::string> write(const CiReport& report) const;
 };
 
 std::string ci_help();  // the text of `tgc help ci`
 
-// Returns the file and the line of a text that begins with both, such as "model.py:12 in f". Returns an empty file if
-// the text does not contain ".py:" and a number.
+// Returns the file and the line of a text that begins with both, such as "model.py:12 in f". Returns an empty file and
+// 0 if the text does not contain ".py:" and a number.
 std::pair<std::string, uint32_t> file_and_line(std::string_view place);
 
 }  // namespace tgc

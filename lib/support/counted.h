@@ -22,7 +22,8 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Returns the number that `text` is; nullopt if `text` has other characters, or if the number does not fit in Number.
+// Returns the number that `text` is; nullopt if it is empty or has other characters, or if the number does not fit
+// Number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number n{};

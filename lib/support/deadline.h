@@ -20,9 +20,9 @@ inline double thread_seconds() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Time limit of a whole operation, such as one trial of a kernel: compiling, all runs, comparing and saving. A
-// DeadlineScope sets the limit for the calling thread. Waits for workers (lib/contain), REF, rewrites, and loops over
-// large arrays check the current deadline. A forked worker inherits the deadline.
+// Time limit of a whole operation, such as one trial of a kernel, from compiling it to saving the results. A
+// DeadlineScope sets the limit for the calling thread. Long work checks it: for example, rewrites, REF, loops over
+// large arrays, and waits for workers (lib/contain). A forked worker inherits the deadline.
 struct Deadline {
   double seconds = 0;                             // the time limit, for messages; 0 if there is no limit
   Clock::time_point end = Clock::time_point::max();
@@ -33,8 +33,8 @@ struct Deadline {
 
 // Returns the deadline of the calling thread.
 const Deadline& current_deadline();
-// Returns the earlier of two deadlines: the current one, and `seconds` from now. If `seconds` is 0, returns the current
-// one.
+// Returns the earlier of two deadlines: the current one, and `seconds` from now. If `seconds` is not positive, returns
+// the current one.
 Deadline deadline_within(double seconds);
 
 // Makes deadline_within(seconds) the current deadline of this thread during its lifetime.
@@ -53,7 +53,8 @@ class DeadlineScope {
 // moment.
 inline constexpr double kCompareGrace = 0.5, kSaveGrace = 0.8;
 
-// Throws out_of_time() if the current deadline passed more than `grace` seconds ago. Long work must call this often.
+// Throws out_of_time() as a Failure if the current deadline passed more than `grace` seconds ago. Long work must call
+// this often.
 void throw_if_late(double grace = kCompareGrace);
 
 // Returns an error such as "did not end within 0.5 seconds".

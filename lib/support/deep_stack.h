@@ -11,8 +11,8 @@ inline constexpr int kStackCheck = 32;  // recursion levels between checks; each
 
 // Returns true if the rest of this thread's stack may not hold kStackCheck more levels and their callees.
 bool stack_is_short();
-// Runs `work` on a new thread with a 16 MiB stack and waits. Throws what `work` throws, or a Failure if no thread can
-// be created.
+// Runs `work` on a new thread, with a stack of its own, and waits. Throws what `work` throws, or a Failure if no thread
+// can be created.
 void run_on_new_stack(const std::function<void()>& work);
 
 // Returns work(). Runs it on a new stack if this thread's stack is short.

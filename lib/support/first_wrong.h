@@ -1,4 +1,4 @@
-// The binary search of bisect, reduce and run.
+// Binary search for the first number for which a predicate is true.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -77,7 +77,7 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small()));
 }
 
-// Throws Failure beyond 32768 bits, so that repeated squaring cannot exhaust memory. dtypes.index has 800 bits.
+// Throws Failure beyond kMaxBits, so that repeated squaring cannot exhaust memory. dtypes.index has 800 bits.
 void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
@@ -172,8 +172,8 @@ uint32_t divide_small(Digits& d, uint32_t by) {
   return uint32_t(rest);
 }
 
-// Divides absolute values and truncates. A divisor of several digits is divided bit by bit, from the top: this is slow,
-// but such divisors are rare and short.
+// Divides the absolute values `a` by `b` and truncates. If `b` has several digits, computes the quotient bit by bit,
+// from the top, which is slow; such divisors are rare and short.
 void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
   rest.clear();
   quotient = a;
@@ -262,7 +262,7 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
-// True if `a` and `b` fit int64 and b > 0: machine division cannot overflow. Callers correct the remainder's sign.
+// Returns true if `a` and `b` fit int64 and b > 0, so that machine division cannot overflow.
 bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
 
 }  // namespace

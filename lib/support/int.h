@@ -1,6 +1,8 @@
-// Int: Python's unbounded integer. A value that fits int64 is stored inline. A larger value points to immutable digits
-// that are interned in a process-wide table, so an Int is trivially copyable and equality compares two words. Large
-// values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is never freed.
+// Int: Python's integer. Products and left shifts are limited to some ten thousand bits; a larger result throws a
+// Failure. All other results have any size. A value that fits int64 is stored inline. A larger value points to
+// immutable digits that are interned in a process-wide table, so an Int is trivially copyable and equality compares two
+// words. Large values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is never
+// freed.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -28,8 +30,8 @@ class Int {
   static Int pow2(uint32_t exponent);  // 2**exponent
   // Returns Python's int(v). Throws Failure for infinities and NaN, where Python raises.
   static Int trunc(double v);
-  // Parses a Python integer literal: decimal, 0x, 0o or 0b, an optional sign, single underscores between digits, no
-  // spaces. Returns nullopt for other text.
+  // Parses an integer as Python writes it: an optional sign, then a decimal number, or 0x, 0o or 0b and digits. Single
+  // underscores may separate digits, and a decimal number may begin with zeros. Returns nullopt for other text.
   static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_ == nullptr; }

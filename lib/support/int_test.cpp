@@ -64,7 +64,7 @@ bool is_right(const std::string& line) {
   return found == w[3];
 }
 
-// Compares `count` random operations with Python's results. Prints the first wrong line.
+// Returns true if the results of `count` random operations equal Python's. Prints the first wrong line.
 bool same_as_python(int seed, int count) {
   std::string command = "python3 '" + source_path("scripts/tools/int_operations.py") + "' " +
                         std::to_string(seed) + " " + std::to_string(count);

@@ -1,5 +1,5 @@
 // JsonWriter: appends JSON to a string and writes the commas, quotes and brackets itself. The output is one line unless
-// the caller asks for line breaks with line(). Graphs and timelines, which are large, write their own.
+// the caller asks for line breaks with line(). The writers of graphs and timelines do not use it, for speed.
 //
 //   std::string out;
 //   JsonWriter json(out);

@@ -48,7 +48,8 @@ int64_t limit(Limit which);
 Status set_limits(std::string_view text);
 // Sets the limits that the environment variable TGC_LIMITS names.
 Status set_limits_of_environment();
-// Makes the system enforce the current `memory` (RLIMIT_DATA) and `seconds` (an alarm that exits with code 2).
+// Makes the system enforce the current `memory` (RLIMIT_DATA; not in builds with sanitizers) and `seconds` (an alarm,
+// whose handler exits with code 2).
 void keep_process_limits();
 
 // Returns an error such as "more than 1000 nodes of ...", which also says how to raise the limit.
@@ -66,7 +67,7 @@ inline int64_t product_within(Limit which, int64_t a, int64_t b) {
 }
 
 // allow_custom sets, and custom_is_allowed returns, whether kernels with CUSTOM or CUSTOMI nodes, which hold source
-// code, may be compiled and run (--allow-custom). By default, such kernels are only displayed.
+// code, may be rendered, and so compiled and run (--allow-custom). The default is false.
 void allow_custom(bool allowed);
 bool custom_is_allowed();
 

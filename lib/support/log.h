@@ -1,5 +1,5 @@
-// The log: what tgc does internally. `tgc -v`, `--log-file` and $TGC_LOG choose what is logged; spdlog writes the
-// entries. Messages for users (errors, warnings, notes) are not log entries.
+// The log: what tgc does internally. `tgc -v` and $TGC_LOG choose what is logged, and `--log-file` where; spdlog writes
+// the entries. Messages for users (errors, warnings, notes) are not log entries.
 #pragma once
 #include <array>
 #include <cstdint>

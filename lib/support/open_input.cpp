@@ -37,6 +37,7 @@ FILE* copy_of(int from) {
 }
 
 // Returns the temporary file with the content of the pipe at `path`. The first call for `path` makes this copy.
+// Returns null and errno on failure.
 FILE* kept_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

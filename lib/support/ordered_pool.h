@@ -52,7 +52,7 @@ auto settle(Body&& body) {
 
 class OrderedPool {
  public:
-  // Uses at most `jobs` threads, each started when there is work for it; 0 means one per processor. With one job,
+  // Uses at most `jobs` threads, each started when there is work for it; 0 means the setting CPU_COUNT. With one job,
   // submit() runs and delivers each task on the caller's thread. At most `backlog` tasks are submitted and not yet
   // delivered; 0 means four per job.
   explicit OrderedPool(unsigned jobs = 0, size_t backlog = 0);

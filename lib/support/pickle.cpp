@@ -44,8 +44,8 @@ class PickleReader {
     p_.nodes_.push_back(node);
     push_known(uint32_t(p_.nodes_.size() - 1));
   }
-  // A short pickle can put references on the stack endlessly: DUP and BINGET are one and two bytes. The stack never
-  // exceeds the bytes read, so the limit on the input's size limits it, too.
+  // References need no new nodes: DUP and BINGET put one on the stack with one or two bytes. The stack never has more
+  // entries than bytes were read, so the limit on the input's size bounds it, too.
   void push_known(uint32_t node) { stack_.push_back(node); }
   void push_number(int64_t n) { push({.kind = Kind::Number, .number = n}); }
   void push_bytes(Kind kind, uint64_t size) {

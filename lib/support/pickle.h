@@ -1,6 +1,6 @@
 // Reads Python pickles, protocols 2 to 5, as data. Nothing is imported, created or called: a class is its name, and an
 // object or the result of a call is a node with its class, its arguments and its state. The bytes are untrusted: sizes,
-// counts and references are checked, and no function recurses.
+// counts and references are checked, and nothing recurses over nested values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,12 +20,14 @@ class Pickle {
   enum Kind : uint8_t {
     None, Bool, Number, Float, Text, Bytes, Tuple, List, Dict, Set,
     Global,  // a class or function; `module` has its module, `text` its name
-    Object,  // the result of calling a Global; the items are the Global, the arguments and, if there is one, the state
+    Object,  // the result of calling a Global, with the arguments of the call and the state that BUILD set, if any
   };
-  // Decides whether a pickle may name the class or function `name` of `module`. Any other name is an error.
+  // Decides whether a pickle may name the class or function `name` of `module`. Any other name is an error,
+  // except builtins.getattr, which makes members of enums.
   using IsAllowed = bool (*)(std::string_view module, std::string_view name);
 
-  // Reads a whole pickle. Errors say what is wrong and at which byte; `expected` becomes Diag::expected.
+  // Reads a whole pickle. Returns an error if the bytes are malformed, name something that is not allowed, or exceed a
+  // limit. `expected` becomes the Diag::expected of the errors that are found at a byte.
   static Result<Pickle> read(std::string bytes, IsAllowed is_allowed, std::string_view expected);
 
   PickleValue root() const;
@@ -39,7 +41,7 @@ class Pickle {
     uint32_t end = 0;              // Tuple, Object: one past the last item in items_
     uint32_t begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;
-    uint64_t text = 0, module = 0;  // offsets in bytes_
+    uint64_t text = 0, module = 0;  // offsets in bytes_, with the sizes text_size and module_size
     int64_t number = 0;
     double real = 0;
   };
@@ -73,12 +75,12 @@ class PickleValue {
   std::string_view text() const;   // Text, Bytes, or the name of a Global
   std::string_view module() const;  // module of a Global
   std::optional<int64_t> number() const;  // Bool, or a Number of 64 bits
-  std::optional<uint64_t> unsigned_number() const;  // a Number from 0 to 2^64 - 1
+  std::optional<uint64_t> unsigned_number() const;  // Bool, or a Number from 0 to 2^64 - 1
   std::optional<double> real() const;     // Float, Bool, or a Number of 64 bits
   bool truth() const { return number().value_or(0) != 0; }
 
   // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument
-  // of an enum member is its value or, if Python 3.11.2 wrote the pickle, its name.
+  // of an enum member is its value or its name, depending on the Python that wrote the pickle.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
   // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
@@ -86,7 +88,7 @@ class PickleValue {
 
   std::string_view class_name() const;     // class of an Object
   std::string_view class_module() const;   // module of an Object's class
-  std::optional<PickleValue> state() const;  // the state that the opcode BUILD set
+  std::optional<PickleValue> state() const;  // the state that the opcode BUILD set for an Object
 
  private:
   const Pickle::Node& node() const { return pickle_->nodes_[node_]; }

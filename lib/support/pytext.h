@@ -12,25 +12,28 @@ std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
 // Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN.
+// Unassigned code points are not escaped.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 
 // The kind of a Python literal: 'text' or b'bytes'.
 enum class PyLiteral : uint8_t { Str, Bytes };
-// Returns the value, in UTF-8, of a Python string literal. `body` has no quotes. Escapes: \\ \' \" \n \t \r \a \b \f \v
-// \0 \ooo \xNN \uNNNN \UNNNNNNNN; a bytes literal has no \u and \U. Returns nullopt if an escape is malformed.
+// Returns the value of a Python string literal, in UTF-8, or of a bytes literal. `body` is the literal without quotes.
+// Escapes are those of Python except \N{...}; an unknown escape stays as it is. Returns nullopt if an escape is
+// malformed or is a surrogate.
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 
 // Parses a float literal such as "1.5", "1e-05", "inf" or "nan". Returns nullopt for other text.
 std::optional<double> parse_py_float(std::string_view text);
 
 // Returns "\x1b[NNm" + text + "\x1b[0m" (helpers.py:colored). A color name in lower case means the normal
-// color, in upper case the bright color.
+// color, in upper case the bright color. Returns `text` if the color is unknown. `color` must not be empty.
 std::string colored(std::string_view text, std::string_view color);
-std::string ansistrip(std::string_view text);  // returns `text` without escape sequences
-size_t ansilen(std::string_view text);         // returns the number of code points outside escape sequences
+std::string ansistrip(std::string_view text);  // returns `text` without color sequences
+size_t ansilen(std::string_view text);         // returns the number of code points outside color sequences
 
-// Replaces every character except letters, digits and underscores by its hex code (helpers.py:to_function_name).
+// Removes color sequences, then replaces every character except ASCII letters, digits and underscores by its hex code
+// (helpers.py:to_function_name).
 std::string to_function_name(std::string_view name);
 
 // Returns the number of code points; each invalid byte counts as one.

@@ -81,7 +81,7 @@ TEST_CASE("utf8_error: finds the first invalid byte") {
   CHECK(utf8_error("plain ascii, longer than eight bytes") == std::string_view::npos);
   CHECK(utf8_error("caf\xC3\xA9 \xF0\x9F\x98\x80") == std::string_view::npos);
   CHECK(utf8_error("12345678\xFF") == 8);
-  CHECK(utf8_error("a\xC0\x80") == 1);          // index of an overlong encoding of U+0000
+  CHECK(utf8_error("a\xC0\x80") == 1);          // an overlong encoding of U+0000
   CHECK(utf8_error("ab\xED\xA0\x80") == 2);     // an encoded surrogate
   CHECK(utf8_error("abc\xF4\x90\x80\x80") == 3);  // a code point above U+10FFFF
   CHECK(utf8_error("x\xE2\x82") == 1);          // a truncated character

@@ -1,6 +1,6 @@
 // Errors as values. A Diag is an error message for the user: what is wrong, where, and what was expected. A Result<T>
-// is a T or a Diag. Inside a library a deep helper may throw Failure; the library's public entry catches it with
-// `catch_failures` and returns its Diag, so no exception leaves a library.
+// is a T or a Diag. A function through which a command enters a library returns a Result. The functions behind it may
+// throw a Failure, which `catch_failures` turns into a Result.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -22,11 +22,11 @@ struct Diag {
   std::string context;      // the offending source line or subgraph, printed below the message
   bool kernel_fault = false;  // the kernel itself is at fault (crash, out-of-bounds access), not the environment
 
-  // Returns "file:line:column: message, expected X", followed by the context on separate lines.
+  // Returns "file:line:column: message, expected X", followed by the context on separate lines. Leaves out unset parts.
   std::string text() const;
 };
 
-// An exception with a Diag. Thrown only inside a library; see `catch_failures`.
+// An exception with a Diag; `catch_failures` catches it.
 class Failure : public std::exception {
  public:
   explicit Failure(Diag diag) : diag_(std::move(diag)), what_(diag_.text()) {}
@@ -56,8 +56,8 @@ class [[nodiscard]] Result {
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // Returns the value, or throws the Diag as a Failure. For use inside a library only. A temporary Result returns the
-  // value itself, not a reference, so that a loop over the value does not outlive it.
+  // Returns the value, or throws the Diag as a Failure. Of a temporary Result, returns the value itself instead of a
+  // reference, so that `for (x : f().value_or_throw())` is safe.
   T& value_or_throw() & {
     if (!ok()) throw Failure(diag());
     return std::get<0>(v_);
@@ -75,8 +75,8 @@ class [[nodiscard]] Result {
 struct Unit {};
 using Status = Result<Unit>;
 
-// Returns the value of body() as a Result. If body() throws a Failure, or a standard exception because memory, threads
-// or files are exhausted, returns a Diag.
+// Returns the value of body() as a Result. If body() throws a Failure, std::bad_alloc, std::length_error or
+// std::system_error, returns a Diag. Other exceptions are not caught.
 template <class Body>
 auto catch_failures(Body&& body) -> Result<decltype(body())> {
   try {
@@ -96,8 +96,8 @@ auto catch_failures(Body&& body) -> Result<decltype(body())> {
 
 }  // namespace tgc
 
-// TGC_CHECK(condition, message) asserts an invariant of tgc itself, in release builds too. It throws a Failure with the
-// source file and line; a stage that catches the Failure adds its name, the rule and the node.
+// TGC_CHECK(condition, message) asserts an invariant of tgc itself, in release builds too. If it does not
+// hold, it throws a Failure with the source file and line.
 #define TGC_CHECK(condition, message)                                                \
   do {                                                                               \
     if (!(condition)) [[unlikely]]                                                   \

@@ -1,5 +1,5 @@
-// Constants that say whether this build has sanitizers. Tests that cannot work with sanitizers (limits on address
-// space, SIGFPE, constant resident memory, timing) skip themselves with a message.
+// Constants that say whether this build has AddressSanitizer or ThreadSanitizer. Tests that cannot work with sanitizers
+// (limits on address space, SIGFPE, constant resident memory, timing) skip themselves with a message.
 #pragma once
 
 namespace tgc {

@@ -1,6 +1,5 @@
-// Settings: tinygrad's ContextVars and environment variables that change what the pipeline produces, under tinygrad's
-// names. A value comes from `--set KEY=VALUE`, else from the environment, else from the default. A Settings does not
-// change during a job.
+// Settings: tinygrad's ContextVars and environment variables that the pipeline reads, under tinygrad's names. A value
+// comes from `--set KEY=VALUE`, else from the environment, else from the default.
 #pragma once
 #include <cstdint>
 #include <span>

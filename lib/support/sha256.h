@@ -22,7 +22,8 @@ inline std::string to_hex(std::string_view bytes) {
   return out;
 }
 
-// Returns the bytes that `text` encodes; nullopt unless it consists of pairs of the digits 0 to 9 and a to f.
+// Returns the bytes that `text` encodes; nullopt unless it consists of pairs of the digits 0 to 9 and a to f
+// (in lower case).
 inline std::optional<std::string> from_hex(std::string_view text) {
   auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   std::string out(text.size() / 2, '\0');

@@ -12,7 +12,8 @@ namespace tgc {
 
 // Returns the rows as lines, with the cells in columns two spaces apart and no trailing spaces. A column with an 'r' at
 // its index in `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading and does not widen
-// its column. ANSI colors have no width.
+// its column. The width of a cell is its number of bytes without ANSI
+// colors.
 inline std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
   auto width_of = [](const std::string& cell) { return ansistrip(cell).size(); };
   std::vector<size_t> widths;

@@ -1,4 +1,4 @@
-// Test helpers: paths in the source tree, files of testdata/, and temporary environment variables.
+// Test helpers: skipped cases, paths in the source tree, files of testdata/, and temporary environment variables.
 #pragma once
 #include <doctest/doctest.h>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 namespace tgc {
 
 // Returns true for a code point without a visible shape: control, zero-width, bidirectional, filler, private-use, ...
-// Blanks, tabs and line ends are not hidden.
+// Blanks, tabs and '\n' are not hidden.
 bool is_hidden(uint32_t code);
 
 // Returns `text` with its hidden characters, and bytes that are not UTF-8, replaced by Python's escapes (\x1b, \u202e).
@@ -16,7 +16,7 @@ std::string visible(std::string_view text);
 // Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).
 std::string visible_in_color(std::string_view text);
 
-// Returns `text` without the commands that CI services execute when a job prints them: "::" at the begin of a line
+// Returns `text` without the commands that CI services execute when a job prints them: "::" at the beginning of a line
 // becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string without_workflow_commands(std::string_view text);
 
@@ -24,7 +24,8 @@ std::string without_workflow_commands(std::string_view text);
 // too. Line ends, tabs and tinygrad's colors stay.
 std::string without_controls(std::string_view text);
 
-// Returns true if `text` can be a name or an id: one line without hidden characters, except tinygrad's colors.
+// Returns true if `text` can be a name or an id: one line without tabs and without hidden characters,
+// except tinygrad's colors.
 bool is_one_line(std::string_view text);
 
 }  // namespace tgc

@@ -129,7 +129,8 @@ Status FileWriter::commit() {
   return Unit{};
 }
 
-// Copies the new content over the existing file. Allocates disk space first, as a failed copy loses the old content.
+// Copies the new content over the existing file. Allocates disk space first, because a failed copy loses the old
+// content.
 int FileWriter::copy_over(int old) {
   int from = staged_.descriptor();
   struct stat info, before;

@@ -1,4 +1,4 @@
-// Writes the files that the user names, atomically, and makes safe file names.
+// Writes the files that the user names, atomically where that is possible, and makes safe file names.
 #pragma once
 #include <sys/types.h>
 #include <set>
@@ -10,9 +10,9 @@
 namespace tgc {
 
 // StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
-// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or by a
-// signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and SIGXFSZ (installed only for
-// signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
+// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for the
+// first files of a process, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and
+// SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
 // create, write, sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
@@ -41,19 +41,19 @@ int write_all(int fd, std::string_view bytes);
 // Removes all staged files of this process. Safe in a signal handler.
 void remove_staged_files() noexcept;
 
-// FileWriter: writes a file that the user named. tgc writes all its output files through it.
+// FileWriter: writes a file that the user named.
 //
-// - Writes are atomic: the content goes to a temporary file in the same folder, which commit() renames
-//   to the final path. A replaced file keeps its permissions and owner. The new file is synced to disk before it
-//   replaces an old one, so that a power failure cannot lose both.
+// - Writes of a regular file are atomic, except of the files below: the content goes to a temporary file in the same
+//   folder, which commit() renames to the final path. A replaced file keeps its permissions and owner. The new file is
+//   synced to disk before it replaces an old one, so that a power failure cannot lose both.
 // - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
 // - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
 //   overwritten in place: once the new content is complete and the disk has room for it, it is copied into the file.
 // - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.
 class FileWriter {
  public:
-  // Prepares to write `path`. Returns an error if its folder is missing or not writable, if the file is not writable,
-  // or if `path` is a folder.
+  // Prepares to write `path`. Returns an error if `path` cannot be written; for example, if its folder is missing, or
+  // if `path` is a folder.
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
@@ -81,8 +81,8 @@ Status write_file(const std::string& path, std::string_view bytes);
 
 // Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid
 // UTF-8 without path separators, blanks, control or bidirectional characters, and without a leading "." or "-". A name
-// that already fits is returned unchanged. In other names, each unfit character becomes "_" and eight digits of the
-// name's hash are appended, so that distinct names stay distinct.
+// that already fits is returned unchanged. Another name is cut if it is long, each unfit character becomes "_", a "_"
+// is put before a leading "." or "-", and digits of the name's hash are appended, so that distinct names stay distinct.
 std::string file_name_of(std::string_view name);
 
 // The paths that this run has written to. Used so that one result never silently overwrites another.

@@ -60,7 +60,7 @@ class Library {
 };
 
 // Interrupts questions that use too much processor time. Z3 itself can only limit its count of resources, which leaves
-// out some work, and wall time, which depends on the load of the machine. One thread looks at all questions.
+// out some work, and wall time, which depends on the load of the machine. One thread checks all questions.
 class Watcher {
  public:
   struct Question {

@@ -1,19 +1,20 @@
-// The SMT solver Z3. libz3 is loaded when the first Z3Session begins, so programs that never use Z3 do not load it.
+// The SMT solver Z3. libz3 is loaded at its first use, so programs that never use Z3 do not load it.
 #pragma once
 #include <string>
 
 namespace tgc {
 
-// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. One thread may use a session.
+// A Z3 context, to which SMT-LIB text is sent. Throws Failure if libz3 is missing. Only one thread at a
+// time may use a session.
 class Z3Session {
  public:
   Z3Session();
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If Z3 uses more
-  // than `most_seconds` of processor time (0 means no limit), Z3 is interrupted; then is_over() is true, and the
-  // session must not be used further.
+  // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the
+  // calling thread uses more than `most_seconds` of processor time (0 means no limit), Z3 is interrupted; then
+  // is_over() is true, and the session must not be used further.
   std::string ask(const std::string& text, double most_seconds = 0);
   bool is_over() const { return is_over_; }
 
