@@ -32,7 +32,7 @@ void append_dot_string(std::string& out, std::string_view text) {
 }
 
 // Returns the text, below a header if a header is needed: if `text` needs one, if `info` names a stage, or if the
-// graph's release is not 0.12.0 and the text does not show the release.
+// graph's release is not 0.12.0 and release_in_text would guess another release.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.needs_header || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;

@@ -30,7 +30,8 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
 // Returns the header: a comment line, with its newline, that tgc writes above a text, such as
 //   # tgc: {"name":"E_4","stage":"expander","target":"CPU:LLVM"}
-// A text below a header states, in comments, all facts that its format cannot express, so its reader infers nothing.
+// A pyrender or repr text below a header, or a listing of 0.12.0 below one, states in comments all facts that its
+// format cannot express. So its reader infers nothing.
 std::string text_header(const GraphInfo& info);
 bool has_header(std::string_view text);
 // The text of a graph, with comments that state the facts which the text's format cannot express.

@@ -21,10 +21,11 @@ namespace {
 constexpr std::string_view kFormat = "tgc-graph";
 
 // The only args of tinygrad 0.12.0 that are kept as text: a Python function, and a source that print_uops does not
-// show. Any other text in "raw" is refused, because a reader in Python might run it.
+// show. In a graph of 0.12.0, any other text in "raw" is refused, because a reader in Python might run it.
 constexpr std::string_view kRawArgs[] = {"CustomKernel(panic)", "--"};
 
-// True if `text` looks like an enum value, such as "AxisType.WEAK". An enum value that 0.12.0 lacks stays a text.
+// Returns true if `text` looks like an enum value, such as "AxisType.WEAK". An enum value that 0.12.0 lacks is stored
+// as a text.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -286,7 +287,8 @@ class JsonReader {
     return graph_.node(*op, *dtype, sources_, a, tag);
   }
 
-  // Parses the text of a dtype or enum value. Graphs repeat the same few values, so the parsed values are cached.
+  // Parses the text of a Python value, such as a dtype or an enum value. Graphs repeat the same few values, so the
+  // parsed values are cached.
   Arg value_of(std::string_view text, size_t at) {
     static constinit thread_local ParseCache<DType> known_dtypes;
     const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
@@ -384,7 +386,7 @@ class JsonReader {
     return graph_.record(*c, values);
   }
 
-  // Reads an object of a class that 0.12.0 does not have: its name and its values.
+  // Reads a dataclass in a graph of another release than 0.12.0: its name is `name`, its fields come next.
   Arg open_record(const std::string& name) {
     std::vector<Arg> items{graph_.str(name), Arg()}, fields;
     in_.object([&](std::string_view key) {

@@ -17,16 +17,16 @@ class JsonScanner;
 
 struct GraphFile {
   GraphInfo info;
-  UOp root;
-  std::vector<UOp> list;  // nodes of a linear list in order; empty for a graph
+  UOp root;               // for a linear list, its last node
+  std::vector<UOp> list;  // nodes of a linear list in order; empty if the file has no list
 };
 
 // graph_to_json and list_to_json return the JSON text, one node per line, with a final newline.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// Parses the JSON of a graph. Error messages name `file`, line and column. `places`, if not null, receives the position
-// of each node in the text.
+// Parses the JSON of a graph, and sets the release of `graph` to that of the JSON's producer. Error messages name
+// `file`, line and column. `places`, if not null, receives the position of each node in the text.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   Places* places = nullptr);
 // Parses the graph that begins at the current position of `in`, which scans a larger text. `in` is a copy, so the
@@ -51,7 +51,8 @@ class JsonNodeReader {
  public:
   JsonNodeReader(Graph& graph, std::string file);
   ~JsonNodeReader();
-  // Parses a line, `text`, and returns its node and the id in it. An error throws a Failure, which names line `line`.
+  // Parses a line, `text`, and returns its node and its id (-1 if it has none). An error throws a Failure, which names
+  // line `line`.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
   UOp at(size_t number) const;  // the node of line `number`; requires number < size()

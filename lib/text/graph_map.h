@@ -1,8 +1,8 @@
 // Translates a graph from the JSON of another program (the "port") into tgc's JSON. A table says how, by lines such as:
 //
 //   member nodes NAME      NAME is the port's name of the member with the list of nodes; likewise for the members op,
-//                          dtype, src, arg and id of a node, and for root (without a root, the last node is the root)
-//   op Add ADD             the port's name and tgc's name of an op, a dtype or an enum value
+//                          dtype, src, arg and id of a node, and for root (the root must be the last node)
+//   op Add ADD             the port's name and tgc's name of an op; the next two lines: of a dtype, of an enum value
 //   dtype f32 dtypes.float
 //   value Loop AxisType.LOOP
 //   arg KIND JSON          tgc's JSON (README.md) for an arg {"kind":KIND,...}, as explained below; for an object
@@ -10,8 +10,9 @@
 //   lower op               op names equal tgc's except for case
 //   release 0.14           the tinygrad release of the graphs; without this line, the release is "other" (release.h)
 //
-// Sources refer to nodes by position or id. A dtype may be an object: its "name" (or else its first text), "count" and
-// "size" are used. An arg may be any JSON: if its kind has no `arg` line, it becomes a record of its members.
+// Sources refer to nodes by position or id. A dtype may be an object: its "name" (or else "scalar", "base" or
+// "dtype"), "count" and "size" are used. An arg may be any JSON. An object whose kind has no `arg` line becomes a
+// record.
 //
 // In the JSON of an `arg` line:
 //
@@ -21,7 +22,7 @@
 //   "$NAME?"               the member NAME, but null if NAME is an empty list
 //   "$NAME:dtype"          NAME as a dtype; :f64 as the bits of a double in hexadecimal; :node as the id of a node
 //   "{NAME}" in a text     the text of member NAME
-//   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": if its value would be VALUE
+//   member "NAME?"         left out if its value would be null or false; "NAME?VALUE": also if it would be VALUE
 //   {"value":...}          the whole object is left out if its "value" would be null
 //
 // testdata/maps/svod.map is an example.
@@ -37,12 +38,13 @@ namespace tgc {
 class GraphMap {
  public:
   GraphMap() = default;
-  // Parses a table. Returns an error for a line of another form.
+  // Parses a table. Returns an error for a line of another form. Empty lines and comments, which begin with '#', are
+  // allowed.
   static Result<GraphMap> read(std::string_view text, std::string_view file);
-  bool empty() const { return !is_read_; }
+  bool empty() const { return !is_read_; }  // true if the object was not made by read()
 
   // Returns the graph in tgc's JSON (graph_json.h). Its producer is "port" if the table has no line `release`. Returns
-  // an error if `json` is not JSON or if a node lacks a required member.
+  // an error if `json` is not JSON, is nested too deeply, or does not fit the table; for example, if a node has no op.
   Result<std::string> to_tgc(std::string_view json) const;
 
  private:

@@ -24,7 +24,7 @@ class JsonScanner {
   Type peek();  // returns the type of the next value, without reading the value
 
   // Reads an object: calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid
-  // until the next string is read.
+  // until the scanner reads its next string.
   template <class OnKey>
   void object(OnKey&& on_key) {
     std::string_view key;
@@ -70,7 +70,7 @@ class JsonScanner {
   }
   std::string_view number();                     // reads a number, returns its text
   std::string_view skip();                       // reads any value, returns its text
-  void end();                                    // throws a Failure unless the text ends here
+  void end();                                    // throws a Failure unless only blanks are left
 
   size_t position() { return blanks(), pos_; }  // byte where the next value begins
   // Throws a Failure for the error at byte `at`.

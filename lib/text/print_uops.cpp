@@ -63,11 +63,11 @@ std::string print_uops(std::span<const UOp> list) {
   return out;
 }
 
-// Reads print_uops listings.
+// ---- reading
 
 namespace {
 
-// Ops whose arg is a string, which print_uops prints without quotes.
+// Ops of 0.12.0 whose arg is a string, which print_uops prints without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
 class ListingReader : public PyValues {
@@ -109,7 +109,7 @@ class ListingReader : public PyValues {
 
   // Finds the lines that look like a later line but show another node, which differs in a tag. A source names its node
   // by the last line of the node, so a line whose own position is a source shows another node than the later line.
-  // Returns true if there are new such lines.
+  // Returns true if there are such lines. Searches only listings of releases other than 0.12.0.
   bool find_distinct() {
     if (!is_open()) return false;
     UOpMap<size_t> last(graph_);
@@ -331,7 +331,7 @@ class ListingReader : public PyValues {
     if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
-  // True if a node's line, a comment or the end of the text follows byte `end`, not counting blank lines.
+  // Returns true if, after blank lines, a node's line, a comment or the end of the text follows byte `end`.
   bool is_over(size_t end) const {
     size_t next = text_.find_first_not_of('\n', end);
     return next == text_.npos || text_[next] == '#' || begins_line(next);

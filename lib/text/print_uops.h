@@ -1,4 +1,4 @@
-// Reads and writes the listing that tinygrad's print_uops (ops.py) prints of a linear list. A line shows one node:
+// Reads and writes the listing that tinygrad's print_uops (uop/ops.py) prints of a linear list. A line shows one node:
 // position, op, enclosing ranges (coloured), dtype, sources and arg. A source is shown as its position, a constant as
 // its value, and a node outside the list as "--". If a node is listed twice, users show its last position.
 #pragma once
@@ -21,7 +21,7 @@ std::string print_uops(std::span<const UOp> list);
 CompleteText print_uops_complete(std::span<const UOp> list);
 
 // A parsed listing. A listing without comments loses tags. A source outside the list is read as a NOOP. If several
-// constants have the value that is shown as a source, the reader takes the constant whose dtype fits.
+// constants have the value that is shown as a source, the reader takes one whose dtype fits, if there is one.
 struct UopsListing {
   std::vector<UOp> list;
   std::vector<std::string> notes;  // warnings about facts that could not be recovered from the text

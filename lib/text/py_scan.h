@@ -24,8 +24,8 @@ class PyScan {
   PyScan& operator=(const PyScan&) = delete;
 
  private:
-  // Returns a copy of the text followed by kPadding NULs, so that peek(k) needs no bounds check. No token of the text
-  // contains a NUL.
+  // Returns a copy of the text followed by kPadding NULs, so that peek(k) needs no bounds check. No token
+  // begins with a NUL.
   static std::string with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPadding);

@@ -1,5 +1,5 @@
-// Parser for the Python values in tinygrad's texts: numbers, strings, tuples, dtypes, enums and dataclasses. The reader
-// of a text format derives from PyValues and adds the other expressions of the format.
+// Parser for the Python values in tinygrad's texts, such as numbers, strings, tuples, dtypes, enums and dataclasses.
+// The reader of a text format derives from PyValues and adds the other expressions of the format.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -78,7 +78,7 @@ class PyValues : public PyScan {
   void only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
   std::string_view attribute(const char* what);    // reads a '.' and a name
 
-  // ---- conversions; each fails at byte `at` if the value is of another kind
+  // ---- conversions; those with an argument `at` fail at byte `at` if the value is of another kind
   Arg as_arg(const Value& v) { return v.is_list ? graph_.tuple(std::span(lists_).subspan(v.first, v.count)) : v.arg; }
   UOp as_uop(const Value& v, size_t at) {
     if (!v.is_uop()) wrong(v, at, "a UOp");
@@ -104,7 +104,7 @@ class PyValues : public PyScan {
   [[noreturn]] void wrong(const Value& v, size_t at, const char* expected);
   std::string describe_value(const Value& v) const;
 
-  // Makes a node. Fails at byte `at` if the fields do not form a valid node with op `op`.
+  // Makes a node. In a graph of 0.12.0, fails at byte `at` if the op cannot have these sources or this arg.
   UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
   // ---- tinygrad's values
@@ -144,10 +144,12 @@ class PyValues : public PyScan {
   std::vector<Argument> argument_stack_;
 };
 
-// Returns the value of a Python text, such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure.
+// Returns the value of a Python text, such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure
+// if the text is not a value.
 Arg read_value(Graph& graph, std::string_view text);
 
-// Returns the dtype's repr. To an image's repr it adds the pitch, which tinygrad leaves out and tgc's readers accept.
+// Returns the dtype's repr. To the repr of an image with a pitch, adds the pitch, which tinygrad leaves out and tgc's
+// readers accept.
 std::string complete_repr(DType d);
 
 }  // namespace tgc

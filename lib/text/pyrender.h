@@ -1,4 +1,4 @@
-// Reads and writes pyrender text of every release: Python code that builds a graph.
+// Reads and writes pyrender text (tinygrad's pyrender): Python code that builds a graph.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,12 +13,10 @@
 
 namespace tgc {
 
-// Reads and writes pyrender text (ops.py:pyrender), which is Python code that builds a graph. The writer prints exactly
-// what tinygrad prints. The reader accepts any Python expression over the same names.
-class PyrenderReader;
+class PyrenderReader;  // pyrender_reader.h
 
-// Returns the text of the graph under `root`, without a final newline. Returns an error if tinygrad's own pyrender
-// fails, because shapes do not fit.
+// Returns the text of the graph under `root` as the graph's release prints it (uop/ops.py:pyrender in 0.12.0), without
+// a final newline. Returns an error if tinygrad's own pyrender fails, for example because shapes do not fit.
 Result<std::string> pyrender(UOp root);
 
 // Like pyrender, but adds a comment below each line that would be read as a different node: "# c12 = UOp(...)" states
@@ -26,10 +24,11 @@ Result<std::string> pyrender(UOp root);
 // result is true, the text must be written below a header (graph_info.h).
 Result<CompleteText> pyrender_complete(UOp root);
 
-// Returns the node that the text assigns to `ast`, or, without such a node, the last assigned node. Nodes are not
-// simplified. Error messages name `file`, line and column. `places` receives the positions of the nodes. If the text
-// has no header, facts that the text omits are inferred, for instance the dtype of a LOAD from its uses. `warnings`
-// receives one warning per fact that cannot be inferred.
+// Returns the node that the text assigns to `ast`, or, without such a node, the last assigned node. The text may have
+// operators and method calls that pyrender does not print. Nodes are not simplified. Error messages name `file`, line
+// and column. `places` receives the positions of the nodes. If the text has no header, facts that the text omits are
+// inferred, for instance the dtype of a LOAD from its uses. `warnings` receives one warning per fact that cannot be
+// inferred.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
@@ -45,34 +44,32 @@ struct PlacedText {
 // Returns the text pyrender(root) and the line number of each node in it, or the error of pyrender().
 Result<PlacedText> pyrender_with_places(UOp root);
 
-// Writes pyrender text exactly as tinygrad 0.13 and later print it (uop/render.py). A graph that tinygrad cannot print,
-// or whose release is unknown, is written with every node as UOp(...).
-
-// The pyrender text of a graph, without a final newline. `generic` is true if every node is written as UOp(...) because
-// the pyrender of the graph's release fails on the graph.
+// The pyrender text of a graph, without a final newline. `generic` is true if the pyrender of the graph's release fails
+// on the graph or is unknown.
 struct OpenText {
   std::string text;
   bool generic = false;
   std::vector<UOp> lines = {};  // the node of each line of `text`
 };
+// Returns the text of a graph of another release than 0.12.0, as tinygrad 0.13 or 0.14 prints it
+// (uop/render.py:pyrender). A graph of another release is written with every node as UOp(...).
 OpenText pyrender_open(UOp root);
 
 // Like pyrender_open, but adds a comment with the whole node, "# c12 = UOp(...)", below each line that would be read as
 // a different node. `needs_header` is also true if the text itself does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
-// Reads pyrender text of tinygrad 0.13 and later (uop/render.py prints it; uop/ops.py and mixin/ define its meaning).
-// Also reads texts of any release other than 0.12.0 in which every node is written as UOp(...).
-
-// Returns a reader for the release of `graph`, which must not be 0.12.0; arguments: see read_pyrender. The reader makes
-// exactly the nodes that the text names: it does not add casts or broadcasts and does not fold, as tinygrad's methods
-// do. Dtypes that the text omits are inferred by the rules of the release. A dtype that these rules cannot infer, such
-// as that of a LOAD that differs from its pointer's, must be stated by a comment.
+// Returns a reader for the release of `graph`, which must not be 0.12.0; arguments: see read_pyrender. Texts of 0.13
+// and 0.14 mean what uop/ops.py and mixin/ of the release define; texts of any release with every node as UOp(...) can
+// be read, too. The reader makes exactly the nodes that the text names: it does not add casts or broadcasts and does
+// not fold, as tinygrad's methods do. Dtypes that the text omits are inferred by the rules of the release. A dtype that
+// these rules cannot infer, such as that of a LOAD that differs from its pointer's, must be stated by a comment.
 std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
                                                      Places* places);
 
 // Guesses the release of a text without a header from its ops, dtypes, methods and the order of UOp.const's arguments.
-// Returns 0.14 if only 0.13 and 0.14 are possible; returns 0.12.0 if all three are, or none.
+// If several releases are possible, returns 0.12.0 if it is among them, else the newest. If none is possible, returns
+// 0.12.0. Releases before 0.12.0 are not considered.
 Release release_in_text(std::string_view text);
 
 }  // namespace tgc

@@ -112,7 +112,7 @@ Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
   auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
   if (text) return text;
-  // Shapes may not fit, for which methods fail: write movement ops as UOp(...).
+  // If shapes do not fit, the methods for movement ops fail, so write movement ops as UOp(...).
   return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
 }
 

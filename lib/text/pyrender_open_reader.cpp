@@ -317,7 +317,7 @@ class OpenReader : public PyrenderReader {
     return device.is_none() ? c : c.with_src(on_device(device));
   }
 
-  // Returns UOp.device of `root` as 0.13 computes it.
+  // Returns the device of `root` as UOp.device of 0.13 computes it; None if `root` has no device.
   Arg device_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
       if (!device_.contains(u)) device_[u] = device_here(u);

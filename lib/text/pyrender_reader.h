@@ -25,7 +25,7 @@ class PyrenderReader : public PyValues {
   void note_nodes(std::vector<NodeAt>* nodes) { noted_ = nodes; }
   // Returns one warning per fact that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // True if the text, outside functions, omits a fact that would be inferred if the text had no header.
+  // Returns true if the text that was read omits a fact that would be inferred if the text had no header.
   bool would_infer() const { return would_infer_; }
 
  protected:
@@ -124,7 +124,7 @@ class PyrenderReader : public PyValues {
   // nodes whose dtype must be inferred from uses, each with the name that its line assigns
   std::vector<std::pair<UOp, std::string_view>> open_;
   std::vector<std::string> warnings_;
-  int64_t unique_constants_ = 0;  // number of constants read so far that need a unique number, which the text omits
+  int64_t unique_constants_ = 0;  // number of constants read so far that need a LUNIQUE number, which the text omits
   bool stand_ins_ = false;                                 // true if the text omits the device of some constant
 };
 

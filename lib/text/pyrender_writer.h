@@ -1,6 +1,7 @@
-// Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except a
-// constant, has one user and is written inside the user's expression. The texts of names and constants are stored once,
-// in pieces_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with omitted facts.
+// Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except
+// constants and devices, has one user and is written inside the user's expression. The texts of names and constants are
+// stored once, in pieces_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with
+// omitted facts.
 #pragma once
 #include <span>
 #include <string>
@@ -81,7 +82,7 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
 }
 
 // Writes the expressions that look the same in the texts of all releases. The derived class, Writer, writes sources
-// (src, operand) and args (repr), and knows the infix operators (symbol, precedence).
+// (src, operand) and args (repr), and defines the infix operators (symbol, precedence).
 template <class Writer>
 class PyrenderForms {
  protected:
@@ -229,7 +230,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void whole(UOp u, std::string_view dtype_text);
   void expression(UOp u, bool bare);
 
-  bool odd_text_ = false;             // the graph contains a string with a parenthesis
+  bool odd_text_ = false;             // an arg or tag contains a string with a parenthesis
   bool holds_graphs_ = false;         // some arg or tag contains a graph
   int depth_ = 0;                     // nesting depth of the expression being written
 };

@@ -146,7 +146,7 @@ class ReprReader : public PyValues {
  private:
   struct Frame {
     Op op;
-    std::string_view other;  // name of the op if no release has that op; else empty
+    std::string_view other;  // name of the op if no known release has the op; else empty
     DType dtype;
     Arg arg, tag;
     std::string_view name;

@@ -22,17 +22,16 @@ CompleteText repr_complete(UOp root);
 // of the nodes.
 Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
 
-// Prints the args of graphs from tinygrad releases other than 0.12.0 as that release prints them.
-
-// Appends repr(a). A UOp within `a` is printed as its own repr.
+// Appends repr(a) as a release other than 0.12.0 prints it. A UOp within `a` is printed as its own repr.
 void append_open_repr(std::string& out, Arg a);
-// Returns str(u.arg), as print_uops shows it.
+// Returns str(u.arg), as print_uops of a release other than 0.12.0 shows it.
 std::string open_arg_str(UOp u);
-// Returns the arg of `u` as its release prints it; of tinygrad 0.12.0, repr(u.arg).
+// Returns repr(u.arg) for a graph of tinygrad 0.12.0, else open_arg_str(u).
 std::string own_arg_text(UOp u);
 
-// True if tinygrad 0.13 and later store `a`, the arg of a CONST, as a ConstFloat. Two ConstFloats of -0.0 and 0.0 are
-// different, although the numbers compare equal. const_float therefore returns -0.0 as a text arg.
+// Returns true if tinygrad 0.13 and later store `a`, the arg of a CONST, as a ConstFloat. Two ConstFloats of -0.0 and
+// 0.0 are different, although the numbers compare equal. So const_float returns kNegativeZero as a text for -0.0, and
+// any other `a` unchanged.
 bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
@@ -40,7 +39,7 @@ inline constexpr std::string_view kNegativeZero = "-0.0";
 // The dtypes of tinygrad 0.13 and 0.14 for an integer and for a float whose width is not decided yet.
 DType weakint();
 DType weakfloat();
-// True if the elements of `d` are floats, including the float dtypes that 0.12.0 does not have.
+// Returns true if the elements of `d` are floats, including the float dtypes that 0.12.0 does not have.
 bool is_float_of_any_release(DType d);
 
 }  // namespace tgc
