@@ -45,14 +45,14 @@ struct PlacedText {
 Result<PlacedText> pyrender_with_places(UOp root);
 
 // The pyrender text of a graph, without a final newline. `generic` is true if the pyrender of the graph's release fails
-// on the graph or is unknown.
+// on the graph, or is not known to tgc.
 struct OpenText {
   std::string text;
   bool generic = false;
   std::vector<UOp> lines = {};  // the node of each line of `text`
 };
-// Returns the text of a graph of another release than 0.12.0, as tinygrad 0.13 or 0.14 prints it
-// (uop/render.py:pyrender). A graph of another release is written with every node as UOp(...).
+// Returns the text of a graph of a release other than 0.12.0, as the release prints it (uop/render.py:pyrender since
+// 0.13). If `generic` of the result is true, the text has every node as UOp(...).
 OpenText pyrender_open(UOp root);
 
 // Like pyrender_open, but adds a comment with the whole node, "# c12 = UOp(...)", below each line that would be read as

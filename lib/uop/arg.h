@@ -1,6 +1,7 @@
 // Arg: the value of a UOp's `arg` or `tag`, that is, any Python value that can occur in a graph. An Arg is trivially
 // copyable and has 16 bytes. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph.
-// Tuples that are equal in Python but print differently, such as (0, 1) and (False, True), are different Args.
+// Tuples that are equal in Python but print differently, such as (0, 1) and (False, True), are stored apart; == is
+// true.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,8 +17,8 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open stands for any dataclass that 0.12.0 does not have; an
-// Open record stores the names of its class and fields, and the values.
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open stands for any dataclass in a graph of another release;
+// an Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
 std::string_view name_of(RecordClass c);
@@ -32,7 +33,7 @@ class Arg {
   enum class Kind : uint8_t {
     Bool, Int, BigInt, Float, Invalid,  // numerically equal to the enumerators of Const::Kind, for to_const()
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
-    Raw,  // the text of a Python object of unknown type
+    Raw,  // the text of a Python object that has none of the other kinds
   };
 
   constexpr Arg() : kind_(Kind::None), sub_(0), i_(0) {}
@@ -93,7 +94,7 @@ class Arg {
   // Returns true if `a` and `b` have the same type and value, and so print alike.
   static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
 
-  // Python's repr(arg) and str(arg), which differ only for strings.
+  // Python's repr(arg) and str(arg), which differ only for strings. Nodes in the arg are abbreviated.
   void append_repr(std::string& out) const;
   std::string repr() const;
   std::string str() const;

@@ -7,8 +7,9 @@
 
 namespace tgc {
 
-// Calls compute(u) for `root` and the transitive sources that root's fact depends on, sources first. known(u) is true
-// if the fact of u is already computed. wants_sources(u) is true if the fact of u depends on the facts of u's sources.
+// Calls compute(u) for `root` and the transitive sources that root's fact depends on, sources first, unless known(u).
+// known(u) is true if the fact of u is already computed. wants_sources(u) is true if the fact of u depends on the facts
+// of u's sources.
 template <class Known, class WantsSources, class Compute>
 void bottom_up(UOp root, Known known, WantsSources wants_sources, Compute compute) {
   if (known(root)) return;

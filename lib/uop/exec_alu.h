@@ -8,7 +8,7 @@ namespace tgc {
 
 // Returns the result of `op` on `operands`. The operands and the result are numbers, or Tuples of numbers if `dtype` is
 // a vector dtype. The elements of a vector are truncated to the dtype; a scalar result only if `truncated` is true.
-// Throws Failure if Python raises an exception.
+// Throws Failure if Python raises an exception, or if the result is an integer of too many bits.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
 // Returns UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.
@@ -16,7 +16,8 @@ UOp const_from_arg(Graph& graph, DType dtype, Arg value);
 // Returns u.const_like(value). `value` is a number, or a Tuple with one number per element.
 UOp const_like_arg(UOp u, Arg value);
 
-// Returns the identity element of a reduction by ADD, MUL or MAX (ops.py:identity_element).
+// Returns the identity element of a reduction by ADD, MUL or MAX (ops.py:identity_element). Throws Failure for another
+// op.
 Const identity_element(Op op, DType dtype);
 
 }  // namespace tgc

@@ -1,5 +1,6 @@
-// Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, _min_max, axis). A fact is computed on
-// first use, after the facts of the node's sources, and cached in the node.
+// Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, axis). These four are computed on first
+// use, after those of the node's sources, and cached in the node. A graph of a release other than 0.12.0 has only
+// ranges.
 #pragma once
 #include <optional>
 #include <span>
@@ -33,7 +34,7 @@ bool lies_in(UOp u, UOp range);  // true if `range` is in ranges_of(u)
 // Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis).
 std::optional<int64_t> axis_of(UOp u);
 
-// Return the argument of the movement op `u` (UOp.marg).
+// Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes.
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
 // Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep).
@@ -45,8 +46,8 @@ UOp base_of(UOp u);
 // Failure for other nodes.
 UOp buf_target(UOp u);
 
-// Returns the buffer of `u`, which may be a buffer, an AFTER, a movement op of a buffer, an MSELECT or an MSTACK
-// (UOp.buf_uop). Throws Failure for other nodes.
+// Returns the buffer of `u`, which is a BUFFER, an MSELECT, an MSTACK, or has an AFTER as its base_of (UOp.buf_uop).
+// Throws Failure for other nodes.
 UOp buf_uop(UOp u);
 // Follows first sources from `u`, through any ops, to a BUFFER, BUFFERIZE, MSTACK or a node without sources, and
 // returns it (UOp.as_buf). For an MSELECT or MSTACK, returns an MSELECT or MSTACK of the results for its sources.

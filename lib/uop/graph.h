@@ -72,8 +72,8 @@ class Graph {
 
   const Settings& settings() const { return settings_; }
 
-  // The tinygrad release that made this graph. Only a graph of 0.12 has shapes, devices, axes and bounds and can be
-  // rewritten or checked by specifications; any other graph can only be shown, compared and written.
+  // The tinygrad release that made this graph. Only a graph of 0.12 has shapes, devices, axes and bounds, and can be
+  // rewritten or checked by specifications.
   Release release() const { return release_; }
   void set_release(Release release) { release_ = release; }
   bool is_foreign() const { return release_ != Release::v0_12; }

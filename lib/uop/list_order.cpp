@@ -1,4 +1,5 @@
-// Finds a node of a linear list that precedes one of its sources or occurs twice. A shared IF or ENDIF may occur twice.
+// Finds a node of a linear list that occurs twice, or with a source that is missing or comes later. A shared IF or
+// ENDIF may occur twice.
 #include <algorithm>
 
 #include "lib/uop/graph.h"

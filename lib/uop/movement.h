@@ -1,5 +1,6 @@
 // Builds movement ops, and constants with a shape, as tinygrad does (mixin/movement.py, UOp._mop). The functions
-// simplify symbolic sizes and check the result's shape. If a movement changes no shape, they return the operand.
+// simplify symbolic sizes and check the result's shape. Where the comments below do not say otherwise, they return the
+// operand if the movement changes nothing.
 #pragma once
 #include <utility>
 
@@ -18,7 +19,7 @@ UOp pad(UOp u, Pairs amounts);
 UOp shrink(UOp u, Pairs bounds);
 UOp flip(UOp u, std::span<const bool> axes);
 
-// Make a node with the movement op `op`, even if it does not change the shape (UOp._mop).
+// Make a node with the movement op `op`, even if it changes nothing (UOp._mop).
 UOp movement_shape(UOp u, Op op, Shape sizes);      // for RESHAPE, EXPAND
 UOp movement_pairs(UOp u, Op op, Pairs pairs);      // for PAD, SHRINK
 

@@ -28,7 +28,8 @@ bool has_op(Release release, Op op);  // returns true if the release has the op;
 // Returns the op with this name in any known release. Returns OTHER if no release has it.
 Op op_of(std::string_view name);
 // Returns the sort key of an op in a release: its value in the release's enum. Ops that the release does not have sort
-// last, in the order of ops.def. Release::Other has the keys of 0.14.
+// last, in the order of ops.def. Release::Other has the keys of the newest
+// release in releases.def.
 int order_of(Release release, Op op);
 
 // Return the op name and the arg to print for `u`. If no known release has the op of a node, the node has op OTHER, and
@@ -42,7 +43,7 @@ Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 // text. lib/diff/renames.def lists changed names.
 
 // Returns the releases of releases.def, the oldest first. A release without an enumerator is above Release::Other, so
-// that it counts as newer than 0.14, as an unknown release does.
+// that it counts as newer than the releases with an enumerator, as an unknown release does.
 std::span<const Release> known_releases();
 
 // Return whether a known release has an op, a dtype or enum value ("dtypes.weakint", "AxisType.WEAK"), or a dataclass

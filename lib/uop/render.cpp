@@ -297,7 +297,7 @@ std::string text_of(UOp u, Src src) {
 }  // namespace
 
 std::string render_open(UOp root) {
-  // A text of over kMost bytes is replaced by the op's name, because texts grow exponentially if nodes are shared.
+  // A longer text is replaced by the op's name, because texts grow exponentially if nodes are shared.
   constexpr size_t kMaxOperandBytes = 4000;
   std::unordered_map<uint32_t, std::string> text;  // maps a node id to the node's text
   for (UOp u : toposort(root)) {

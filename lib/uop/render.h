@@ -12,7 +12,8 @@ namespace tgc {
 
 // Returns the text of `u`, which is simplified first if `simplify` is true. A node without an infix syntax is printed
 // as text_of(node), or as its op if `text_of` is empty. The text can be exponentially larger than the graph, because
-// each use of a node repeats the node's text. Throws Failure if the texts of all nodes together exceed 64 MiB.
+// each use of a node repeats the node's text. Throws Failure if the texts are too large. The text of a
+// graph of another release than 0.12.0 is render_open(u).
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
@@ -37,10 +38,8 @@ void append_infix(std::string& out, UOp x, std::string_view left, std::string_vi
 // Failure for a variable without a value and for an op that cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
-// Prints expressions in graphs of releases other than 0.12.0 as infix text (tinygrad's uop/render.py). The nodes may
-// have any number of sources and any arg.
-
-// Like render() above, but does not simplify. A node whose text has over 4000 characters is printed as its op.
+// Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. The nodes may
+// have any number of sources and any arg. A node whose text is very long is printed as its op.
 std::string render_open(UOp root);
 
 }  // namespace tgc

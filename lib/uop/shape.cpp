@@ -233,7 +233,7 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// In a graph without these ops, only nodes with a pointer dtype have a shape.
+// In a graph without these ops, only nodes whose dtype is a pointer or void can have a shape.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
 // In a graph without these ops, no node has a device.

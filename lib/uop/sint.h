@@ -61,6 +61,7 @@ bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant
 UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // returns a UOp; an integer as a CONST of `dtype`
+// Return the greatest and the least of one or more values, simplified (ops.py: smax, smin).
 Sint smax(std::span<const Sint> values);
 Sint smin(std::span<const Sint> values);
 Sint smax(Sint a, Sint b);

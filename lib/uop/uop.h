@@ -1,6 +1,6 @@
 // UOp: a handle to a node of the IR (tinygrad uop/ops.py). Nodes are immutable and hash-consed by their Graph, so two
-// handles are equal if and only if op, dtype, sources, arg and tag are equal. A handle is a pointer. The empty UOp, a
-// null pointer, stands for Python's None.
+// handles of one graph are equal if and only if op, dtype, sources, arg and tag are equal. A handle is a pointer. The
+// empty UOp, a null pointer, stands for Python's None.
 //
 // Methods and operators build the same nodes as tinygrad's (mixin/math.py). Differences between C++ and Python:
 //   a / b is IDIV (truncating division, as in C), a % b is MOD; Python's true division is fdiv(a, b)
@@ -264,7 +264,7 @@ bool install_simplifier(Simplifier simplifier);
 // Atomic operations of kernels, which tinygrad writes as source code in a CUSTOM.
 
 // Returns true for a CUSTOM(place, number) that adds `number` to the element at `place`, which is an INDEX
-// (nn/__init__.py:_embedding_bwd_kernel).
+// (nn/__init__.py:_embedding_bwd_kernel of 0.13 and 0.14).
 inline bool is_atomic_add(UOp u) {
   if (!u.is(Op::CUSTOM) || !(u.dtype() == dtypes::void_) || u.num_src() != 2 || !u.arg().is_str()) return false;
   if (!u.src(0).is(Op::INDEX)) return false;

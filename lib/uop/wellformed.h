@@ -2,7 +2,8 @@
 // and dtypes that fit together. Stages rely on these checks, so readers of files reject a graph that is not well
 // formed. lib/spec checks the requirements of particular stages.
 //
-// The table in wellformed.cpp has one row per op. The table accepts every node that tinygrad 0.12.0 makes.
+// The table in wellformed.cpp has one row per op. The table must accept every node that tinygrad 0.12.0
+// makes. Nodes of other releases have no structure by the table, and their dtypes are not checked.
 #pragma once
 #include <optional>
 #include <span>
@@ -15,8 +16,8 @@ namespace tgc {
 // Maximum size of a buffer in bytes. Sums of many such sizes fit into 64 bits.
 inline constexpr int64_t kMaxBufferBytes = int64_t(1) << 48;
 
-// Returns true if a node with op `op` may have this number of sources and this arg. Readers must check this before they
-// make a node, because other code reads sources and args without checks.
+// Returns true if tinygrad 0.12.0 has the op, and a node with the op may have this number of sources and this arg.
+// Readers must check this before they make a node, because other code reads sources and args without checks.
 bool has_structure(Op op, std::span<const UOp> src, Arg arg);
 
 // Returns an error such as "Ops.STORE with 1 source, needs 2 or more". Returns "" if has_structure is true.
@@ -37,7 +38,8 @@ std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 // of all nodes with ids up to root's finds no malformed node, does not walk the graph.
 std::optional<Malformed> first_malformed_below(UOp root);
 
-// Returns the first node of a linear list that precedes one of its sources or occurs twice; nullopt if there is none.
+// Returns the first node of a linear list that occurs twice, or with a source that is missing or comes later; nullopt
+// if there is none.
 // After an ENDIF, its IF and the ENDIF may occur again. NOOP sources may be missing, because listings omit NOOPs. A
 // list with machine instructions (INS) is not checked.
 std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
