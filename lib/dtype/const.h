@@ -1,4 +1,4 @@
-// Const: the value of a constant. It is a Python value: a bool, an unbounded int, a float, or tinygrad's Invalid.
+// Const: the value of a constant. It is a Python value: a bool, an int, a float, or tinygrad's Invalid.
 // Arithmetic follows Python: bools are ints, and an int combined with a float becomes a float. Only truncate() rounds a
 // value to a dtype.
 #pragma once
@@ -73,6 +73,7 @@ inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a
 // Python's min(a, b) and max(a, b): return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
+// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);
@@ -86,12 +87,13 @@ Const max(DType d);  // the greatest value; inf for floats
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 
-// Returns the value that `v` has after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate). For
-// the dtypes index and void, returns `v` unchanged.
+// Returns the value that `v` has after it was stored as the scalar dtype `d` and loaded again (dtype.py:truncate).
+// Returns `v` unchanged if it is Invalid or if `d` is another dtype, such as index. Throws Failure if `v` is a float
+// and `d` an integer dtype.
 Const truncate(Const v, DType d);
 
-// Convert a double to the bits of a smaller float, rounding to nearest even, and back. fp8 formats treat infinities as
-// dtype.py:float_to_fp8 does.
+// Convert a double or float to the bits of a smaller float, rounding to nearest even, and back. fp8 formats treat
+// infinities as dtype.py:float_to_fp8 does.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);
 uint16_t float_to_bf16_bits(float v);

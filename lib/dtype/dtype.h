@@ -93,10 +93,13 @@ class DType {
 
   DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this dtype
   DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // a vector's element dtype; else this dtype
-  DType vec(int64_t n) const;  // a vector of n elements of this dtype; throws Failure if this is a vector
+  // Returns a vector of n elements of this dtype; this dtype if n is 1, or if this is void. Throws Failure if this is a
+  // vector, or if n is out of range.
+  DType vec(int64_t n) const;
   // Returns a pointer to `size` elements of this dtype (-1 if unlimited). Throws Failure if this is a pointer already.
+  // Of an image, returns the image, or throws Failure unless `space` is GLOBAL.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;      // number of bytes that a pointer may access; throws Failure if there is no limit
+  int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited or not a pointer
 
   const DTypeInfo* info() const { return p_; }
   friend bool operator==(DType, DType) = default;
@@ -161,7 +164,7 @@ inline constexpr DTypeSet ints = uints | sints;
 inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 
 // Return the image dtypes dtypes.imageh(shape, pitch) and dtypes.imagef(shape, pitch). `shape` is (height, width, 4);
-// `pitch` is the number of bytes per row, or -1 for the default of the shape.
+// `pitch` is the number of bytes per row, or -1 for the default of the shape. Throw Failure for another shape.
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 
@@ -196,7 +199,7 @@ inline DType least_upper_dtype(std::initializer_list<DType> ds) {
 DType least_upper_float(DType d);
 // Returns the dtypes that the scalar `d` promotes to in one step, in tinygrad's order (dtype.py:promo_lattice).
 std::span<const DType> promotes_to(DType d);
-bool can_lossless_cast(DType from, DType to);  // true if `to` can represent every value of `from`
+bool can_lossless_cast(DType from, DType to);  // true if a cast loses no value (dtype.py:can_lossless_cast)
 DType sum_acc_dtype(DType d);                  // the accumulator dtype of a sum over `d`
 
 }  // namespace tgc
