@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Repeats recorded rewrites in the order of tinygrad's graph_rewrite.
+// Repeats recorded rewrites in a VisitOrder.
 class Replay {
  public:
   Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied,

@@ -17,9 +17,10 @@ enum class VisitOrder : uint8_t {
 };
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
-// the rewrites nest too deep or form a cycle. `applied` (may be null) gets the keys that were replaced, in any order
-// but NodeFirst. `retyped` (may be empty) is called with each node that is made because a source changed its dtype, and
-// that is not a key; it returns the node to use instead, which may be the same one.
+// this fails, for example because the rewrites nest too deep or form a cycle. Adds the keys that were replaced to
+// `applied` (may be null); not with VisitOrder::NodeFirst. `retyped` (may be empty) is called with each node that is
+// made because a source changed its dtype, and that is not a key; it returns the node to use instead, which may be the
+// same one.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
 // Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.

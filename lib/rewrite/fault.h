@@ -42,9 +42,11 @@ Result<std::optional<FaultSpec>> fault_of_environment();
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
 
 // Returns a node with a different value than `u`: an integer plus 1, a float times 2, a negated bool. For a STORE,
-// returns a STORE of a different value. Returns the empty UOp if `u` has no value (addresses, ranges, END).
+// returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as an address, a range or
+// an END.
 UOp changed_value(UOp u);
-// Like changed_value, but if `u` has no value, changes the value of its last source that has one; else returns `u`.
+// Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
+// depth. Returns `u` if nothing can be changed.
 UOp changed_value_within(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.others` in one kernel or tensor graph.

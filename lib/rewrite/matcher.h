@@ -29,7 +29,8 @@ class RuleStats;
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
   const Matcher* rest;                   // matches the rules that may still apply
-  uint16_t new_set;  // number of the set to store in the node once all rules of `rest` have declined it, too
+  // number of the set to store in the node once all rules of `rest` have declined it, too; 0 if the set has no number
+  uint16_t new_set;
   std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
 };
 

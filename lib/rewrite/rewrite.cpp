@@ -413,7 +413,8 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of a rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial chooses them.
+// Chooses the fast paths of a rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial chooses them or
+// the observer only counts.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };

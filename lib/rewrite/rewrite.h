@@ -35,8 +35,8 @@ struct RewriteOptions {
 };
 
 // Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws (the message
-// names the stage, the rule and the node) or if the rewrite does not end (the message names the alternating rules and a
-// node).
+// names the stage, the rule and the node), if the rewrite does not end (the message names the alternating rules and a
+// node), or if the graph is not of tinygrad 0.12.0.
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
@@ -98,7 +98,8 @@ class RewriteObserver {
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);
 
-// Returns a text for messages that shows the node `u` and its sources down to `depth` levels, one node per line.
+// Returns a text for messages that shows the node `u` and its sources down to `depth` levels, one node per line. A long
+// text is cut.
 std::string describe(UOp u, int depth = 4);
 
 }  // namespace tgc

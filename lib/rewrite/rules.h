@@ -67,7 +67,7 @@ struct Rule {
   std::string_view set = {};  // name of the rule set that defines the rule
 };
 
-// The rule that applied to a node, and the name of its folding (null if the rule has only one).
+// The rule that applied to a node, and the name of its folding (null if the folding has no name).
 struct Hit {
   const Rule* rule = nullptr;
   const char* branch = nullptr;
@@ -165,7 +165,7 @@ Rule rule(RuleName name, L left, Right right, More... more) {
                 "the right side uses a name that the left side does not bind");
   return detail::with_branches(name, left.node(), branches);
 }
-// An ordered list of rules and the matcher compiled from it. Sets are made once, in static storage, and never change.
+// An ordered list of rules and the matcher compiled from it. Sets never change; those of stages are static objects.
 class RuleSet {
  public:
   RuleSet(std::string_view name, std::initializer_list<Rule> rules);
@@ -211,7 +211,7 @@ RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<Folding> foldings_of(const Rule& rule);
-std::vector<std::string_view> branch_names(const Rule& rule);  // names of the foldings; empty if the rule has only one
+std::vector<std::string_view> branch_names(const Rule& rule);  // the names of the foldings that have names
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
 std::string right_text(const Folding& folding);
 std::string guard_text(const Folding& folding);
