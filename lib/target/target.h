@@ -22,7 +22,7 @@ enum class RendererKind : uint8_t {
 struct TensorCore;  // defined in tensor_core.h
 
 struct Target {
-  std::string device;    // "CPU", "CUDA", "NV", "METAL", "CL", "QCOM", "AMD", "HIP", "WEBGPU"
+  std::string device;    // a device of renderers.def, such as "CPU" or "CUDA"
   RendererKind renderer = RendererKind::Clang;
   std::string arch;      // such as "sm_80", "gfx1100"; empty if the renderer has no archs
 
@@ -53,10 +53,11 @@ struct RendererClass {
 std::span<const RendererClass> renderer_classes();
 
 // Parses "DEVICE[:RENDERER[:ARCH]]". Missing parts take the device's default. CPU_COUNT, THREADS and AMX of `settings`
-// change CPU targets. Returns an error that lists the known names if a part is unknown.
+// change CPU targets. Returns an error if a part is unknown or if
+// `text` names a plugin.
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
-// Returns the full names of all targets, for listings and error messages.
+// Returns the full names of the targets, for listings and error messages. parse_target accepts more CUDA archs.
 std::span<const std::string_view> known_targets();
 
 // Returns true if the target supports `dtype` (device.py:is_dtype_supported on a desktop machine outside CI).
