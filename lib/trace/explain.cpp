@@ -86,7 +86,7 @@ Status Explainer::outcome() const {
 
 // Returns text with the node's lines in the linear list and in the source; an empty text if there are none.
 std::string Explainer::final_places(UOp last) {
-  // the trace file has no stages, or the lists of another release
+  // a trace file may have no stages, or graphs of another release
   if (stages().empty() || last.graph().is_foreign()) return "";
   auto target = recorded_target(kernel_target(), last.graph().settings());
   // Tensor graphs have no linear list, and neither do traces that end before the last stage.

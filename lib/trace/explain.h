@@ -1,5 +1,6 @@
-// `tgc trace --explain`: prints the history of one node: the rewrites from the AST to the node, the rewrites from the
-// node to the last graph, and the node's lines in the linear list and in the source.
+// `tgc trace --explain`: prints the history of one node or of all. The history of one node consists of the rewrites
+// from the AST to the node, the rewrites from the node to the last graph, and the node's lines in the linear list and
+// in the source.
 #pragma once
 #include <functional>
 #include <optional>
@@ -25,7 +26,8 @@ class Explainer : public Provenance {
         print_(std::move(print)) {}
   void kernel_end() override;
 
-  // Returns an error if the stage never ran, or if no kernel has a node with this number after the stage.
+  // Returns an error if no kernel ran the stage, or if a kernel has no node at this position after the stage (for a
+  // number of the trace: if no kernel has the node).
   Status outcome() const;
 
  private:

@@ -20,6 +20,7 @@ class RewriteCounts {
   // empty).
   RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
 
+  // Counts the rewrites and nodes of a pipeline, which runs for it. Returns an error if the pipeline fails.
   Status add(Pipeline& pipeline);
   size_t pipelines() const { return pipelines_; }
   // Returns an error if a listed stage is in no pipeline.

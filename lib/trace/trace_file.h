@@ -1,5 +1,5 @@
 // Writes and reads trace files: the events of a trace (lib/compilation/trace_events.h) as JSON lines, compressed if the
-// file name ends with ".gz". Only one line is in memory at a time.
+// file name ends with ".gz". Only the graph of one kernel is in memory at a time.
 //
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
