@@ -18,7 +18,7 @@ namespace tgc {
 
 namespace {
 
-// Calls X(NAME) for each rule set, in pipeline order. NAME is the set's name in tinygrad, and also tgc's function.
+// Calls X(NAME) for each rule set whose name in tinygrad, NAME, is also the name of tgc's function.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \
@@ -38,7 +38,7 @@ namespace {
                                                           X(shared_codegen_spec) X(kernel_spec) X(program_spec)      \
                                                               X(full_spec)
 
-// Adds the rule sets of tinygrad's renderer classes: one per class, but one per arch for AMDLLVMRenderer.
+// Adds the rule sets of tinygrad's renderer classes: one per class, but two for AMDLLVMRenderer (RDNA3 and CDNA).
 void add_renderer_sets(std::vector<CatalogSet>& out) {
   static std::deque<std::string> names;  // owns the text of CatalogSet::name
   auto add = [&](const std::string& target_name, std::string name) {

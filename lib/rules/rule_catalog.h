@@ -1,6 +1,6 @@
-// Lists every rule set of the pipeline by its name in tinygrad, and the stages that use each rule, for `tgc patterns`
-// and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To add a
-// rule set, add a row to rule_catalog.cpp.
+// Lists the rule sets of the pipeline that have a name in tinygrad, and the stages that use each rule, for `tgc
+// patterns` and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To
+// add a rule set, add a row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ struct CatalogSet {
   const RuleSet* set;
 };
 
-// Returns all rule sets in the order in which the pipeline uses them.
+// Returns these rule sets, the ones of stages in the order in which the pipeline uses them.
 const std::vector<CatalogSet>& rule_catalog();
 
 // A rule and its uses.
@@ -48,7 +48,7 @@ struct PatternListing {
   bool color = false;
 };
 // Lists the rules under the names of their sets, one per line:
-//   name   left -> right   root ops   file:line   verdict of `tgc prove --rules`   [stages]
+//   name   left -> right   root ops   file:line (file:line in tinygrad)   verdict of `tgc prove --rules`   [stages]
 std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 // Returns the rules as JSON:
 //   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
