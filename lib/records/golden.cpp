@@ -334,7 +334,7 @@ std::optional<std::string_view> take_member(std::string_view& text, std::string_
   return rest.substr(0, end);
 }
 
-// Returns "ID@TARGET" of a record whose line begins with the id, as all recorders write it; an empty text for other
+// Returns "ID@TARGET" of a record whose line begins with the id, as the exporter writes it; an empty text for other
 // lines.
 std::string key_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));

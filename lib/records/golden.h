@@ -1,7 +1,7 @@
 // Reads golden records from a file of JSON lines, uncompressed or gzip (format: README.md). A record has the graphs and
 // texts that tinygrad made from one kernel or one tensor graph. If the file ends within a record because its writer was
-// interrupted, the complete records are read. Only one record is in memory at a time. Reading a line and parsing the
-// line are separate calls, so that one thread can read while others parse.
+// interrupted, the complete records are read. Records are read one by one. Reading a line and parsing the line are
+// separate calls, so that one thread can read while others parse.
 #pragma once
 #include <map>
 #include <memory>
@@ -57,7 +57,7 @@ struct GoldenBuffer {
 // A Tensor method of the program that a kernel implements.
 struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
-  std::string caller;     // where it was called, "module:line::function"; empty if not recorded
+  std::string caller;     // where it was called, "net.py:6::forward"; empty if not recorded
   std::string node;       // name of the node in the ONNX model; empty if the program is not an ONNX model
   bool backward = false;  // true if the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON; else empty
@@ -142,7 +142,7 @@ std::string shown_target(std::string_view target);
 // Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or only its id if it has no target.
 std::string shown_record(std::string_view id, std::string_view target);
 
-// Returns the ids of a schedule's kernels for reports: "k.5, k.6"; an empty text if they are not recorded.
+// Returns the first ids of a schedule's kernels for reports: "k.5, k.6"; an empty text if none is recorded.
 std::string kernel_ids_text(const GoldenRecord& record);
 
 // Returns true if `wanted`, the ID or ID@TARGET of an INPUT, names the record. The last parts of a target may be left

@@ -1,6 +1,6 @@
-// Finds graphs in a text that has several graphs, or other lines around a graph: reprs one after another, fenced code
-// of a Markdown file, and the output of a program at DEBUG=5 (the AST of each kernel) or DEBUG=6 (the list of each
-// kernel).
+// Finds graphs in a text that has several graphs, or other lines around a graph. Examples are reprs one after another,
+// fenced code of a Markdown file, and the output of a program at DEBUG=5 (the AST of each kernel) or DEBUG=6 (the list
+// of each kernel).
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-// The text of one graph: bytes `begin` to `end` of a larger text. The graph begins at the begin of a line, or after a
-// progress bar.
+// The text of one graph: bytes `begin` to `end` of a larger text. The graph begins at the beginning of a line, or after
+// a progress bar.
 struct GraphText {
   InputKind kind;
   size_t begin, end;
@@ -26,7 +26,7 @@ struct GraphTexts {
   bool others = false;  // true if the text has lines other than graphs, blank lines and comments
 };
 
-// Returns the graphs in `text`. Returns no graphs if `text` is one graph and nothing else, or if none is found.
+// Returns the graphs in `text`. Returns no graphs if none is found, or if `text` as a whole is the text of one graph.
 GraphTexts find_graph_texts(std::string_view text);
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ class RewriteTrace;
 
 class LineReader {
  public:
-  // Opens `path`. Returns an error if the file does not exist, cannot be read or is a directory.
+  // Opens `path`. Returns an error if the file cannot be opened, is a directory, or is a malformed rewrites.pkl.
   static Result<std::unique_ptr<LineReader>> open(const std::string& path);
   LineReader(const LineReader&) = delete;
   ~LineReader();

@@ -15,7 +15,7 @@ Status for_each_report(const std::vector<std::string>& files, const std::string&
                        const std::function<void(size_t file, const std::string& report)>& take);
 
 // Returns the report `a` with the counts of the report `b` added to the counts of the same names, also in nested
-// objects. Ignores the lists of `b`. Throws an exception of the JSON library for other values.
+// objects. Ignores the lists of `b`. Throws an exception of the JSON library if another value is no count.
 std::string sum_of_counts(const std::string& a, const std::string& b);
 
 }  // namespace tgc

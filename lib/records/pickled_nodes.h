@@ -1,6 +1,6 @@
 // Converts UOps of a Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON, as the exporter writes them
 // (python/tgc/export/graphs.py). A pickle stores ops and enum values as numbers, which differ between releases. The
-// pickle is untrusted: errors say what is wrong.
+// pickle is untrusted: the functions throw a Failure that says what is wrong.
 #pragma once
 #include <optional>
 #include <string>
@@ -36,7 +36,7 @@ class PickledNodes {
   // Returns the JSON of the nodes, one line per node, sources first.
   const std::vector<std::string>& lines() const { return lines_; }
 
-  // Returns the JSON of a value that is not a node.
+  // Returns the JSON of a value in an arg or tag. Adds the nodes in the value.
   std::string value(PickleValue v, int depth = 0);
   std::string op_name(PickleValue op) const;
 

@@ -1,4 +1,4 @@
-// Detects the kind of an input from its content, and reads the graph of an input of any kind.
+// Detects the kind of an input from its content, and reads the graph of a text.
 #pragma once
 #include <memory>
 #include <string>
@@ -44,15 +44,13 @@ struct ReadReport {
   std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
 };
 
-// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Every node of the result is well formed
-// (lib/uop/wellformed.h). `file` is the name of the input in messages.
+// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `take_malformed` is set,
+// returns an error if a node is not well formed (lib/uop/wellformed.h). `file` is the name of the input in messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
-// Reads graphs for editors, which need to know which part of the text makes which node.
-
-// Like read_graph with `take_malformed`. Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes`
-// has the nodes above the error.
+// Like read_graph with `take_malformed`, for editors, which need to know which part of the text makes which node. Sets
+// `nodes` to the nodes in the order of the text. If reading fails, `nodes` has the nodes above the error.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes);
 

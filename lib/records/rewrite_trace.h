@@ -15,7 +15,8 @@ bool looks_like_rewrites(std::string_view head);
 
 class RewriteTrace {
  public:
-  // `file` is the file's name in messages.
+  // Parses the bytes of a rewrites.pkl. Returns an error if they are malformed, or if the numbers of ops fit no known
+  // version of tinygrad. `file` is the file's name in messages.
   static Result<std::unique_ptr<RewriteTrace>> read(std::string pickle, const std::string& file);
   ~RewriteTrace();
 
