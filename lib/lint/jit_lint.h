@@ -42,14 +42,15 @@ const JitRemedy* jit_remedy(std::string_view error);  // returns null if the err
 
 class JitLint {
  public:
-  // Adds the next line of a recording, which is a header or an event. Fails for an invalid line.
+  // Adds the next line of a recording, which is a header or an event. Returns an error for an invalid line, and for the
+  // header of another kind of recording.
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
   // Notes are about code that is correct only because of a precaution in it. Their kinds are jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t calls() const { return calls_; }
-  // False if an older exporter made the recording, which lacks facts that some kinds of findings need.
+  // Returns false if an older exporter made the recording, which lacks facts that some kinds of findings need.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
