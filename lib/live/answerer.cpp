@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The process gets 2 s to exit: at most kTries checks, with pauses of kPauseMicroseconds.
+// The time that the process has to exit: at most kTries checks, with pauses of kPauseMicroseconds.
 constexpr int kTries = 200;
 constexpr useconds_t kPauseMicroseconds = 10000;
 

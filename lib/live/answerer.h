@@ -13,12 +13,12 @@ namespace tgc {
 // question, so that a late answer cannot be taken for the answer to the next question.
 class Answerer {
  public:
-  // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called ten times a second, ends the wait
-  // if it returns true.
+  // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called several times a second, ends
+  // the wait if it returns true.
   Answerer(std::string command, double seconds, std::function<bool()> stop)
       : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
   Answerer(const Answerer&) = delete;
-  ~Answerer();  // closes the standard input of the process, and kills the process if it still runs after 2 s
+  ~Answerer();  // closes the standard input of the process, and kills the process if it does not end soon
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote

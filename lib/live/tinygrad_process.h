@@ -80,14 +80,14 @@ class TinygradProcess {
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
-  // ran and the error. Fails if the process ends, exceeds the time limit, or gives an invalid answer.
+  // ran and the error. Fails as Answerer::ask does, and for an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns a program that shows a wrong rewrite: this tinygrad ran it, and it printed the value of the rewrite's right
   // side. If there is no such program, returns why.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);
-  // Sets the time limit for later answers. The default, 60 s, leaves time for the import of tinygrad.
+  // Sets the time limit for later answers. The default leaves time for the import of tinygrad.
   void set_seconds(double seconds) { process_.set_seconds(seconds); }
 
  private:
