@@ -12,7 +12,7 @@
 namespace tgc {
 
 // Runs an operation on many graphs. If it fails on a graph, counts the failure, warns of it if it is one of the first
-// three, and continues with the next graph. Failures on graphs that tinygrad refused, too, as their records say, are
+// failures, and continues with the next graph. Failures on graphs that tinygrad refused, too, as their records say, are
 // counted separately and cause no warning.
 class FailureCollector {
  public:

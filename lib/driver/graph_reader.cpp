@@ -91,7 +91,8 @@ class RecordReader : public GraphReader {
   }
 
  private:
-  // Returns the record on line number `number` of the records if it is selected and can be executed, else nullopt.
+  // Returns the record of `line`, the record with index `number` in the file, if it is selected, else nullopt. A record
+  // may be skipped because of its target, or because it is a kernel of tinygrad's runtime.
   Result<std::optional<GoldenRecord>> record_if_selected(const GoldenLine& line, size_t number) {
     const std::optional<GoldenRecord> none;
     const bool by_id = !wanted_number_ && !wanted_id_.empty();

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// The parts of an INPUT "FILE#ID" or "FILE#ID@TARGET". Only this class parses the argument.
+// The parts of an INPUT "FILE#ID" or "FILE#ID@TARGET".
 struct InputName {
   std::string file = "-";
   std::string id;      // ID or ID@TARGET of a golden record (names_record); empty: all records
@@ -39,7 +39,8 @@ class NamedRecords {
   static Result<NamedRecords> open(const InputName& name);
 
   const GoldenReader& file() const { return reader_; }
-  // Reads the next selected record; false at the end (see GoldenReader). Records with other ids are not parsed.
+  // Reads the line of the next selected record; false at the end (see GoldenReader). Lines that may_name_record rejects
+  // are not parsed.
   Result<bool> next_line(GoldenLine& line);
 
  private:

@@ -20,7 +20,7 @@ std::string recorded_device(const InputGraph& in);
 
 // ---- records of compilations that tinygrad did not finish
 
-// Returns the first line of a message. Of a line with more than 200 bytes, returns the first 200 and "...".
+// Returns the first line of a message. Of a long line, returns the beginning and "...".
 std::string first_line(std::string_view message);
 
 // Returns the error of a record that has nothing to run or compare: tinygrad raised an error while it compiled, which

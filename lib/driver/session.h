@@ -103,9 +103,10 @@ std::string target_of_environment();
 // Returns a warning for each set variable that tgc ignores, such as VIZ, or CLANG, which tinygrad 0.12.0 ignores, too.
 std::vector<std::string> ignored_variables();
 
-// Checks that the rule of TGC_FAULT (lib/rewrite/fault.h), if it is set, exists. The error suggests the nearest names.
+// Checks that the rules and other names in TGC_FAULT (lib/rewrite/fault.h), if it is set, exist. The error suggests the
+// nearest names.
 Status check_fault_of_environment();
-// Returns a warning for each seeded fault, in a rule or in LLVM, that had no effect (take_fault_warnings).
+// Returns a warning for each requested fault that had no effect (take_fault_warnings).
 std::vector<std::string> fault_warnings();
 
 // Returns whether the variable TRACK_MATCH_STATS asks to print the rules' match statistics when the command ends.

@@ -1,4 +1,4 @@
-// Source: reads the graphs of an INPUT one by one. An INPUT is the argument of every command: a file, or "-" for
+// Source: reads the graphs of an INPUT one by one. An INPUT is the argument of most commands: a file, or "-" for
 // standard input, optionally with #ID or #ID@TARGET to select one record. The format is detected from the file's
 // content: pyrender, repr, print_uops, Svod's trees, JSON, repro bundles, golden records or an ONNX model. A text may
 // have several graphs, and other lines around them (lib/records/graph_texts.h).
@@ -25,7 +25,8 @@ class Source {
   // Returns the next graph; nullopt at the end. A live pipeline (Session::live) compiles it first. Errors: the graph
   // cannot be read; no record matches.
   Result<std::optional<InputGraph>> next();
-  // Makes next() return graphs with malformed nodes instead of an error, because `tgc verify` reports such nodes.
+  // Makes next() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such nodes,
+  // and for comparisons.
   void take_malformed() { reader_->take_malformed = true; }
   // Makes next() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next() skips them
   // and notes their number, or fails if the INPUT names one.
