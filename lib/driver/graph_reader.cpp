@@ -362,16 +362,16 @@ Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text,
   return compiler->take(std::move(*out), recorded);
 }
 
-std::unique_ptr<GraphReader> read_records(const Session& session, const InputName& name, const std::string& kernel,
-                                          GoldenReader records) {
+std::unique_ptr<GraphReader> record_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                           GoldenReader records) {
   return std::make_unique<RecordReader>(session, name, kernel, std::move(records));
 }
-std::unique_ptr<GraphReader> read_texts(const Session& session, const InputName& name, const std::string& kernel,
-                                        InputKind kind, std::string text) {
+std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                         InputKind kind, std::string text) {
   return std::make_unique<TextReader>(session, name, kernel, kind, std::move(text));
 }
-std::unique_ptr<GraphReader> read_model(const Session& session, const InputName& name, const std::string& kernel,
-                                        Model model) {
+std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                          Model model) {
   return std::make_unique<ModelReader>(session, name, kernel, std::move(model));
 }
 

@@ -45,11 +45,11 @@ class GraphReader {
 };
 
 // Make the readers of golden records, of a text with one or several graphs, and of an ONNX model.
-std::unique_ptr<GraphReader> read_records(const Session& session, const InputName& name, const std::string& kernel,
-                                          GoldenReader records);
-std::unique_ptr<GraphReader> read_texts(const Session& session, const InputName& name, const std::string& kernel,
-                                        InputKind kind, std::string text);
-std::unique_ptr<GraphReader> read_model(const Session& session, const InputName& name, const std::string& kernel,
-                                        Model model);
+std::unique_ptr<GraphReader> record_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                           GoldenReader records);
+std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                         InputKind kind, std::string text);
+std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
+                                          Model model);
 
 }  // namespace tgc

@@ -44,7 +44,7 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
     auto model = Model::open(file, session.over.weights);
     if (!model) return model.diag();
     out.kind_ = InputKind::Onnx;
-    out.reader_ = read_model(session, out.name_, kernel, std::move(*model));
+    out.reader_ = model_reader(session, out.name_, kernel, std::move(*model));
     return out;
   }
   auto lines = LineReader::open(file);
@@ -55,7 +55,7 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   if (out.kind_ == InputKind::Golden) {
     auto records = GoldenReader::from(std::move(*lines), {first, 1}, shown);
     if (!records) return records.diag();
-    out.reader_ = read_records(session, out.name_, kernel, std::move(*records));
+    out.reader_ = record_reader(session, out.name_, kernel, std::move(*records));
     return out;
   }
   std::string text = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
@@ -65,7 +65,7 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   out.kind_ = detect_kind(text);
   if (out.kind_ == InputKind::Onnx)
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
-  out.reader_ = read_texts(session, out.name_, kernel, out.kind_, std::move(text));
+  out.reader_ = text_reader(session, out.name_, kernel, out.kind_, std::move(text));
   if (out.name_.id.empty()) return out;
   return picks_no_record(out.name_, out.kind_);
 }
