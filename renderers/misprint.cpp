@@ -51,7 +51,7 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
 }  // namespace
 
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list) {
-  auto faults = fault_of_environment(FaultSpec::In::Renderer);
+  auto faults = fault_of_environment(FaultSpec::Kind::Renderer);
   if (!faults) return faults.diag();
   std::optional<std::vector<UOp>> out;
   if (!*faults) return out;

@@ -84,16 +84,16 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
 
 // Seeds those faults of TGC_FAULT that are in rules of the kinds `in_rules` (kernel or tensor), or in shortcuts.
 template <class State>
-Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
+Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   std::optional<FaultSpec> faults;
-  for (FaultSpec::In in : in_rules) {
+  for (FaultSpec::Kind in : in_rules) {
     auto some = fault_of_environment(in);
     if (!some) return some.diag();
     if (*some && faults) faults->others.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
   if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.in.graph, s.fault.get());
-  auto shortcut = fault_of_environment(FaultSpec::In::Shortcut);
+  auto shortcut = fault_of_environment(FaultSpec::Kind::Shortcut);
   if (!shortcut) return shortcut.diag();
   if (!*shortcut) return Unit{};
   s.in_shortcut = std::make_unique<ShortcutFault>(std::move(**shortcut));
@@ -103,7 +103,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::In> in_rules) {
 
 // Registers the faults of TGC_FAULT in renderers and LLVM, so that take_fault_warnings() reports those without effect.
 Status expect_behind_graphs() {
-  for (FaultSpec::In in : {FaultSpec::In::Renderer, FaultSpec::In::Llvm}) {
+  for (FaultSpec::Kind in : {FaultSpec::Kind::Renderer, FaultSpec::Kind::Llvm}) {
     auto faults = fault_of_environment(in);
     if (!faults) return faults.diag();
     if (!*faults) continue;
@@ -166,7 +166,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   }
   s->at = s->begun_at;
   if (s->in.is_tensor_graph) {
-    if (auto armed = arm(*s, {FaultSpec::In::Tensor}); !armed) return armed.diag();
+    if (auto armed = arm(*s, {FaultSpec::Kind::Tensor}); !armed) return armed.diag();
     s->tensor.emplace(*s->in.graph);
     s->ast = s->current;
     return Compilation(std::move(s));
@@ -182,7 +182,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  if (auto armed = arm(*s, {FaultSpec::In::Kernel, FaultSpec::In::Endless}); !armed) return armed.diag();
+  if (auto armed = arm(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
   if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
   s->kernel->name_counts = s->spec.name_counts;

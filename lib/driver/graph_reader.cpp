@@ -39,7 +39,7 @@ Status take_fault(const std::string& text) {
   auto fault = parse_fault(text);
   if (!fault) return fault.diag();
   set_fault_of_thread(std::move(*fault));
-  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  auto in_llvm = fault_of_environment(FaultSpec::Kind::Llvm);
   if (in_llvm && *in_llvm) set_llvm_fault_of_thread((*in_llvm)->rule);
   return Unit{};
 }

@@ -123,20 +123,20 @@ Status check_renderer(std::string_view name) {
 
 // Returns an error if no rule, shortcut, renderer or other target has the name that the fault gives.
 Status check_fault(const FaultSpec& fault) {
-  using In = FaultSpec::In;
+  using Kind = FaultSpec::Kind;
   std::vector<std::string_view> names;
   const char* what = "rule";
   std::string_view name = fault.rule;
-  if (fault.in == In::Renderer) {
+  if (fault.kind == Kind::Renderer) {
     if (auto good = check_renderer(name.substr(0, name.find('.'))); !good && name.find('.') != name.npos) return good;
     name.remove_prefix(std::min(name.find('.') + 1, name.size()));
     what = "op that can be printed otherwise";
     for (int op = 0; op < kNumOps; op++)
       if (kMisprinted.contains(Op(op))) names.push_back(name_of(Op(op)));
-  } else if (fault.in == In::Llvm) {
+  } else if (fault.kind == Kind::Llvm) {
     what = "fault in LLVM";
     names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
-  } else if (fault.in == In::Shortcut) {
+  } else if (fault.kind == Kind::Shortcut) {
     what = "shortcut";
     for (const Shortcut* s : shortcuts()) names.push_back(s->name);
   } else {
@@ -159,7 +159,7 @@ Status check_fault_of_environment() {
 }
 
 std::vector<std::string> fault_warnings() {
-  auto in_llvm = fault_of_environment(FaultSpec::In::Llvm);
+  auto in_llvm = fault_of_environment(FaultSpec::Kind::Llvm);
   if (in_llvm && *in_llvm && llvm_fault_occurred()) record_seeded_fault(**in_llvm);
   return take_fault_warnings();
 }

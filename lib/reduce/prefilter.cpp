@@ -55,7 +55,9 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
 }
 
 // Returns true if the case has exactly one seeded fault, in a rule of a kernel stage.
-bool is_seeded(const TestCase& c) { return c.fault && c.fault->in == FaultSpec::In::Kernel && c.fault->others.empty(); }
+bool is_seeded(const TestCase& c) {
+  return c.fault && c.fault->kind == FaultSpec::Kind::Kernel && c.fault->others.empty();
+}
 
 }  // namespace
 

@@ -102,7 +102,7 @@ TEST_CASE("reduce: the result does not depend on the number of threads") {
 
 TEST_CASE("reduce: the bundle keeps a fault of another kind") {
   Session session;
-  set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::In::Endless});
+  set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::Kind::Endless});
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);

@@ -24,7 +24,7 @@ struct Warnings {
   std::map<std::string, Expected> expected = {};  // indexed by FaultSpec::text()
 
   Expected& of(const FaultSpec& spec) {
-    FaultSpec alone{spec.rule, spec.application, spec.in};
+    FaultSpec alone{spec.rule, spec.application, spec.kind};
     return expected.try_emplace(alone.text(), Expected{alone}).first->second;
   }
 };
@@ -57,7 +57,7 @@ std::optional<FaultSpec> parse_one(std::string_view text) {
   if (size_t colon = name.find(':'); colon != name.npos) {
     auto place = std::ranges::find(kPlaces, name.substr(0, colon));
     if (place == std::end(kPlaces)) return std::nullopt;
-    out.in = FaultSpec::In(place - kPlaces), name.remove_prefix(colon + 1);
+    out.kind = FaultSpec::Kind(place - kPlaces), name.remove_prefix(colon + 1);
   }
   out.rule = name;
   if (out.rule.empty()) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<FaultSpec> parse_one(std::string_view text) {
 }  // namespace
 
 std::string FaultSpec::text() const {
-  std::string out = in == In::Kernel ? "" : std::string(kPlaces[size_t(in)]) + ":";
+  std::string out = kind == Kind::Kernel ? "" : std::string(kPlaces[size_t(kind)]) + ":";
   out += rule + (application > 1 ? "@" + std::to_string(application) : "");
   for (const FaultSpec& other : others) out += "," + other.text();
   return out;
@@ -105,13 +105,13 @@ Result<std::optional<FaultSpec>> fault_of_environment() {
   return spec ? Result(std::optional(std::move(*spec))) : Result<std::optional<FaultSpec>>(spec.diag());
 }
 
-Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in) {
+Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind) {
   auto all = fault_of_environment();
   if (!all || !*all) return all;
   std::optional<FaultSpec> out;
   auto add = [&](const FaultSpec& one) {
-    if (one.in != in) return;
-    FaultSpec alone{one.rule, one.application, one.in};
+    if (one.kind != kind) return;
+    FaultSpec alone{one.rule, one.application, one.kind};
     if (out) out->others.push_back(std::move(alone));
     else out = std::move(alone);
   };
@@ -172,7 +172,7 @@ UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.seen);
-    if (one.spec.in == FaultSpec::In::Endless && one.seen >= one.spec.application) {  // this fault toggles the tag
+    if (one.spec.kind == FaultSpec::Kind::Endless && one.seen >= one.spec.application) {  // this fault toggles the tag
       expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
@@ -200,9 +200,9 @@ void ShortcutFault::made(const Shortcut& what, Way way, std::span<UOp> result) {
 namespace {
 
 std::string never_came(const Expected& e) {
-  switch (e.spec.in) {
-    case FaultSpec::In::Renderer: return e.spec.text() + " was in no node that was printed";
-    case FaultSpec::In::Llvm: return e.spec.text() + " found no place in the code";
+  switch (e.spec.kind) {
+    case FaultSpec::Kind::Renderer: return e.spec.text() + " was in no node that was printed";
+    case FaultSpec::Kind::Llvm: return e.spec.text() + " found no place in the code";
     default:
       return "there was no application " + std::to_string(e.spec.application) + " of " + e.spec.rule +
              (e.most ? ", only up to " + std::to_string(e.most) + " in a kernel" : "");

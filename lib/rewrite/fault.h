@@ -21,11 +21,11 @@
 namespace tgc {
 
 struct FaultSpec {
-  enum class In : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
+  enum class Kind : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
   std::string rule;          // a rule, a shortcut, an LLVM fault (kLlvmFaults), or for Renderer: OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
-  In in = In::Kernel;        // what the fault changes
+  Kind kind = Kind::Kernel;  // what the fault changes
   std::vector<FaultSpec> others = {};  // for a list A,B,...: the faults B,..., which have no `others` themselves
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
@@ -38,8 +38,8 @@ Result<FaultSpec> parse_fault(std::string_view text);
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
-// Like fault_of_environment(), but returns only the faults of kind `in`.
-Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::In in);
+// Like fault_of_environment(), but returns only the faults of one kind.
+Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 
 // Returns a node with a different value than `u`: an integer plus 1, a float times 2, a negated bool. For a STORE,
 // returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as an address, a range or

@@ -14,15 +14,15 @@ TEST_CASE("parse_fault: accepts RULE[@N], kinds and lists, and rejects other tex
   CHECK(parse_fault("add-zero")->application == 1);
   CHECK(parse_fault("add-zero@12")->application == 12);
   CHECK(parse_fault("add-zero@12")->rule == "add-zero");
-  CHECK(parse_fault("add-zero")->in == FaultSpec::In::Kernel);
-  CHECK(parse_fault("tensor:add-zero@2")->in == FaultSpec::In::Tensor);
+  CHECK(parse_fault("add-zero")->kind == FaultSpec::Kind::Kernel);
+  CHECK(parse_fault("tensor:add-zero@2")->kind == FaultSpec::Kind::Tensor);
   CHECK(parse_fault("renderer:ADD@2")->rule == "ADD");
-  CHECK(parse_fault("llvm:wide-slp")->in == FaultSpec::In::Llvm);
-  CHECK(parse_fault("endless:add-zero@2")->in == FaultSpec::In::Endless);
-  CHECK(parse_fault("shortcut:coprime")->in == FaultSpec::In::Shortcut);
+  CHECK(parse_fault("llvm:wide-slp")->kind == FaultSpec::Kind::Llvm);
+  CHECK(parse_fault("endless:add-zero@2")->kind == FaultSpec::Kind::Endless);
+  CHECK(parse_fault("shortcut:coprime")->kind == FaultSpec::Kind::Shortcut);
   FaultSpec two = parse_fault("add-zero@2,tensor:mul-one").value_or_throw();
   REQUIRE(two.others.size() == 1);
-  CHECK(two.others[0].in == FaultSpec::In::Tensor);
+  CHECK(two.others[0].kind == FaultSpec::Kind::Tensor);
   CHECK(two.text() == "add-zero@2,tensor:mul-one");
   for (const char* wrong : {"", "@2", "add-zero@", "add-zero@0", "add-zero@x", "add-zero@1x",
                             "elsewhere:add-zero", "tensor:", "add-zero,", ",add-zero"})
