@@ -34,14 +34,14 @@ class Events {
 class Cancel {
  public:
   Cancel() = default;
-  // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. By::Wall counts
-  // wall-clock time. By::Thread counts the CPU time of the constructing thread, which alone may call requested(), and
-  // stops after ten times as much wall-clock time, because other processes may work for that thread.
-  enum class By : uint8_t { Wall, Thread };
-  Cancel(const Cancel* whole, double seconds, By by = By::Wall)
+  // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. TimeKind::Wall counts
+  // wall-clock time. TimeKind::Thread counts the CPU time of the constructing thread, which alone may call requested().
+  // It also stops after ten times as much wall-clock time, because other processes may work for that thread.
+  enum class TimeKind : uint8_t { Wall, Thread };
+  Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
       : whole_(whole),
-        end_(Clock::now() + std::chrono::milliseconds(int64_t((by == By::Thread ? 10'000 : 1000) * seconds))),
-        thread_end_(by == By::Thread ? thread_seconds() + seconds : INFINITY) {}
+        end_(Clock::now() + std::chrono::milliseconds(int64_t((kind == TimeKind::Thread ? 10'000 : 1000) * seconds))),
+        thread_end_(kind == TimeKind::Thread ? thread_seconds() + seconds : INFINITY) {}
 
   void request() { requested_.store(true, std::memory_order_relaxed); }
   bool requested() const {
@@ -53,7 +53,7 @@ class Cancel {
   std::atomic<bool> requested_{false};
   const Cancel* whole_ = nullptr;
   Clock::time_point end_ = Clock::time_point::max();
-  double thread_end_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for By::Wall
+  double thread_end_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for TimeKind::Wall
 };
 
 struct Session {

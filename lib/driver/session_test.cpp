@@ -131,7 +131,7 @@ TEST_CASE("Cancel: a CPU time limit does not count other processes, and the oute
   Cancel whole;
   const auto begin = Clock::now();
   const double own = thread_seconds();
-  Cancel limit(&whole, 0.02, Cancel::By::Thread), other(&whole, 1000, Cancel::By::Thread);
+  Cancel limit(&whole, 0.02, Cancel::TimeKind::Thread), other(&whole, 1000, Cancel::TimeKind::Thread);
   while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // 0.02 s of CPU time, or 0.2 s of wall time
   CHECK_FALSE(other.requested());

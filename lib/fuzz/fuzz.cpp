@@ -332,7 +332,7 @@ class Campaign {
     InputGraph in;
     Session limited = quiet;
     auto bisected = [&] {
-      Cancel limit(session_.cancel, kBisectSeconds, Cancel::By::Thread);
+      Cancel limit(session_.cancel, kBisectSeconds, Cancel::TimeKind::Thread);
       limited.cancel = &limit;
       in = load();
       return bisect(limited, in, trial);
@@ -408,7 +408,7 @@ class Campaign {
     KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 
-    Cancel limit(session_.cancel, kReduceSeconds, Cancel::By::Thread);
+    Cancel limit(session_.cancel, kReduceSeconds, Cancel::TimeKind::Thread);
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
