@@ -54,7 +54,7 @@ int search(BeamOptions& o) {
     print_report("in the program, before its first kernel:\n" + opts_for_program(faster));
   if (session.cancelled())
     warn({.message = "interrupted; the results so far are kept, and the same command resumes the search"});
-  if (!any && o.plan.shard.of == 1)
+  if (!any && o.plan.shard.count == 1)
     return trouble({.message = "nothing was searched: the input has no kernel", .file = o.plan.input});
   return 0;
 }

@@ -90,7 +90,7 @@ int run(const ProveOptions& o) {
   if (!o.json && counts.total()) print_report(counts.text());
   if (o.json) print_report(o.end_of_report());
   if (verdicts[Kind::Refuted]) return 1;
-  if (failed || (!counts.total() && shard.of == 1)) return 2;
+  if (failed || (!counts.total() && shard.count == 1)) return 2;
   return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
 }
 

@@ -47,7 +47,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   });
   require(done);
   cache.write();
-  if (all.empty() && shard.of == 1)
+  if (all.empty() && shard.count == 1)
     throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "': " + missing,
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});

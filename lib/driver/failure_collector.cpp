@@ -60,8 +60,8 @@ Result<Shard> Shard::parse(const std::string& text) {
   const char *at = text.data(), *end = at + text.size();
   auto number = std::from_chars(at, end, out.number);
   if (number.ec == std::errc() && number.ptr < end && *number.ptr == '/') {
-    auto of = std::from_chars(number.ptr + 1, end, out.of);
-    if (of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.of && out.of <= kMost) return out;
+    auto of = std::from_chars(number.ptr + 1, end, out.count);
+    if (of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.count && out.count <= kMost) return out;
   }
   return Diag{.message = "'" + text + "' is no shard", .expected = "K/N with K from 1 to N"};
 }

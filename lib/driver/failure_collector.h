@@ -41,12 +41,12 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
 
 // Shard K of N: lets several processes or machines divide work without communicating.
 struct Shard {
-  uint64_t number = 1, of = 1;
+  uint64_t number = 1, count = 1;
 
   // Parses "2/4", the second of four shards.
   static Result<Shard> parse(const std::string& text);
   // Returns whether the item with number or hash `n` is in this shard.
-  bool has(uint64_t n) const { return n % of == number - 1; }
+  bool has(uint64_t n) const { return n % count == number - 1; }
 };
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ TEST_CASE("Shard: each item is in exactly one shard") {
     for (uint64_t n = 1; n <= 3; n++) in += Shard{n, 3}.has(k);
     CHECK(in == 1);
   }
-  CHECK(Shard::parse("2/4")->of == 4);
+  CHECK(Shard::parse("2/4")->count == 4);
   for (const char* text : {"", "0/4", "5/4", "1", "1/", "1/4x", "-1/4"}) CHECK_FALSE(Shard::parse(text));
 }
 
