@@ -79,7 +79,7 @@ int prove_rules(const ProveOptions& o) {
     if (!is_rewrite(*r.rule)) return true;
     if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
     if (!shard.has(number++)) return true;
-    return !o.rule.empty() && !filter.names({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
+    return !o.rule.empty() && !filter.matches_rule({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
   Session session = terminal_session(o.over, o.jobs);

@@ -48,16 +48,18 @@ constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 
 }  // namespace
 
-bool TraceFilter::names(const TraceRule& r) const {
+bool TraceFilter::matches_rule(const TraceRule& r) const {
   return rule.empty() || glob(rule, r.name) || place_of(r).find(rule) != std::string::npos;
 }
 
-bool TraceFilter::wants(const TraceRule& r, UOp before) const { return names(r) && (ops.empty() || before.in(ops)); }
+bool TraceFilter::matches(const TraceRule& r, UOp before) const {
+  return matches_rule(r) && (ops.empty() || before.in(ops));
+}
 
 Status check_names_a_rule(const TraceFilter& filter) {
   std::vector<std::string_view> names;
   for (const CatalogRule& r : catalog_rules()) {
-    if (filter.names({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
+    if (filter.matches_rule({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
     names.push_back(r.rule->name);
   }
   std::string near = nearest_names(filter.rule, names);
@@ -125,7 +127,7 @@ void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp aft
   last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(number(after))});
   if (depth && !filter_.nested) return;
   (is_discarded(rule) ? discarded_ : all_)++;
-  if (!filter_.wants(rule, before)) return;
+  if (!filter_.matches(rule, before)) return;
   if (filter_.node >= 0) {
     auto n = uint32_t(filter_.node);
     if (number(before) != n && number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;

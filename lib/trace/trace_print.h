@@ -17,8 +17,8 @@ struct TraceFilter {
   bool nested = false;  // include rewrites inside rules
   std::string stage;    // name of a stage; the caller passes only events of this stage
 
-  bool wants(const TraceRule& rule, UOp before) const;
-  bool names(const TraceRule& rule) const;  // true if `rule` matches this->rule
+  bool matches(const TraceRule& rule, UOp before) const;
+  bool matches_rule(const TraceRule& rule) const;  // true if `rule` matches this->rule
 };
 
 // Returns an error if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
