@@ -61,7 +61,8 @@ Result<Shard> Shard::parse(const std::string& text) {
   auto number = std::from_chars(at, end, out.number);
   if (number.ec == std::errc() && number.ptr < end && *number.ptr == '/') {
     auto of = std::from_chars(number.ptr + 1, end, out.count);
-    if (of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.count && out.count <= kMost) return out;
+    const bool is_valid = of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.count;
+    if (is_valid && out.count <= kMost) return out;
   }
   return Diag{.message = "'" + text + "' is no shard", .expected = "K/N with K from 1 to N"};
 }
