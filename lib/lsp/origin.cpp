@@ -35,7 +35,7 @@ class OriginConsumer : public Provenance {
       const UOp node = nodes[question_.position];
       if (shown_op(node) != question_.op) return;  // the traced graph is not the recorded one
       bool from_ast = false;
-      const std::vector<Step> steps = back(node, stage, from_ast);
+      const std::vector<Step> steps = steps_from_ast(node, stage, from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)
         if (!s->rule.name.empty()) return describe(*s, s == steps.rbegin());
       if (from_ast) text_ = std::string("no rule: it is in the AST") + (steps.empty() ? "" : ", with other sources");

@@ -45,7 +45,7 @@ void Explainer::kernel_end() {
   }
   print_(to_text(*this, nodes[*node_], stage, color_));
   UOp last;
-  (void)forward(nodes[*node_], stage, last);
+  (void)steps_to_end(nodes[*node_], stage, last);
   if (last) print_(final_places(last));
 }
 
@@ -64,7 +64,7 @@ void Explainer::explain_number() {
       found_ = true;
       print_(to_text(*this, u, stage, color_));
       UOp last;
-      (void)forward(u, stage, last);
+      (void)steps_to_end(u, stage, last);
       if (last) print_(final_places(last));
       return;
     }

@@ -106,7 +106,7 @@ class Provenance::History {
   // Returns the node of the stage's input from which `node` of its result comes; the empty UOp if there is none. Calls
   // step(maker, node) for each step, the last step first.
   template <class OnStep>
-  UOp back(UOp node, OnStep&& step) const {
+  UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
     for (size_t end = stage_.last; !is_in_input(node);) {
       Maker m = maker(node, end);
@@ -125,14 +125,14 @@ class Provenance::History {
     UOp out;
     if (!stage_.result) return out;  // the stage failed
     for (UOp u : toposort(stage_.result))
-      if (!(out && out.op() == node.op() && u.op() != node.op()) && back(u, [](auto&&...) {}) == node) out = u;
+      if (!(out && out.op() == node.op() && u.op() != node.op()) && origin(u, [](auto&&...) {}) == node) out = u;
     return out;
   }
 
   // Returns the indices of the events that replace `node` one after another, and sets `node` to the last replacement.
   // First tries the stage's own rewrites. If these lead to no node of the result, returns none if `node` itself is in
   // the result, else tries the rewrites that rules started.
-  std::vector<size_t> forward(UOp& node) const {
+  std::vector<size_t> replacements(UOp& node) const {
     std::vector<size_t> own;
     UOp begun = node;
     if (stage_.input == stage_.result) return own;
@@ -206,7 +206,7 @@ Step Provenance::step(const Event& e, const StageEvents& stage) {
   return {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, stage.name, e.rule, e.before, e.after};
 }
 
-std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_ast) const {
+std::vector<Step> Provenance::steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const {
   std::vector<Step> out;
   from_ast = false;
   const StageEvents* s = stage.empty() ? nullptr : find(stage);
@@ -216,7 +216,7 @@ std::vector<Step> Provenance::back(UOp node, std::string_view stage, bool& from_
   }
   for (size_t k = size_t(s - stages_.data()) + 1; node && k-- > 0;) {
     const StageEvents& here = stages_[k];
-    node = History(*this, here).back(
+    node = History(*this, here).origin(
         node, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
   }
   from_ast = node && is_in(ast_, node);
@@ -262,7 +262,7 @@ bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& 
     for (UOp u : toposort(e.after)) {
       if (u.is(Op::CAST) || !equal(u, node) || is_in(e.before, u)) continue;
       UOp to = u;
-      const std::vector<size_t> path = history.forward(to);
+      const std::vector<size_t> path = history.replacements(to);
       if (!history.is_in_result(to)) continue;
       steps.push_back({Step::Kind::Part, stage.name, e.rule, node, u});
       for (size_t at : path) steps.push_back(step(events_[at], stage));
@@ -273,7 +273,7 @@ bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& 
   return false;
 }
 
-std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& last) const {
+std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp& last) const {
   std::vector<Step> out;
   size_t k = 0;
   if (!stage.empty()) {
@@ -285,11 +285,11 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     const StageEvents& here = stages_[k];
     const History history(*this, here);
     const UOp begun = node;
-    const std::vector<size_t> path = history.forward(node);
+    const std::vector<size_t> path = history.replacements(node);
     UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
     if (successor) {
       const size_t first = out.size();
-      history.back(successor, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
+      history.origin(successor, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
       std::reverse(out.begin() + int64_t(first), out.end());
       node = successor;
       continue;
@@ -304,7 +304,7 @@ std::vector<Step> Provenance::forward(UOp node, std::string_view stage, UOp& las
     if (follow_to_other_dtype(here, history, node, out)) continue;
     last = UOp();
     UOp root = here.input;
-    (void)history.forward(root);
+    (void)history.replacements(root);
     Step gone{root == here.result ? Step::Kind::Gone : Step::Kind::Unknown, here.name, {}, node, UOp()};
     for (size_t i = here.first; i < here.last; i++)
       if (const Event& e = events_[i];
@@ -329,12 +329,12 @@ std::string Provenance::to_json() const {
         json.object([&] {
           json.member("name", stage.name).key("origins").array([&] {
             for (UOp u : toposort(stage.result))
-              if (!history.is_in_input(u)) pair(u, history.back(u, [](auto&&...) {}));
+              if (!history.is_in_input(u)) pair(u, history.origin(u, [](auto&&...) {}));
           });
           json.key("became").array([&] {
             for (UOp u : toposort(stage.input)) {
               UOp to = u;
-              (void)history.forward(to);
+              (void)history.replacements(to);
               if (!history.is_in_result(to)) to = u == stage.input ? stage.result : UOp();
               if (!(to == u)) pair(u, to);
             }
@@ -353,7 +353,7 @@ class Story {
 
   std::string tell(UOp node, std::string_view stage) {
     bool from_ast = false;
-    auto before = p_.back(node, stage, from_ast);
+    auto before = p_.steps_from_ast(node, stage, from_ast);
     head(stage.empty() ? "the AST's node" : "the node of '" + std::string(stage) + "'");
     line("    ", node);
     head("where it comes from");
@@ -362,7 +362,7 @@ class Story {
     else if (from_ast) out_ += "    in the AST:\n", line("    ", before.front().before);
     steps(before);
     UOp last;
-    auto after = p_.forward(node, stage, last);
+    auto after = p_.steps_to_end(node, stage, last);
     head("what becomes of it");
     if (after.empty()) out_ += "    nothing changes it\n";
     steps(after);

@@ -44,11 +44,11 @@ class Provenance : public TraceConsumer {
 
   // Returns the steps from the AST to `node`, which is in the result of `stage`. Sets `from_ast` to true if the steps
   // begin in the AST.
-  std::vector<Step> back(UOp node, std::string_view stage, bool& from_ast) const;
+  std::vector<Step> steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const;
   // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to the node of the
   // last graph that `node` became. If `node` was removed, or if its successor is unknown, sets `last` to the empty UOp;
   // the last step then has the kind Gone or Unknown.
-  std::vector<Step> forward(UOp node, std::string_view stage, UOp& last) const;
+  std::vector<Step> steps_to_end(UOp node, std::string_view stage, UOp& last) const;
 
   // Returns the origins and successors of all nodes as one line of JSON. The member `origins` of a stage has pairs of a
   // node that the stage made and the node of the stage's input from which the node comes (-1 for none). `became` has

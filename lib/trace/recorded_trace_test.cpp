@@ -41,12 +41,12 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(replay.same() == 1);
   CHECK(replay.different() == 0);
   bool from_ast = false;
-  const std::vector<Step> steps = provenance.back(rebuilt, "s", from_ast);
+  const std::vector<Step> steps = provenance.steps_from_ast(rebuilt, "s", from_ast);
   REQUIRE(steps.size() == 1);
   CHECK(steps[0].kind == Step::Kind::Rebuilt);
   CHECK(steps[0].before == product);
   CHECK(from_ast);
-  CHECK(!provenance.back(scaled, "s", from_ast).empty());
+  CHECK(!provenance.steps_from_ast(scaled, "s", from_ast).empty());
   CHECK(from_ast);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
 std::pair<std::vector<Step::Kind>, UOp> future_of(const Provenance& provenance, UOp node) {
   UOp last;
   std::vector<Step::Kind> kinds;
-  for (const Step& s : provenance.forward(node, "", last)) kinds.push_back(s.kind);
+  for (const Step& s : provenance.steps_to_end(node, "", last)) kinds.push_back(s.kind);
   return {kinds, last};
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("RecordedTrace: a rule that substitutes nodes below its root loses non
   CHECK(future_of(provenance, r * 3) == std::pair(std::vector{Step::Kind::Rebuilt}, s * 3));
   CHECK(future_of(provenance, r) == std::pair(std::vector{Step::Kind::Rewrite}, s));
   bool from_ast = false;
-  const std::vector<Step> past = provenance.back(s * 3, "s", from_ast);
+  const std::vector<Step> past = provenance.steps_from_ast(s * 3, "s", from_ast);
   REQUIRE(past.size() == 1);
   CHECK(past[0].before == r * 3);
   CHECK(from_ast);

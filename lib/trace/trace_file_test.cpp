@@ -226,13 +226,13 @@ TEST_CASE("Provenance: the history of a node back to the AST and to the last gra
         std::string_view stage = stages().back();
         for (UOp u : toposort(result_of(stage))) {
           bool reached = false;
-          auto list = back(u, stage, reached);
+          auto list = steps_from_ast(u, stage, reached);
           nodes++, from_ast += reached, steps += list.size();
           for (const Step& s : list) CHECK(s.after);
           CHECK(to_text(*this, u, stage, false).find("where it comes from") != std::string::npos);
         }
         UOp last;
-        auto onward = forward(result_of(""), "", last);
+        auto onward = steps_to_end(result_of(""), "", last);
         CHECK(!onward.empty());
         CHECK(last == result_of(stage));
       }
