@@ -81,10 +81,10 @@ class ListingReader : public PyValues {
     if (find_distinct()) pos_ = begin, read_lines();
     if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
     bool complete = has_header(text_);  // true if comments state all facts that the listing omits
-    if (ambiguous_ && !complete)
-      out_.notes.push_back(std::to_string(ambiguous_) +
+    if (num_ambiguous_ && !complete)
+      out_.notes.push_back(std::to_string(num_ambiguous_) +
                            " constants are given by value and exist with several dtypes; the likeliest was taken");
-    if (outside_) out_.notes.push_back(std::to_string(outside_) + " sources are not in the list");
+    if (num_missing_) out_.notes.push_back(std::to_string(num_missing_) + " sources are not in the list");
     if (!complete) out_.notes.push_back("a listing has no tags");
     return std::move(out_);
   }
@@ -99,7 +99,7 @@ class ListingReader : public PyValues {
  private:
   void read_lines() {
     out_.list.clear(), constants_.clear(), ahead_.clear(), cited_.clear();
-    ambiguous_ = outside_ = 0;
+    num_ambiguous_ = num_missing_ = 0;
     while (skip_lines(), !at_end()) {
       auto ahead = ahead_.find(out_.list.size());
       if (ahead != ahead_.end()) pos_ = ahead->second.end;
@@ -143,7 +143,7 @@ class ListingReader : public PyValues {
     size_t sources_at = pos_;
     auto known = stated_facts_.find(position);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
-    size_t ambiguous = ambiguous_;
+    size_t ambiguous = num_ambiguous_;
     sources(op, d);
     // the arg begins one column after the sources, which are padded to 32 columns
     size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
@@ -152,7 +152,7 @@ class ListingReader : public PyValues {
     if (op == Op::OTHER) a = other_arg(graph_, name, a);
     note_place(at);
     if (stated) d = stated->dtype;
-    if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), ambiguous_ = ambiguous;
+    if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), num_ambiguous_ = ambiguous;
     Arg tag = stated ? stated->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
     UOp u = make(at, op, d, sources_, a, tag);
     if (!listed_.empty() && !(u == listed_[position])) misread_.push_back(position), u = listed_[position];
@@ -221,7 +221,7 @@ class ListingReader : public PyValues {
       size_t at = pos_;
       if (peek() == '\'' || peek() == '"') {
         std::string text = string();
-        if (text == "--") outside_++;
+        if (text == "--") num_missing_++;
         else constants.emplace_back(sources_.size(), text);
         sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
         if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
@@ -281,7 +281,7 @@ class ListingReader : public PyValues {
     std::optional<DType> wanted = expected_dtype(op, dtype, i);
     for (UOp c : known)
       if (wanted && c.dtype() == *wanted) return c;
-    ambiguous_++;
+    num_ambiguous_++;
     return known.back();
   }
 
@@ -360,7 +360,7 @@ class ListingReader : public PyValues {
   std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
   // positions whose nodes get the position as a tag, so that the nodes differ from equal lines
   std::unordered_set<size_t> distinct_;
-  size_t ambiguous_ = 0, outside_ = 0;
+  size_t num_ambiguous_ = 0, num_missing_ = 0;
   StatedFactsByNumber stated_facts_;  // maps a node's position to the facts that comments state
   std::span<const UOp> listed_;        // in misread(): the nodes that were listed; otherwise empty
   std::vector<size_t> misread_;
