@@ -51,15 +51,15 @@ void PyrenderWriter::write_lines() {
   for (size_t i = 0; i < order_.size(); i++) {
     UOp u = order_[i];
     Info& info = info_[u.id()];
-    if (!info.named && !u.in(kNeverNamed)) {
+    if (!info.has_line && !u.in(kNeverNamed)) {
       info.inlined = true;
       continue;
     }
     info.begin = pieces_.size();
-    if (info.named) pieces_.put('c'), pieces_.put_int(int64_t(i));
+    if (info.has_line) pieces_.put('c'), pieces_.put_int(int64_t(i));
     else piece(u);
     info.size = uint32_t(pieces_.size() - info.begin);
-    if (info.named) line(u, info);
+    if (info.has_line) line(u, info);
   }
 }
 

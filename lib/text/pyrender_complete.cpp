@@ -57,7 +57,7 @@ class CompleteWriter : public PyrenderWriter {
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
-    auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; });
+    auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].has_line; });
     info_[u.id()].plain = true;
     for (int round = 0;; round++) {
       if (round == kRounds)  // to limit the time, mark all nodes of the expression after kRounds rounds
@@ -87,7 +87,7 @@ class CompleteWriter : public PyrenderWriter {
       if (alike && top.next < top.part.num_src()) {
         UOp s = top.part.src(top.next), t = top.read.src(top.next);
         top.next++;
-        if (!(s == t) && !info_[s.id()].named) stack.push_back({s, t});
+        if (!(s == t) && !info_[s.id()].has_line) stack.push_back({s, t});
         continue;
       }
       bool found = top.found;
@@ -97,7 +97,7 @@ class CompleteWriter : public PyrenderWriter {
     }
     if (any || read) return any;
     // the expression could not be read, so mark all of its nodes
-    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].named; }))
+    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].has_line; }))
       if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
     return any;
   }

@@ -54,8 +54,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       Info& info = info_[u.id()];
       uint32_t deepest = 0;
       for (UOp s : u.src()) deepest = std::max(deepest, info_[s.id()].depth);
-      if (deepest + 1 > kMaxInlined) info.named = true;
-      if (!info.named) {
+      if (deepest + 1 > kMaxInlined) info.has_line = true;
+      if (!info.has_line) {
         info.depth = deepest + 1;
         piece(u, [&] { info.is_bracketed = expression(u, false) && u.tag().is_none(); });
         if (odd_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
@@ -140,7 +140,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   // Writes the expression of `u` again with UOp(...) for `u` and for each source that has no own line.
   void make_plain(UOp u) {
     for (UOp s : u.src())
-      if (!info_[s.id()].named) make_plain(s);
+      if (!info_[s.id()].has_line) make_plain(s);
     piece(u, [&] { whole(u); });
   }
 

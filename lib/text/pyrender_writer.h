@@ -51,24 +51,24 @@ struct RareArgFeatures {
 struct NodeUses {
   uint32_t users = 0;      // number of distinct users
   uint32_t last_user = 0;  // id + 1 of the last user
-  bool twice = false;      // true if one user has the node more than once among its sources
-  bool named = false;      // true if the node has its own line
+  bool is_used_twice = false;  // true if one user has the node more than once among its sources
+  bool has_line = false;    // true if the node has its own line
 };
 struct Naming {
   OpSet reductions;  // ops whose first source gets a line
   OpSet never;       // ops that get no line, however many users they have
   OpSet always;      // ops that get a line even with a single user
 };
-// Sets NodeUses::named in `info`, which is indexed by node id. Info derives from NodeUses.
+// Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
 void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const Naming& naming) {
   for (UOp u : order)
     for (UOp s : u.src()) {
       NodeUses& uses = info[s.id()];
-      if (uses.last_user == u.id() + 1) uses.twice = true;
+      if (uses.last_user == u.id() + 1) uses.is_used_twice = true;
       else uses.users++, uses.last_user = u.id() + 1;
     }
-  auto name = [&](UOp u) { info[u.id()].named = true; };
+  auto name = [&](UOp u) { info[u.id()].has_line = true; };
   name(root);
   for (UOp u : order) {
     if (u.is(Op::SINK))
@@ -77,7 +77,7 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
     if (u.in(naming.reductions) && u.num_src() > 0) name(u.src(0));
     if (u.in(naming.never)) continue;
     const NodeUses& uses = info[u.id()];
-    if (uses.users != 1 || uses.twice || u.in(naming.always)) name(u);
+    if (uses.users != 1 || uses.is_used_twice || u.in(naming.always)) name(u);
   }
 }
 
