@@ -56,8 +56,8 @@ struct NodeUses {
 };
 struct Naming {
   OpSet reductions;  // ops whose first source gets a line
-  OpSet never;       // ops that get no line, however many users they have
-  OpSet always;      // ops that get a line even with a single user
+  OpSet never_named;   // ops that get no line, however many users they have
+  OpSet always_named;  // ops that get a line even with a single user
 };
 // Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -75,9 +75,9 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
       for (UOp s : u.src()) name(s);
     if (u.is(Op::STORE) && u.num_src() > 1) name(u.src(1));
     if (u.in(naming.reductions) && u.num_src() > 0) name(u.src(0));
-    if (u.in(naming.never)) continue;
+    if (u.in(naming.never_named)) continue;
     const NodeUses& uses = info[u.id()];
-    if (uses.users != 1 || uses.is_used_twice || u.in(naming.always)) name(u);
+    if (uses.users != 1 || uses.is_used_twice || u.in(naming.always_named)) name(u);
   }
 }
 
