@@ -44,15 +44,15 @@ struct PlacedText {
 // Returns the text pyrender(root) and the line number of each node in it, or the error of pyrender().
 Result<PlacedText> pyrender_with_places(UOp root);
 
-// The pyrender text of a graph, without a final newline. `generic` is true if the pyrender of the graph's release fails
-// on the graph, or is not known to tgc.
+// The pyrender text of a graph, without a final newline. `lacks_original` is true if tinygrad prints no such text: its
+// own pyrender fails on the graph, or the graph's release is not known to tgc.
 struct OpenText {
   std::string text;
-  bool generic = false;
+  bool lacks_original = false;
   std::vector<UOp> lines = {};  // the node of each line of `text`
 };
 // Returns the text of a graph of a release other than 0.12.0, as the release prints it (uop/render.py:pyrender since
-// 0.13). If `generic` of the result is true, the text has every node as UOp(...).
+// 0.13). For a release that is not known to tgc, the text has every node as UOp(...).
 OpenText pyrender_open(UOp root);
 
 // Like pyrender_open, but adds a comment with the whole node, "# c12 = UOp(...)", below each line that would be read as

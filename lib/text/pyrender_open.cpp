@@ -69,19 +69,19 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       line(u, info);
     }
     out.text = lines_.str();
-    out.generic = generic_;
+    out.lacks_original = lacks_original_;
     return out;
   }
 
   // Like write, but reads each line back into the same Graph, and adds a comment if the line gives a different node.
   CompleteText write_complete() {
-    const OpenText letters = write();
-    const std::string_view text = letters.text;
-    CompleteText out{"", letters.generic || release_in_text(text) != graph_.release()};
+    const OpenText plain = write();
+    const std::string_view text = plain.text;
+    CompleteText out{"", plain.lacks_original || release_in_text(text) != graph_.release()};
     auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
     reader->assume(order_, {});
-    for (size_t i = 0; i < letters.lines.size(); i++) {
-      UOp u = letters.lines[i];
+    for (size_t i = 0; i < plain.lines.size(); i++) {
+      UOp u = plain.lines[i];
       size_t begin = begins_[i], end = i + 1 < begins_.size() ? begins_[i + 1] - 1 : text.size();
       out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
       auto read = catch_failures([&] { return reader->value_of_line(begin); });
@@ -105,7 +105,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     const RareArgFeatures odd = RareArgFeatures::of(order_);
     odd_text_ = odd.text || odd.graph;
     mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
-    generic_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
+    lacks_original_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
       return u.is(Op::FUNCTION) ||
              (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_));
     });
@@ -332,7 +332,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   TextBuffer pieces_, lines_;
   std::vector<size_t> begins_;  // byte offset of each line in the text
   const bool is_0_13_, is_known_;
-  bool generic_ = false;
+  bool lacks_original_ = false;
   bool odd_text_ = false;       // true if an arg or tag contains a UOp or a string with a parenthesis
 };
 
