@@ -40,13 +40,13 @@ class RuleStats {
   struct Counters : RuleCounters {  // `attempts` counts only the attempts passed to add(); times are in ticks
     uint32_t calls = 0;             // number of calls of the rule's right side
   };
-  struct Stop {  // number of tries of a bucket in which rule number `reached` of the bucket was the last rule tried
+  struct Stop {  // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
     const Bucket* bucket;
-    uint32_t have, reached;  // `have`: the node's class (BucketCode::class_of)
+    uint32_t node_class, last_rule;  // node_class: see BucketCode::class_of
     uint64_t count;
   };
-  Stop& find(const Bucket* bucket, uint32_t have, uint32_t reached);
-  void stop(const Bucket* bucket, uint32_t have, uint32_t reached);
+  Stop& find(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  void stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
   // Counts one match of a node with a bucket's rules. `at` is BucketCode::first_class + BucketCode::class_of(the node).
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
