@@ -289,10 +289,10 @@ class Rewriter {
   }
 
   [[gnu::always_inline]] void advance(Workspace::Visit& v) {
-    if (v.next == kWaits) return finish(v, result_of(v.now));
+    if (v.next == kWaits) return finish(v, result_of(v.replacement));
     const uint32_t epoch = results_.epoch;
     bool changed = false;
-    auto src = v.now.src();
+    auto src = v.replacement.src();
     for (size_t i = v.next; i < src.size(); i++) {
       UOp s = src[i];
       const RewriteSlot& slot = results_.of(s);
@@ -306,16 +306,16 @@ class Rewriter {
         return begin(s);
       }
     }
-    if (v.changed || changed) return go_on_with(v, with_results(v.now));
-    UOp next = pm_ ? apply_top_down(v.now) : UOp();
-    if (!next) return finish(v, v.now);
+    if (v.changed || changed) return go_on_with(v, with_results(v.replacement));
+    UOp next = pm_ ? apply_top_down(v.replacement) : UOp();
+    if (!next) return finish(v, v.replacement);
     if (UOp r = result_of(next)) return finish(v, r);
-    v.now = next;
+    v.replacement = next;
     v.next = kWaits;
     begin(next);
   }
 
-  // Continues the visit `v` with `next`, which is `v.now` with rewritten sources. Rewriting these sources again would
+  // Continues the visit `v` with `next`, which is `v.replacement` with rewritten sources. Rewriting these sources again would
   // not change them, so only the rules for `next` itself remain.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
@@ -328,7 +328,7 @@ class Rewriter {
       set_result(next, known);
       return finish(v, known);
     }
-    v.now = next;
+    v.replacement = next;
     v.next = kWaits;
     if (!after) return visit(next, now, 0);
     visit(next, after, kWaits);
@@ -357,7 +357,7 @@ class Rewriter {
   }
 
   void finish(const Workspace::Visit& v, UOp result) {
-    set_result(v.n, result);
+    set_result(v.node, result);
     w_.visits.pop_back();
   }
 

@@ -74,7 +74,7 @@ class Substituter {
 
  private:
   using Visit = Workspace::Visit;
-  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next of a visit that waits for the result of Visit::now
+  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next of a visit that waits for the result of Visit::replacement
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin(UOp n) {
@@ -95,9 +95,9 @@ class Substituter {
 
   void advance(Visit& v) {
     const uint32_t epoch = results_.epoch;
-    if (v.next == kWaits) return finish(v, UOp(results_.of(v.now).result));
+    if (v.next == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
     bool changed = v.changed;
-    auto src = v.now.src();
+    auto src = v.replacement.src();
     for (size_t i = v.next; i < src.size(); i++) {
       UOp s = src[i];
       if (s.id() < oldest_) continue;
@@ -110,20 +110,20 @@ class Substituter {
       v.changed = changed;
       return begin(s);
     }
-    if (!changed) return finish(v, v.now);
-    UOp made = with_results(v.now);
-    if (observer_) [[unlikely]] observer_->rebuilt(v.now, made);
+    if (!changed) return finish(v, v.replacement);
+    UOp made = with_results(v.replacement);
+    if (observer_) [[unlikely]] observer_->rebuilt(v.replacement, made);
     const RewriteSlot& known = results_.of(made);
     if (known.mark == epoch) return finish(v, UOp(known.result));
     UOp now = last_replacement(made);
     if (now == made) return finish(v, made);
-    v.now = made;
+    v.replacement = made;
     v.next = kWaits;
     visit(made, now);
   }
 
   void finish(const Visit& v, UOp result) {
-    results_.at(v.n).set(result.node(), results_.epoch);
+    results_.at(v.node).set(result.node(), results_.epoch);
     w_.visits.pop_back();
   }
 

@@ -17,7 +17,7 @@ std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
   auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
   std::vector<UOp> visited;
   for (size_t i = w.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));)
-    visited.push_back(w.visits[i].n);
+    visited.push_back(w.visits[i].node);
   std::vector<Workspace::Hit> out;
   for (size_t k = 0; k < std::min(w.num_hits, Workspace::kRecent); k++) {
     Workspace::Hit hit = hit_before(k);

@@ -101,10 +101,10 @@ struct Workspace {
   };
   // An entry of the work stack that the depth-first order uses.
   struct Visit {
-    UOp n;          // the node whose result the visit computes
-    UOp now;        // the current replacement of `n`
-    uint32_t next;  // index of the next source to visit; UINT32_MAX if the visit waits for the result of `now`
-    bool changed;   // true if the result of a source that was visited differs from the source
+    UOp node;         // the node whose result the visit computes
+    UOp replacement;  // the current replacement of `node`
+    uint32_t next;    // index of the next source to visit; UINT32_MAX if the visit waits for the result of `replacement`
+    bool changed;     // true if the result of a source that was visited differs from the source
   };
   static constexpr size_t kRecent = 32;
 
