@@ -91,7 +91,7 @@ class Bench {
       bool same = measure_graph(record->ast);
       for (auto& stage : record->stages) {
         if (stage.ir) same &= measure_graph(*stage.ir);
-        if (stage.ir && stage.letters) same &= measure_pyrender(*stage.letters);
+        if (stage.ir && stage.pyrender) same &= measure_pyrender(*stage.pyrender);
       }
       if (!same) return tgc::Diag{.message = "record '" + record->id + "' changes in a round trip", .file = path};
     }

@@ -398,9 +398,9 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
   for (const RecordedStage& s : RecordedStages(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
-    const bool loses_facts = s.letters && detect_kind(*s.text) != InputKind::Json;
+    const bool loses_facts = s.pyrender && detect_kind(*s.text) != InputKind::Json;
     if (loses_facts) all = *s.text;
-    if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.letters : *s.text});
+    if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.pyrender : *s.text});
     // Only for kernels: unique constants of a tensor graph may have other numbers in a port, and pyrender omits them.
     if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);

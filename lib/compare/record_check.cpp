@@ -122,11 +122,11 @@ class RecordCheck {
     for (const RecordedStage& s : stages_) {
       if (!s.is_graph() || !s.text || s.same) continue;
       if (detect_kind(*s.text) != InputKind::Json) {
-        check_text(s.name, *s.text, s.letters.value_or(*s.text));
+        check_text(s.name, *s.text, s.pyrender.value_or(*s.text));
         continue;
       }
       check_nodes(s.name, *s.text);
-      if (s.letters) check_letters(s.name, *s.text, *s.letters);
+      if (s.pyrender) check_letters(s.name, *s.text, *s.pyrender);
     }
     if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
   }

@@ -89,7 +89,7 @@ GoldenStage stage_of(JsonScanner& in) {
     if (key == "name") s.name = name_in(in);
     else if (key == "same") s.same = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
-    else if (key == "letters") s.letters = in.string_or_null();
+    else if (key == "letters") s.pyrender = in.string_or_null();
     else if (key == "full") s.full = in.string_or_null();
     else if (key == "at") s.at = strings(in);
     else if (key == "function") s.function = name_in(in);

@@ -20,7 +20,7 @@ struct GoldenStage {
   bool same = false;              // tinygrad returned the graph of the previous stage unchanged
   // the graph after the stage: pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
   std::optional<std::string> ir;
-  std::optional<std::string> letters;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
+  std::optional<std::string> pyrender;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
   std::optional<std::string> full;     // a text of the graph that loses no facts, recorded if `ir` loses some
   // where tinygrad ran the stage: the calls ("codegen/__init__.py:344"), innermost first, and the function that
   // contains the innermost call; both are empty if they were not recorded

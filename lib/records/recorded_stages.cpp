@@ -18,10 +18,10 @@ std::string slug_of_stage(std::string_view name) {
 RecordedStages::RecordedStages(const GoldenRecord& record) {
   using enum RecordedStage::Kind;
   list_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
-  if (record.ast_full) list_.back().letters = record.ast;
+  if (record.ast_full) list_.back().pyrender = record.ast;
   for (const GoldenStage& s : record.stages) {
     const std::optional<std::string>& text = s.full ? s.full : s.ir;
-    list_.push_back({Stage, s.name, s.same ? list_.back().text : text, s.same, s.full ? s.ir : s.letters});
+    list_.push_back({Stage, s.name, s.same ? list_.back().text : text, s.same, s.full ? s.ir : s.pyrender});
   }
   for (size_t i = 0; i < record.kernels.size(); i++)
     if (!record.kernels[i].ast.empty()) list_.push_back({Kernel, "kernel " + std::to_string(i), record.kernels[i].ast});

@@ -21,8 +21,8 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
   }
   CHECK(all == "ast=A; first=A same; second=B; third=B same; unprintable=?; after it=? same; nodes={}; kernel 0=K0; "
                "kernel 2=K2; linear=L output; source=S output; ");
-  CHECK(stages.find("nodes")->letters == "C");
-  CHECK_FALSE(stages.find("second")->letters);
+  CHECK(stages.find("nodes")->pyrender == "C");
+  CHECK_FALSE(stages.find("second")->pyrender);
   CHECK(stages.find("none") == nullptr);
   record->program = GoldenProgram{.name = "E_3"};
   CHECK(RecordedStages(*record).find("program")->text->starts_with("name: E_3\n"));
@@ -37,12 +37,12 @@ TEST_CASE("RecordedStages: the text that loses the least is the text of a stage,
   REQUIRE(record);
   const RecordedStages stages(*record);
   CHECK(stages.find("ast")->text == "AF");
-  CHECK(stages.find("ast")->letters == "A");
+  CHECK(stages.find("ast")->pyrender == "A");
   CHECK(stages.find("a")->text == "BF");
-  CHECK(stages.find("a")->letters == "B");
+  CHECK(stages.find("a")->pyrender == "B");
   CHECK(stages.find("b")->text == "BF");
   CHECK(stages.find("c")->text == "CF");
-  CHECK_FALSE(stages.find("c")->letters);
+  CHECK_FALSE(stages.find("c")->pyrender);
 }
 
 TEST_CASE("RecordedStages: an input that is no record has an AST alone") {

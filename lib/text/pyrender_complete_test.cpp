@@ -17,7 +17,7 @@ std::string complete(std::string_view text) {
 }
 
 // Returns `text` without its header and comments, that is, only what tinygrad itself prints.
-std::string letters(std::string_view text) {
+std::string without_comments(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find('\n', at), text.size());
@@ -34,7 +34,7 @@ void comes_back(const std::string& text) {
   Graph g, h;
   auto root = read_pyrender(g, text);
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
-  CHECK(*pyrender(*root) + "\n" == letters(text));
+  CHECK(*pyrender(*root) + "\n" == without_comments(text));
   for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
     Graph back;
     auto again = round_trip(format, *root, {}, back);
