@@ -315,8 +315,8 @@ class Rewriter {
     begin(next);
   }
 
-  // Continues the visit `v` with `next`, which is `v.replacement` with rewritten sources. Rewriting these sources again would
-  // not change them, so only the rules for `next` itself remain.
+  // Continues the visit `v` with `next`, which is `v.replacement` with rewritten sources. Rewriting these sources again
+  // would not change them, so only the rules for `next` itself remain.
   void go_on_with(Workspace::Visit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);

@@ -74,7 +74,8 @@ class Substituter {
 
  private:
   using Visit = Workspace::Visit;
-  static constexpr uint32_t kWaits = UINT32_MAX;  // Visit::next of a visit that waits for the result of Visit::replacement
+  // Visit::next of a visit that waits for the result of Visit::replacement
+  static constexpr uint32_t kWaits = UINT32_MAX;
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
   void begin(UOp n) {

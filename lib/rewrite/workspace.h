@@ -103,7 +103,7 @@ struct Workspace {
   struct Visit {
     UOp node;         // the node whose result the visit computes
     UOp replacement;  // the current replacement of `node`
-    uint32_t next;    // index of the next source to visit; UINT32_MAX if the visit waits for the result of `replacement`
+    uint32_t next;    // index of the next source to visit; UINT32_MAX while the result of `replacement` is unknown
     bool changed;     // true if the result of a source that was visited differs from the source
   };
   static constexpr size_t kRecent = 32;
