@@ -213,7 +213,7 @@ class TextReader : public GraphReader {
   TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
       : GraphReader(session, name, kernel), kind_(kind), text_(std::move(text)) {
     if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
-    if (texts_.others && !texts_.graphs.empty())
+    if (texts_.has_other_lines && !texts_.graphs.empty())
       session.note(counted(texts_.graphs.size(), "graph") + " found in " + name_.shown() + "; other lines skipped");
   }
 

@@ -74,7 +74,7 @@ class Finder {
     else in_lines(0, lines_.size());
     auto& graphs = out_.graphs;
     const bool is_all_python = graphs.size() == 1 && graphs[0].kind == InputKind::Pyrender && all_python_;
-    if (!has_fences && graphs.size() == 1 && (!out_.others || is_all_python)) graphs.clear();
+    if (!has_fences && graphs.size() == 1 && (!out_.has_other_lines || is_all_python)) graphs.clear();
     return std::move(out_);
   }
 
@@ -86,7 +86,7 @@ class Finder {
   std::string_view line(size_t i) const { return shown(lines_[i]); }
 
   void in_fences() {
-    out_.others = true;
+    out_.has_other_lines = true;
     for (size_t i = 0; i < lines_.size(); i++) {
       if (!is_fence(line(i))) continue;
       const size_t first = i + 1;
@@ -106,7 +106,7 @@ class Finder {
       else if (is_pyrender_line(line(i))) kind = InputKind::Pyrender, next = end_of_pyrender(i, end);
       else if (begins_svod_tree(line(i))) kind = InputKind::Repr, next = end_of_tree(i, end);
       if (next == i) {
-        if (!is_blank_or_comment(line(i))) out_.others = true, all_python_ &= is_python_line(line(i));
+        if (!is_blank_or_comment(line(i))) out_.has_other_lines = true, all_python_ &= is_python_line(line(i));
         i++;
         continue;
       }

@@ -23,7 +23,7 @@ struct GraphText {
 
 struct GraphTexts {
   std::vector<GraphText> graphs;
-  bool others = false;  // true if the text has lines other than graphs, blank lines and comments
+  bool has_other_lines = false;  // true if the text has lines other than graphs, blank lines and comments
 };
 
 // Returns the graphs in `text`. Returns no graphs if none is found, or if `text` as a whole is the text of one graph.

@@ -34,7 +34,7 @@ TEST_CASE("graph texts: graphs one after another, with their headers") {
   const std::string text = joined({kRepr, "\n", kRepr, "# tgc: {\"name\":\"k\"}\n", kPyrender, kListing});
   const GraphTexts found = find_graph_texts(text);
   REQUIRE(found.graphs.size() == 4);
-  CHECK_FALSE(found.others);
+  CHECK_FALSE(found.has_other_lines);
   CHECK(found.graphs[0].of(text) == kRepr);
   CHECK(found.graphs[1].of(text) == "\n\n\n\n" + std::string(kRepr));  // errors name the line in the whole text
   CHECK(found.graphs[2].of(text).ends_with(joined({"\n# tgc: {\"name\":\"k\"}\n", kPyrender})));
@@ -47,7 +47,7 @@ TEST_CASE("graph texts: what a program prints between graphs is skipped") {
                                    "void E_4(int* data0) {\n  int alu0 = (1+2);\n}\n", kListing, "*** CPU   1\n", kRepr,
                                    "[2, 3]\n"});
   const GraphTexts found = find_graph_texts(text);
-  CHECK(found.others);
+  CHECK(found.has_other_lines);
   REQUIRE(found.graphs.size() == 3);
   CHECK(found.graphs[0].of(text) == kPyrender);
   CHECK(found.graphs[1].of(text).ends_with("\n" + std::string(kListing)));
@@ -65,7 +65,7 @@ TEST_CASE("graph texts: a Markdown file has graphs only in its fences") {
   const std::string text = joined({"# Title\nc0 = UOp(...)\n```python\n", kPyrender, "```\nand\n~~~\n", kRepr, kListing,
                                    "~~~\n```\n{\"format\":\"tgc-graph\",\n\"version\":1}\n```\n", kRepr});
   const GraphTexts found = find_graph_texts(text);
-  CHECK(found.others);
+  CHECK(found.has_other_lines);
   REQUIRE(found.graphs.size() == 4);
   CHECK(found.graphs[0].of(text) == "\n\n\n" + std::string(kPyrender));
   CHECK(found.graphs[3].kind == InputKind::Json);
