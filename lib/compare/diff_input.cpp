@@ -212,7 +212,7 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
     return out;
   };
   const CommonTargets targets(targets_of(a), targets_of(b));
-  auto key = [&](const Run& r) { return std::pair(r.id, targets.of(r.target)); };
+  auto key = [&](const Run& r) { return std::pair(r.id, targets.key_of(r.target)); };
   std::map<std::pair<std::string, std::string>, std::vector<const Run*>> in_b;
   for (const Run& r : b.runs) in_b[key(r)].push_back(&r);
   std::map<std::pair<std::string, std::string>, size_t> used;

@@ -109,7 +109,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());
   const CommonTargets targets(targets_of(a), targets_of(b));
-  auto with_target = [&](const Entry& e, const std::string& what) { return targets.of(e.target) + "\n" + what; };
+  auto with_target = [&](const Entry& e, const std::string& what) { return targets.key_of(e.target) + "\n" + what; };
   auto pair_by = [&](auto key) {
     std::map<std::string, std::vector<size_t>> there;
     for (size_t j = b.entries.size(); j-- > 0;)

@@ -63,7 +63,7 @@ class CommonTargets {
     }
   }
   // Returns a key for `target`. Two targets are treated as the same if their keys are equal.
-  std::string of(const std::string& target) const {
+  std::string key_of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
     auto known = most_.find(kind);
     return known != most_.end() && known->second > 1 ? target : kind;
