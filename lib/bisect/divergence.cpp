@@ -192,7 +192,7 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage) {
   CompileQuestion question = question_about(in);
-  if (const StageRow* row = find_row(stage); row && row->kernel) question.until = stage;
+  if (const StageRow* row = find_row(stage); row && row->kernel) question.last_stage = stage;
   Divergence divergence(session, in, in.info.target);
   question.texts = divergence.texts();
   const GoldenRecord theirs = std::move(tinygrad.ask(question).value_or_throw());

@@ -124,7 +124,7 @@ TEST_CASE("divergence: refusals and failures of the process that answers for tin
   TinygradProcess dies(R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)", {});
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);
   CompileQuestion until_expander = question_about(in);
-  until_expander.until = "expander";
+  until_expander.last_stage = "expander";
   CHECK(dies.ask(until_expander).ok());
 }
 

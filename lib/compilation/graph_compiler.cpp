@@ -235,7 +235,7 @@ CompileQuestion question_about(const InputGraph& graph) {
     out.settings.emplace_back(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));
   const StageRow* last = find_row(graph.info.stage);
   for (const StageRow& row : stage_rows())
-    if (last && row.kernel && &row <= last) out.after.emplace_back(row.name);
+    if (last && row.kernel && &row <= last) out.finished_stages.emplace_back(row.name);
   out.nodes = graph_to_json(graph.root, {});
   if (auto text = pyrender(graph.root)) out.ast = *text;
   return out;

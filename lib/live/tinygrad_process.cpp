@@ -125,9 +125,9 @@ std::string CompileQuestion::json() const {
         json.member("place", leave_out->place).member("n", leave_out->number);
         if (leave_out->stage) json.member("stage", *leave_out->stage);
       });
-    if (stage.empty() && !is_live) json.member("after", after);
+    if (stage.empty() && !is_live) json.member("after", finished_stages);
     if (!texts.empty()) json.member("texts", texts);
-    if (!until.empty()) json.member("until", until);
+    if (!last_stage.empty()) json.member("until", last_stage);
     json.key("graph").raw(graph);
   });
 }

@@ -33,11 +33,11 @@ struct CompileQuestion {
                                    // only tinygrad's error
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
   // The fields below are sent to tinygrad only.
-  std::vector<std::string> after = {};  // stages that the graph has been through, which tinygrad skips
+  std::vector<std::string> finished_stages = {};  // stages that the graph has been through, which tinygrad skips
   // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage with another
   // text, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> texts = {};
-  std::string until = {};  // the last stage to run; empty: all stages
+  std::string last_stage = {};  // the last stage to run; empty: all stages
   bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
                            // exporter writes it
   bool rewrites = false;   // with is_live: record every match of a rule

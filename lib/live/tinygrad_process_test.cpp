@@ -5,10 +5,10 @@
 namespace tgc {
 
 TEST_CASE("CompileQuestion: a question to tinygrad, and one to a port about a single stage") {
-  CompileQuestion question{.id = "k", .target = "CPU:CLANG", .nodes = "{\n\"nodes\":[]}\n", .after = {"expander"}};
+  CompileQuestion question{.id = "k", .target = "CPU:CLANG", .nodes = "{\n\"nodes\":[]}\n", .finished_stages = {"expander"}};
   question.settings = {{"NOOPT", "1"}};
   question.texts = {{"devectorize", "ast"}};
-  question.until = "decompositions";
+  question.last_stage = "decompositions";
   CHECK(question.json() == R"({"id":"k","target":"CPU:CLANG","settings":{"NOOPT":"1"},"after":["expander"],)"
                            R"("texts":{"devectorize":"ast"},"until":"decompositions","graph":{"nodes":[]}})");
   CompileQuestion tensors{.id = "t", .nodes = "{}", .is_tensor_graph = true};
