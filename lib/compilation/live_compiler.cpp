@@ -88,7 +88,7 @@ class LiveCompiler : public GraphCompiler {
   }
 
   std::string release() const override {
-    auto& facts = tinygrad_->about();
+    auto& facts = tinygrad_->facts();
     return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : "";
   }
   bool leaves_opts_to_tinygrad() const override { return true; }
@@ -105,7 +105,7 @@ class LiveCompiler : public GraphCompiler {
   }
 
  private:
-  const TinygradFacts& facts() const { return tinygrad_->about().value_or_throw(); }
+  const TinygradFacts& facts() const { return tinygrad_->facts().value_or_throw(); }
 
   // Returns the settings of a question to tinygrad: the recorded ones of the input, then those of --set. Throws Failure
   // if --set names a setting that this tinygrad does not have.

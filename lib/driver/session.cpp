@@ -33,7 +33,7 @@ Status Session::go_live() {
   if (!named) return named.diag();
   Cancel* stop = cancel;
   live = std::make_shared<TinygradPool>(*named, std::max(jobs, 1u), [stop] { return stop && stop->requested(); });
-  auto& facts = live->about();
+  auto& facts = live->facts();
   return facts ? Status(Unit{}) : Status(facts.diag());
 }
 

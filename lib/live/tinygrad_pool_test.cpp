@@ -24,8 +24,8 @@ CompileQuestion about(const std::string& id) {
 
 TEST_CASE("TinygradPool: a crash or a timeout is the result of its question, and a new process takes the place") {
   TinygradPool pool(kFake, 1, {});
-  CHECK(pool.about().value_or_throw().producer == "tinygrad 0.14.0");
-  CHECK(pool.about().value_or_throw().settings.contains("NOOPT"));
+  CHECK(pool.facts().value_or_throw().producer == "tinygrad 0.14.0");
+  CHECK(pool.facts().value_or_throw().settings.contains("NOOPT"));
   const std::string first = *pool.ask(about("a")).value_or_throw().error;
   CHECK(*pool.ask(about("b")).value_or_throw().error == first);
   CHECK(*pool.ask(about("dies")).value_or_throw().error == "the command ended with exit code 3");

@@ -223,7 +223,7 @@ void TinygradPool::give_back(Group& group, std::unique_ptr<TinygradProcess> proc
   freed_.notify_all();
 }
 
-Result<TinygradFacts>& TinygradPool::about() {
+Result<TinygradFacts>& TinygradPool::facts() {
   std::call_once(asked_, [&] {
     auto process = take(compiling_);
     facts_ = catch_failures([&] { return facts_in(process->ask_text(R"({"about":true})").value_or_throw()); });
@@ -233,7 +233,7 @@ Result<TinygradFacts>& TinygradPool::about() {
 }
 
 Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
-  if (auto& facts = about(); !facts) return facts.diag();
+  if (auto& known = facts(); !known) return known.diag();
   Group& group = question.rewrites || question.leave_out ? rewriting_ : compiling_;
   auto process = take(group);
   auto record = process->ask(question);
@@ -245,7 +245,7 @@ Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
 }
 
 Result<std::vector<GoldenRecord>> TinygradPool::ask(const ModelQuestion& question) {
-  if (auto& facts = about(); !facts) return facts.diag();
+  if (auto& known = facts(); !known) return known.diag();
   auto process = take(compiling_);
   auto answer = process->ask_text(question.json());
   give_back(compiling_, std::move(process));

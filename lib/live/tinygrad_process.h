@@ -123,9 +123,9 @@ class TinygradPool {
       : tinygrad_(std::move(tinygrad)), processes_(processes), stop_(std::move(stop)) {}
 
   // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
-  Result<TinygradFacts>& about();
+  Result<TinygradFacts>& facts();
   // Asks a free process, or waits for one. A crash or a timeout of the process is the error of the returned record, and
-  // a new process takes its place. Fails if about() fails, or if the wait is cancelled.
+  // a new process takes its place. Fails if facts() fails, or if the wait is cancelled.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);

@@ -5,7 +5,8 @@
 namespace tgc {
 
 TEST_CASE("CompileQuestion: a question to tinygrad, and one to a port about a single stage") {
-  CompileQuestion question{.id = "k", .target = "CPU:CLANG", .nodes = "{\n\"nodes\":[]}\n", .finished_stages = {"expander"}};
+  CompileQuestion question{
+      .id = "k", .target = "CPU:CLANG", .nodes = "{\n\"nodes\":[]}\n", .finished_stages = {"expander"}};
   question.settings = {{"NOOPT", "1"}};
   question.texts = {{"devectorize", "ast"}};
   question.last_stage = "decompositions";

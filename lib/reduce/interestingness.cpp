@@ -36,7 +36,7 @@ std::string identity(const TestCase& c) {
 
 bool is_of_other_release(const Session& session) {
   if (!session.live) return false;
-  auto& tinygrad = session.live->about();
+  auto& tinygrad = session.live->facts();
   return tinygrad && release_of(tinygrad->producer) != Release::v0_12;
 }
 
