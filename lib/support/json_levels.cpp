@@ -7,7 +7,7 @@ namespace {
 
 class Levels : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Levels(int most, const JsonNameSeen& seen) : most_(most), seen_(seen) {}
+  Levels(int max_levels, const OnJsonName& on_name) : max_levels_(max_levels), on_name_(on_name) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -16,25 +16,25 @@ class Levels : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return ++depth_ <= most_; }
+  bool start_object(size_t) override { return ++depth_ <= max_levels_; }
   bool end_object() override { return --depth_, true; }
-  bool start_array(size_t) override { return ++depth_ <= most_; }
+  bool start_array(size_t) override { return ++depth_ <= max_levels_; }
   bool end_array() override { return --depth_, true; }
   bool key(string_t& name) override {
-    if (seen_) seen_(depth_, name);
+    if (on_name_) on_name_(depth_, name);
     return true;
   }
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
 
  private:
-  int depth_ = 0, most_;
-  const JsonNameSeen& seen_;
+  int depth_ = 0, max_levels_;
+  const OnJsonName& on_name_;
 };
 
 }  // namespace
 
-bool json_fits(std::string_view text, int most, const JsonNameSeen& seen) {
-  Levels levels(most, seen);
+bool json_fits(std::string_view text, int max_levels, const OnJsonName& on_name) {
+  Levels levels(max_levels, on_name);
   return nlohmann::json::sax_parse(text, &levels);
 }
 
