@@ -263,7 +263,7 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
 // Returns true if `a` and `b` fit int64 and b > 0, so that machine division cannot overflow.
-bool divide_plainly(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
+bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
 
 }  // namespace
 
@@ -418,14 +418,14 @@ std::strong_ordering Int::compare_large(Int a, Int b) {
 }
 
 Int floor_div(Int a, Int b) {
-  if (divide_plainly(a, b)) return a.small() / b.small() - (a.small() % b.small() < 0);
+  if (can_divide_int64(a, b)) return a.small() / b.small() - (a.small() % b.small() < 0);
   if (b == 0) division_by_zero();
   auto [q, r] = divmod_trunc(a, b);
   return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? q - 1 : q;
 }
 
 Int floor_mod(Int a, Int b) {
-  if (divide_plainly(a, b)) {
+  if (can_divide_int64(a, b)) {
     int64_t rest = a.small() % b.small();
     return rest < 0 ? rest + b.small() : rest;
   }
@@ -435,12 +435,12 @@ Int floor_mod(Int a, Int b) {
 }
 
 Int cdiv(Int a, Int b) {
-  return divide_plainly(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first;
+  return can_divide_int64(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first;
 }
 Int cmod(Int a, Int b) { return a - cdiv(a, b) * b; }
 
 Int gcd(Int a, Int b) {
-  if (divide_plainly(a, b) && a.small() > 0) return std::gcd(a.small(), b.small());
+  if (can_divide_int64(a, b) && a.small() > 0) return std::gcd(a.small(), b.small());
   while (b != 0) {
     Int r = divmod_trunc(a, b).second;
     a = b;
