@@ -408,7 +408,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   if (!std::exchange(known.asked, true)) return nullptr;
   if (!known.results) {
     known.results = std::make_unique<TableResults>();
-    known.results->start_anew();
+    known.results->begin_epoch();
   }
   return known.results.get();
 }

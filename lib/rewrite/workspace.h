@@ -71,7 +71,7 @@ struct Results {
   uint32_t epoch = 0;
   uint32_t run = 0;  // the last number used for an epoch or a run
 
-  void start_anew() { epoch = ++run; }
+  void begin_epoch() { epoch = ++run; }
 };
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only the outermost rewrite uses them.
@@ -233,7 +233,7 @@ class LentNodes {
   explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
     if (!mine_) return;
     state.in_nodes_lent = true;
-    state.in_nodes.start_anew();
+    state.in_nodes.begin_epoch();
   }
   LentNodes(const LentNodes&) = delete;
   ~LentNodes() {
@@ -251,7 +251,7 @@ class LentNodes {
 template <class Use>
 auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
   if (LentNodes nodes(state); nodes) return use(*nodes);
-  workspace.results.start_anew();
+  workspace.results.begin_epoch();
   return use(workspace.results);
 }
 
