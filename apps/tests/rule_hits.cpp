@@ -27,7 +27,7 @@ struct HitsListener : doctest::IReporter {
     if (const char* file = std::getenv("TGC_RULE_HITS")) write_hits(file);
   }
   void report_query(const doctest::QueryData&) override {}
-  void test_run_start() override { note_from_now_on(); }
+  void test_run_start() override { record_rule_events(); }
   void test_case_start(const doctest::TestCaseData&) override {}
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}

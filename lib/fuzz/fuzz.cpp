@@ -75,7 +75,7 @@ class Campaign {
   void run() {
     report_.knows_any = !spec_.known.empty();
     if (report_.knows_any) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
-    note_from_now_on();
+    record_rule_events();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
     begin_ = saved_ = Clock::now();

@@ -30,7 +30,7 @@ bool is_noted(const Rule& rule, RuleEvent event) {
 
 }  // namespace
 
-void note_from_now_on() { detail::notes_rules = true; }
+void record_rule_events() { detail::notes_rules = true; }
 
 void detail::note(const Rule& rule, RuleEvent event) {
   TGC_CHECK(rule.id < kMaxRules, "more rules than there is room to note");

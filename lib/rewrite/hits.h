@@ -1,5 +1,5 @@
 // Records for each rule whether it applied, declined, or passed a RuleTest check, to find rules that the tests do not
-// cover. note_from_now_on() starts the recording; before, an application costs one test of a flag. Records last until
+// cover. record_rule_events() starts the recording; before, an application costs one test of a flag. Records last until
 // the process ends.
 #pragma once
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Starts recording. Call it before the first matcher is made, because rules_tried() omits the rules of older matchers.
-void note_from_now_on();
+void record_rule_events();
 
 namespace detail {
 inline std::atomic<bool> notes_rules = false;

@@ -13,7 +13,7 @@ namespace {
 using namespace pat;
 
 TEST_CASE("hits: hits and declines of a rule are recorded separately") {
-  note_from_now_on();
+  record_rule_events();
   const RuleSet set("hits of rules", {  // not static, so that each subcase gets new rules without recorded events
       // the rule rewrites the NEG of a constant to the constant, returns that of a variable itself, declines others
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
