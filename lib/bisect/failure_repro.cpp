@@ -140,7 +140,7 @@ std::string write_bundle(const FailureRepro& repro, const Outcome& failure, cons
   using Kind = FailureSignature::Kind;
   Kind kind = failure.kind == Outcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
   if (failure.is_refused()) kind = symptom_of(repro.session, repro.in, repro.options).value_or_throw().kind;
-  Repro bundle{.symptom = std::string(name_of(kind)), .said = failure_text};
+  Repro bundle{.symptom = std::string(name_of(kind)), .description = failure_text};
   for (auto& [name, value] : {std::pair("verdict", std::string(name_of(verdict.kind))), {"stage", verdict.stage},
                               {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) bundle.blamed[name] = value;

@@ -115,7 +115,7 @@ std::string repro_to_json(const Repro& repro, std::string_view graph) {
   };
   json.object([&] {
     json.member("format", kFormat).member("version", 1);
-    text("while", repro.symptom), text("said", repro.said), text("script", repro.script);
+    text("while", repro.symptom), text("said", repro.description), text("script", repro.script);
     write_map(json, "blamed", repro.blamed);
     text("device", repro.device), text("fault", repro.fault);
     write_map(json, "variables", repro.variables);
@@ -144,7 +144,7 @@ Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::stri
       if (key == "format") format = in.string();
       else if (key == "version") version = in.number();
       else if (key == "while") repro.symptom = in.string();
-      else if (key == "said") repro.said = in.string();
+      else if (key == "said") repro.description = in.string();
       else if (key == "script") repro.script = in.string();
       else if (key == "device") repro.device = in.string();
       else if (key == "fault") repro.fault = in.string();

@@ -23,7 +23,7 @@ struct ReproArray {
 // Everything in a bundle except the graph and the graph's GraphInfo (name, stage, target, settings).
 struct Repro {
   std::string symptom;         // failure kind, as named by `tgc reduce --while`: "wrong", "crash", ...
-  std::string said;            // one-line description of the failure
+  std::string description;     // one-line description of the failure
   std::string script;          // if `symptom` is "cmd": the shell command; {} in it stands for the bundle's file name
   std::string device;          // the device, in the syntax of --device
   std::string fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none

@@ -21,7 +21,7 @@ std::string error_with(const std::string& members) {
 TEST_CASE("repro: all members survive a round trip") {
   Graph g;
   Repro repro{.symptom = "wrong",
-              .said = "3 of 4 differ",
+              .description = "3 of 4 differ",
               .device = "REF",
               .fault = "add-zero@3",
               .blamed = {{"rule", "add-zero"}},

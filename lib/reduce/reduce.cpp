@@ -462,7 +462,7 @@ class Reduction {
     const RunOptions options = with_bundle(options_of_cases(), in);
     Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(interesting_.symptom_in(best_))),
-                .said = interesting_.failure().text(),
+                .description = interesting_.failure().text(),
                 .script = criterion_.script,
                 .blamed = interesting_.failure().blamed,
                 .inputs = best_.inputs};

@@ -131,7 +131,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
 
 Result<std::string> write_bundle(const Session& session, const RunOptions& options, const InputGraph& in,
                                  const Placement& place, Repro repro, const std::string& name) {
-  repro.said = repro.said.substr(0, repro.said.find('\n'));
+  repro.description = repro.description.substr(0, repro.description.find('\n'));
   return catch_failures([&] {
     const std::string& graph = name.empty() ? in.info.name : name;
     std::string path = take_path(options.output.repro, options, graph, is_of_recording(in)).value_or_throw();

@@ -134,7 +134,7 @@ class KernelRun {
     std::string said = report_.error;
     for (const Comparison& c : report_.arrays)
       if (said.empty() && !c.passed()) said = c.text();
-    Repro bundle{.symptom = std::string(name_of(kind)), .said = said, .inputs = bundled(inputs),
+    Repro bundle{.symptom = std::string(name_of(kind)), .description = said, .inputs = bundled(inputs),
                  .expected = bundled(expected_)};
     InputGraph kept = in_;
     if (auto list = candidate_->recorded_list(); !list.empty()) kept.list.assign(list.begin(), list.end());

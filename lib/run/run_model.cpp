@@ -435,7 +435,7 @@ class ModelRun {
     RunOptions options = o_;
     options.input.variables = step.variables;
     InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
-    Repro bundle{.symptom = "wrong", .said = c.text(), .inputs = bundled(step.before)};
+    Repro bundle{.symptom = "wrong", .description = c.text(), .inputs = bundled(step.before)};
     const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_).value_or_throw();
     return bundle_command(session_, path);
   }

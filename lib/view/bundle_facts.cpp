@@ -29,7 +29,7 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
 std::string bundle_facts(const Repro& b, bool strip_paths) {
   return json_object([&](JsonWriter& json) {
     const bool is_given = !b.expected.empty(), needs_command = b.symptom == "cmd" || b.symptom == "differs";
-    json.member("symptom", b.symptom).member("said", b.said).member("device", b.device).member("fault", b.fault);
+    json.member("symptom", b.symptom).member("said", b.description).member("device", b.device).member("fault", b.fault);
     json.member("script", strip_paths ? "" : b.script);
     json.member("oracle", needs_command ? "a command, which is not run here"
                           : is_given    ? "the arrays that it expects, which are in it"
