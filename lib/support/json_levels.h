@@ -9,7 +9,8 @@ namespace tgc {
 
 using OnJsonName = std::function<void(int depth, const std::string& name)>;  // depth: 1 in the outermost object
 
-// Returns true if `text` is JSON with at most `max_levels` levels of lists and objects. Calls `on_name` for each member's name.
+// Returns true if `text` is JSON with at most `max_levels` levels of lists and objects. Calls `on_name` for each
+// member's name.
 bool json_fits(std::string_view text, int max_levels, const OnJsonName& on_name = {});
 
 }  // namespace tgc
