@@ -17,7 +17,7 @@ int run(const LintOptions& o) {
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
-        print(std::string(k.what) + "\t" + before + std::string(k.help) +
+        print(std::string(k.kind) + "\t" + before + std::string(k.help) +
               (k.is_usual ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");

@@ -81,20 +81,20 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
   }
 }
 
-JitFinding* JitLint::add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                                 std::string mend, const std::string& once) {
+JitFinding* JitLint::add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
+                                 std::string fix, const std::string& once) {
   if (!reported_
-           .insert(jit.function + "\n" + jit.place + "\n" + std::string(what) + "\n" + (once.empty() ? where : once))
+           .insert(jit.function + "\n" + jit.place + "\n" + std::string(kind) + "\n" + (once.empty() ? where : once))
            .second)
     return nullptr;
-  findings_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
+  findings_.push_back({std::string(kind), jit.function, where, std::move(problem), std::move(fix)});
   return &findings_.back();
 }
 
-void JitLint::add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                       std::string mend) {
-  if (reported_.insert(jit.function + "\n" + jit.place + "\n" + std::string(what)).second)
-    notes_.push_back({std::string(what), jit.function, where, std::move(happens), std::move(mend)});
+void JitLint::add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
+                       std::string fix) {
+  if (reported_.insert(jit.function + "\n" + jit.place + "\n" + std::string(kind)).second)
+    notes_.push_back({std::string(kind), jit.function, where, std::move(problem), std::move(fix)});
 }
 
 void JitLint::check_call(const Call& now) {
@@ -138,8 +138,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
     }
   add_finding(jit, "refused", now.where(),
               "call " + std::to_string(now.number) + " raises " + shortened(now.error) +
-                  (remedy ? ": " + std::string(remedy->means) : std::string()) + different,
-              remedy ? std::string(remedy->mend) : "see the message");
+                  (remedy ? ": " + std::string(remedy->meaning) : std::string()) + different,
+              remedy ? std::string(remedy->fix) : "see the message");
 }
 
 // Reports variables that the function sets to another tensor. This is correct only if replays compute the new tensor
@@ -186,13 +186,13 @@ void JitLint::check_late(const Late& late) {
   const Jit& jit = *known->second;
   const std::string what = "the tensor that is computed here was made in call " + std::to_string(late.call) +
                            ", the capture",
-                    mend = "compute it inside the function, so that each replay does: x.realize(), or x.grad.realize()";
+                    fix = "compute it inside the function, so that each replay does: x.realize(), or x.grad.realize()";
   if (!late.moved.empty()) {
     JitFinding* f = add_finding(jit, "unwritten-buffer", late.place,
                                 what +
                                     "; it reads a buffer that no kernel writes, because the memory planner of the "
                                     "jit gave the captured kernels another one",
-                                mend);
+                                fix);
     if (f) f->buffer = late.moved[0];
     return;
   }
@@ -200,7 +200,7 @@ void JitLint::check_late(const Late& late) {
     if (!jit.replaced.contains(input) || jit.lost_reads.contains(late.place)) continue;
     JitFinding* f =
         add_finding(jit, "stale-tensor", late.place,
-                    what + ", and is computed from the arguments of that call; later calls had others", mend);
+                    what + ", and is computed from the arguments of that call; later calls had others", fix);
     if (f) f->buffer = input;
     return;
   }

@@ -17,17 +17,17 @@
 namespace tgc {
 
 struct JitFinding {
-  std::string what;         // the kind of finding, such as "frozen-value" (jit_finding_kinds)
+  std::string kind;         // the kind of finding, such as "frozen-value" (jit_finding_kinds)
   std::string function;     // name of the function that the TinyJit captured
   std::string where;        // the Python line of the mistake, such as "model.py:12"
-  std::string happens;      // what goes wrong
-  std::string mend;         // how to correct the code
+  std::string problem;      // what goes wrong
+  std::string fix;          // how to correct the code
   std::string kernel = {};  // the first affected kernel of the capture; empty: none, or not recorded
   std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
 };
 
 struct JitFindingKind {
-  std::string_view what, help;
+  std::string_view kind, help;
   bool is_usual = false;  // for notes: true if nearly every program has this note
 };
 std::span<const JitFindingKind> jit_finding_kinds();
@@ -35,7 +35,7 @@ std::span<const JitFindingKind> jit_note_kinds();
 
 // Explanation and correction of an error of TinyJit whose message contains `word`.
 struct JitRemedy {
-  std::string_view word, means, mend;
+  std::string_view word, meaning, fix;
   bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions
 };
 const JitRemedy* jit_remedy(std::string_view error);  // returns null if the error is unknown
@@ -73,11 +73,11 @@ class JitLint {
   void check_use(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
   void add_error(const Jit& jit, const Call& now);
-  void add_note(const Jit& jit, std::string_view what, const std::string& where, std::string happens, std::string mend);
-  // Adds and returns a finding. Adds nothing and returns null if the jit already has a finding with this `what` and
-  // this `once`; if `once` is "", with this `what` and `where`.
-  JitFinding* add_finding(const Jit& jit, std::string_view what, const std::string& where, std::string happens,
-                          std::string mend, const std::string& once = {});
+  void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);
+  // Adds and returns a finding. Adds nothing and returns null if the jit already has a finding with this `kind` and
+  // this `once`; if `once` is "", with this `kind` and `where`.
+  JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
+                          std::string fix, const std::string& once = {});
 
   std::map<size_t, std::shared_ptr<Jit>> jits_;
   std::vector<JitFinding> findings_, notes_;

@@ -193,7 +193,7 @@ void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::s
       "keep a copy: f(x).clone().realize()");
   if (!f) return;
   std::erase_if(notes_, [&](const JitFinding& n) {
-    return n.what == "shared-output" && n.function == known->second->function;
+    return n.kind == "shared-output" && n.function == known->second->function;
   });
   f->buffer = buffer;
   if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);

@@ -61,7 +61,7 @@ constexpr JitRemedy kRemedies[] = {
 
 bool is_usual(const JitFinding& note) {
   return std::ranges::any_of(jit_note_kinds(),
-                             [&](const JitFindingKind& k) { return k.is_usual && k.what == note.what; });
+                             [&](const JitFindingKind& k) { return k.is_usual && k.kind == note.kind; });
 }
 
 }  // namespace
@@ -79,10 +79,10 @@ const JitRemedy* jit_remedy(std::string_view error) {
 
 std::string JitLint::text(bool all_notes) const {
   std::string out;
-  auto add = [&](const JitFinding& f, std::string_view before, std::string_view mend) {
-    out.append(f.where).append(": ").append(before).append(f.what).append(" in ").append(f.function);
+  auto add = [&](const JitFinding& f, std::string_view before, std::string_view heading) {
+    out.append(f.where).append(": ").append(before).append(f.kind).append(" in ").append(f.function);
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
-    out.append("\n  ").append(f.happens).append("\n  ").append(mend).append(f.mend) += '\n';
+    out.append("\n  ").append(f.problem).append("\n  ").append(heading).append(f.fix) += '\n';
   };
   for (const JitFinding& f : findings_) add(f, "", "fix: ");
   size_t usual = 0;
@@ -112,8 +112,8 @@ std::string JitLint::json() const {
       json.key(key).array([&] {
         for (const JitFinding& f : findings)
           json.line().object([&] {
-            json.member("what", f.what).member("function", f.function).member("where", f.where);
-            json.member("happens", f.happens).member("mend", f.mend);
+            json.member("what", f.kind).member("function", f.function).member("where", f.where);
+            json.member("happens", f.problem).member("mend", f.fix);
             if (!f.kernel.empty()) json.member("kernel", f.kernel);
             if (f.buffer) json.member("buffer", *f.buffer);
           });
@@ -125,12 +125,12 @@ std::string JitLint::json() const {
 
 CiReport JitLint::ci() const {
   std::vector<CiRule> rules;
-  for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.what, k.help});
+  for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.kind, k.help});
   CiReport out("lint", rules);
   for (const JitFinding& f : findings_) {
     auto [file, line] = file_and_line(f.where);
-    out.add({.verdict = CiVerdict::Failed, .name = f.what + " in " + f.function + " at " + f.where, .rule = f.what,
-             .message = f.happens, .details = "fix: " + f.mend, .file = file, .line = line});
+    out.add({.verdict = CiVerdict::Failed, .name = f.kind + " in " + f.function + " at " + f.where, .rule = f.kind,
+             .message = f.problem, .details = "fix: " + f.fix, .file = file, .line = line});
   }
   if (findings_.empty()) out.add({.name = counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit")});
   return out;

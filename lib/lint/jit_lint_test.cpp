@@ -33,21 +33,21 @@ JitFinding only(std::initializer_list<std::string> events) {
 TEST_CASE("JitLint: a number that changes after the capture is reported once, at its first use") {
   JitFinding f = only({call(0, "warmup", R"(,"sees":{"mult":"1"})"), call(1, "capture", R"(,"sees":{"mult":"2"})"),
                        call(2, "replay", R"(,"sees":{"mult":"3"})"), call(3, "replay", R"(,"sees":{"mult":"4"})")});
-  CHECK(f.what == "frozen-value");
+  CHECK(f.kind == "frozen-value");
   CHECK(f.where == "f.py:12");
-  CHECK(f.happens == "'mult' is 3 here, and stays 2, as captured");
+  CHECK(f.problem == "'mult' is 3 here, and stays 2, as captured");
 }
 
 TEST_CASE("JitLint: arguments, objects and tensors that differ from the captured ones are reported") {
   auto arg = [](std::string_view fact) { return R"(,"args":{"a":)" + std::string(fact) + "}"; };
   CHECK(only({call(1, "capture", arg(R"({"kind":"value","value":"False"})")),
               call(2, "replay", arg(R"({"kind":"value","value":"True"})"))})
-            .what == "frozen-value");
+            .kind == "frozen-value");
   CHECK(only({call(1, "capture", arg(R"({"kind":"object","type":"Model","object":1})")),
               call(2, "replay", arg(R"({"kind":"object","type":"Model","object":2})"))})
-            .what == "frozen-object");
+            .kind == "frozen-object");
   CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"buffer 2"})")})
-            .what == "frozen-tensor");
+            .kind == "frozen-tensor");
 }
 
 TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved buffer or old arguments is reported") {
@@ -60,10 +60,10 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   };
   JitFinding moved =
       only({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[9]", "[3]"), late("[9]", "[3]")});
-  CHECK(moved.what == "unwritten-buffer");
+  CHECK(moved.kind == "unwritten-buffer");
   CHECK(moved.where == "f.py:20");
   CHECK(moved.buffer == 9);
-  CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).what == "stale-tensor");
+  CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).kind == "stale-tensor");
   // all calls have the same argument, so the tensor has the value of the last call
   CHECK(lint_of({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[]", "[3]")}).findings().empty());
   // recorded by an older exporter
@@ -74,18 +74,18 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
 
 TEST_CASE("JitLint: an assignment that no schedule has is reported at its line") {
   JitFinding f = only({R"({"id":"x","event":"unscheduled","place":"f.py:6::<module>","count":3})"});
-  CHECK(f.what == "lost-store");
+  CHECK(f.kind == "lost-store");
   CHECK(f.where == "f.py:6::<module>");
-  CHECK(f.happens == "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
+  CHECK(f.problem == "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
 }
 
 TEST_CASE("JitLint: a list of layers that grows after the capture is reported once") {
   auto layers = [](std::string_view of) { return R"(,"sees":{"net.layers":"list of )" + std::string(of) + "\"}"; };
   JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
                        call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
-  CHECK(f.what == "frozen-list");
+  CHECK(f.kind == "frozen-list");
   CHECK(f.where == "f.py:13");
-  CHECK(f.happens == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
+  CHECK(f.problem == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
 }
 
 TEST_CASE("JitLint: code that works because of a precaution is a note, not a finding") {
@@ -93,7 +93,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
     JitLint lint = lint_of(events);
     CHECK(lint.findings().empty());
     std::string out;
-    for (const JitFinding& n : lint.notes()) out += n.what + " ";
+    for (const JitFinding& n : lint.notes()) out += n.kind + " ";
     return out;
   };
   const std::string out = R"(,"outputs":[{"buffer":7}])", sees = R"(,"sees":{"x":"buffer 5"})",
@@ -122,23 +122,23 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
 }
 
 TEST_CASE("JitLint: side effects of the function are reported") {
-  CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).what == "baked-value");
-  CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).what ==
+  CHECK(only({call(1, "capture", R"(,"reads":[{"place":"f.py:3"}])")}).kind == "baked-value");
+  CHECK(only({call(0, "warmup", R"(,"changes":["count"])"), call(1, "capture", R"(,"changes":["count"])")}).kind ==
         "side-effect");
   JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"kernels":[])")});
-  CHECK(lost.what == "lost-assign");
+  CHECK(lost.kind == "lost-assign");
   CHECK(lost.where == "f.py:4");
   JitFinding gradient = only(
       {call(1, "capture", ""), R"({"id":"l","event":"lost","jit":0,"call":1,"place":"f.py:5","from":"f.py:9"})"});
-  CHECK(gradient.what == "lost-assign");
+  CHECK(gradient.kind == "lost-assign");
   CHECK(gradient.where == "f.py:5");
-  CHECK(gradient.happens.find("the gradient that f.py:9 reads") != std::string::npos);
+  CHECK(gradient.problem.find("the gradient that f.py:9 reads") != std::string::npos);
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
-  CHECK(error.what == "refused");
-  CHECK(error.mend.find("clone") != std::string::npos);
+  CHECK(error.kind == "refused");
+  CHECK(error.fix.find("clone") != std::string::npos);
   JitFinding own = only({call(0, "warmup", R"(,"error":"RuntimeError: the sizes must be equal")")});
-  CHECK(own.happens == "call 0 raises RuntimeError: the sizes must be equal");
-  CHECK(own.mend == "see the message");
+  CHECK(own.problem == "call 0 raises RuntimeError: the sizes must be equal");
+  CHECK(own.fix == "see the message");
 }
 
 TEST_CASE("JitLint: an assignment is not called lost if the kernels of the capture were not recorded") {
@@ -151,7 +151,7 @@ TEST_CASE("JitLint: an assignment is not called lost if the kernels of the captu
 TEST_CASE("JitLint: the use of a result is reported only after the next call overwrote it") {
   std::string read = R"({"id":"x","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:20"})";
   auto out = [](int buffer) { return R"(,"outputs":[{"buffer":)" + std::to_string(buffer) + "}]"; };
-  CHECK(only({call(1, "capture", out(7)), call(2, "replay", out(7)), read}).what == "overwritten-output");
+  CHECK(only({call(1, "capture", out(7)), call(2, "replay", out(7)), read}).kind == "overwritten-output");
   CHECK(lint_of({call(1, "capture", out(7)), read, call(2, "replay", out(7))}).findings().empty());
   CHECK(lint_of({call(1, "warmup", out(7)), call(2, "capture", out(8)), read}).findings().empty());
 }
@@ -159,7 +159,7 @@ TEST_CASE("JitLint: the use of a result is reported only after the next call ove
 TEST_CASE("JitLint: the captured output is passed in the first replay and another tensor later") {
   auto in = [](int buffer) { return R"(,"args":{"x":{"kind":"tensor","buffer":)" + std::to_string(buffer) + "}}"; };
   std::string capture = call(1, "capture", in(1) + R"(,"outputs":[{"buffer":7}])");
-  CHECK(only({capture, call(2, "replay", in(7)), call(3, "replay", in(9))}).what == "aliased-input");
+  CHECK(only({capture, call(2, "replay", in(7)), call(3, "replay", in(9))}).kind == "aliased-input");
   CHECK(lint_of({capture, call(2, "replay", in(7)), call(3, "replay", in(7))}).findings().empty());
   CHECK(lint_of({capture, call(2, "replay", in(9)), call(3, "replay", in(8))}).findings().empty());
 }
@@ -172,10 +172,10 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
                                   std::string(last_reads) + R"(],"writes":[6]}])");
   };
   JitFinding f = only({capture("2"), call(2, "replay", x(5)), call(3, "replay", x(5))});
-  CHECK(f.what == "overwritten-input");
-  CHECK(f.happens ==
+  CHECK(f.kind == "overwritten-input");
+  CHECK(f.problem ==
         "'x' is a result of an earlier call; the kernel a overwrites it before the kernel b reads it");
-  CHECK(f.mend == "pass a copy: x.clone().realize()");
+  CHECK(f.fix == "pass a copy: x.clone().realize()");
   CHECK(f.kernel == "b");
   CHECK(f.buffer == 5);
   CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());  // b reads the output, not the input
@@ -197,8 +197,8 @@ TEST_CASE("JitLint: a result keeps the variable of its shape as the capture boun
            result + "}]";
   };
   JitFinding f = only({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(5, size(2)))});
-  CHECK(f.what == "bound-shape");
-  CHECK(f.happens == "the result has the shape of the capture, with n = 2; 'x' has n = 5 here");
+  CHECK(f.kind == "bound-shape");
+  CHECK(f.problem == "the result has the shape of the capture, with n = 2; 'x' has n = 5 here");
   CHECK(lint_of({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(2, size(2)))}).findings().empty());
   CHECK(lint_of({call(1, "capture", facts(2, "[]")), call(2, "replay", facts(5, "[]"))}).findings().empty());
 }
@@ -217,13 +217,13 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   JitFinding unread = only(
       {call(1, "capture",
             R"(,"args":{"y":{"kind":"tensor","buffer":4}},"unread":["y"])" + kernels({kernel("E_4", cpu, 1, 2)}))});
-  CHECK(unread.what == "unread-input");
+  CHECK(unread.kind == "unread-input");
   CHECK(unread.buffer == 4);
-  CHECK(unread.happens.find("none of the 1 captured kernels uses 'y'") == 0);
+  CHECK(unread.problem.find("none of the 1 captured kernels uses 'y'") == 0);
 
   JitFinding broken =
       only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
-  CHECK(broken.what == "broken-batch");
+  CHECK(broken.kind == "broken-batch");
   CHECK(broken.where == "f.py:5");
   CHECK(broken.kernel == "copy");
   // A copy after the last kernel does not split a batch, and neither does one between devices of one kind.
@@ -242,24 +242,24 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
 
 TEST_CASE("JitLint: unrealized tensors and tensors in nested containers are reported") {
   CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"unrealized 5"})")})
-            .what == "unrealized-tensor");
+            .kind == "unrealized-tensor");
   auto nested = [](int outer, int inner) {
     return R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(outer) +
            R"(},{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(inner) + "}]}]}}";
   };
-  CHECK(only({call(1, "capture", nested(1, 2)), call(2, "replay", nested(1, 3))}).what == "frozen-tensor");
+  CHECK(only({call(1, "capture", nested(1, 2)), call(2, "replay", nested(1, 3))}).kind == "frozen-tensor");
   CHECK(lint_of({call(1, "capture", nested(1, 2)), call(2, "replay", nested(4, 2))}).findings().empty());
 }
 
 TEST_CASE("JitLint: one mistake is one finding") {
   CHECK(only({call(1, "capture", R"(,"changes":["n"],"sees":{"n":"1"})"), call(2, "replay", R"(,"sees":{"n":"2"})")})
-            .what == "side-effect");
+            .kind == "side-effect");
   auto of = [](int object, int buffer) {
     return R"(,"args":{"self":{"kind":"object","type":"M","object":)" + std::to_string(object) +
            R"(}},"sees":{"self.scale":"buffer )" + std::to_string(buffer) + "\"}";
   };
-  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(2, 2))}).what == "frozen-object");
-  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).what == "frozen-tensor");
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(2, 2))}).kind == "frozen-object");
+  CHECK(only({call(1, "capture", of(1, 1)), call(2, "replay", of(1, 2))}).kind == "frozen-tensor");
 }
 
 TEST_CASE("JitLint: a rebound variable is reported unless each replay computes its new tensor") {
@@ -271,16 +271,16 @@ TEST_CASE("JitLint: a rebound variable is reported unless each replay computes i
                     R"(],"writes":[)" + std::to_string(writes) + "]}]");
   };
   JitFinding mean = only({capture(3, 6, true, 3, 6), call(2, "replay", R"(,"sees":{"m":"buffer 6"})")});
-  CHECK(mean.what == "side-effect");
-  CHECK(mean.happens.find("each replay reads the value from before the capture") != std::string::npos);
-  CHECK(mean.mend == "assign to it in place: m.assign(...).realize()");
+  CHECK(mean.kind == "side-effect");
+  CHECK(mean.problem.find("each replay reads the value from before the capture") != std::string::npos);
+  CHECK(mean.fix == "assign to it in place: m.assign(...).realize()");
   CHECK(mean.kernel == "E");
   CHECK(mean.buffer == 3);
-  CHECK(only({capture(3, 6, false, 1, 2)}).happens.ends_with("no captured kernel computes its new value"));
-  CHECK(only({capture(3, 6, true, 1, 2)}).happens.ends_with("no captured kernel writes it"));
+  CHECK(only({capture(3, 6, false, 1, 2)}).problem.ends_with("no captured kernel computes its new value"));
+  CHECK(only({capture(3, 6, true, 1, 2)}).problem.ends_with("no captured kernel writes it"));
   CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());  // correct, because no kernel reads the old tensor
   // A lazy value from outside of the function must give one finding, not two.
-  CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).what == "side-effect");
+  CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).kind == "side-effect");
 }
 
 TEST_CASE("JitLint: an error is explained, with the argument that differs") {
@@ -291,11 +291,11 @@ TEST_CASE("JitLint: an error is explained, with the argument that differs") {
       only({call(1, "capture", shaped("10,10")),
             call(2, "replay",
                  shaped("20,20") + R"(,"error":"JitError: args mismatch in JIT: self.expected_input_info=[(\nx")")});
-  CHECK(f.happens ==
+  CHECK(f.problem ==
         "call 2 raises JitError: args mismatch in JIT: an input differs from the captured one; 'a' has the shape "
         "(20, 20) here, and had (10, 10)");
   const std::string training = R"(,"error":"RuntimeError: TRAINING=0, TRAINING must be enabled to use the optimizer.")";
-  CHECK(only({call(0, "warmup", training)}).mend == "call it within Tensor.train() or Context(TRAINING=1)");
+  CHECK(only({call(0, "warmup", training)}).fix == "call it within Tensor.train() or Context(TRAINING=1)");
 }
 
 TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {
