@@ -83,7 +83,7 @@ class JitLint {
   std::vector<JitFinding> findings_, notes_;
   std::map<int64_t, std::string> assigned_;  // for each buffer that is assigned outside of all jits: the line that
                                              // assigns it
-  std::set<std::string> reported_;
+  std::set<std::string> reported_;  // keys of the findings and notes, to add each one only once
   bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
   bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events
   bool lacks_kernels_ = false;  // an older exporter did not record the kernels of a capture with assignments
