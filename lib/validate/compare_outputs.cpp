@@ -53,8 +53,8 @@ void find_exceeding_values(UOp root, UOpSet& out) {
 
 // Returns true if `u` sees bits of a source that do not fit the source's dtype, because C does not truncate the source.
 // C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half arithmetic.
-// So a source that is cast to a wider type is not truncated, nor is an integer that is compared, divided, or cast to a
-// float or bool.
+// So a source that is cast to a wider type is not truncated, nor is an integer operand of an op that sees_all_digits(),
+// or of a cast to a float or bool.
 bool is_promoted(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();

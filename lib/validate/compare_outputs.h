@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Options of a comparison: the expected arrays and the tolerance.
+// Options of a comparison.
 struct CompareOptions {
   std::string expect = {};  // --expect: a file of the expected arrays; {} in it is the input's name without extension
   // --reference, used if `expect` is empty: a device that computes the expected arrays, an INPUT whose graph REF runs

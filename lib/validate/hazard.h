@@ -11,7 +11,7 @@
 namespace tgc {
 
 struct Hazard {
-  std::string buffer;   // name of the argument, such as "data0"
+  std::string buffer;   // name of the argument that is loaded, such as "data0"
   int64_t element = 0;  // index of the element in the buffer
   std::map<std::string, int64_t> stores, loads;  // by loop: its value in the iteration that stores, and that loads
   int64_t iterations = 0;     // number of iterations of the loops around the store
@@ -28,13 +28,14 @@ struct ArgumentPlace {
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
 // found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
-// argument has its own memory. Skips accesses whose index depends on loaded values, and loops with more than 4M
-// accesses. With `only_shared`, looks only at loads through another argument than the store's.
+// argument has its own memory. Skips images, vectors, accesses whose index depends on loaded values, and loops whose
+// size is not constant or that have too many iterations. With `only_shared`, looks only at loads through another
+// argument than the store's.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (`stores`) or loads, sorted and
-// without duplicates; nullopt if they depend on loaded values.
+// without duplicates; nullopt if an index depends on loaded values, or if a loop's size is not constant or too large.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

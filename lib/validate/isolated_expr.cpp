@@ -25,7 +25,7 @@ std::vector<UOp> reduced_ranges(UOp reduce) {
 
 UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
 
-// Returns the size of a RANGE that the expander will expand into vector elements; 0 for any other node.
+// Returns the size of a RANGE that the expander will expand into vector elements; 0 for any other RANGE.
 int64_t expanded_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
@@ -187,7 +187,7 @@ UOp ExprIsolator::both(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of `u`. For an INDEX that stands for an element, loads the element; null for any other address.
+// Returns the value of `u`, null if it has none. An INDEX that stands for an element is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known(u, bound);
   return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -464,7 +464,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
 }
 
-// Makes a reduction a loop if it is short enough. Isolates the nodes inside again, with the reduction's ranges bound.
+// Makes a short reduction a loop, whose nodes it isolates again with the ranges bound, and a long one a leaf.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

@@ -1,8 +1,8 @@
 // ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
 // the kernel. Ranges, specials, variables and nodes that depend on the rest of the kernel (registers after a loop, long
 // reductions, tensor cores) become leaves, to which the caller gives a value for each point. Loads read the arrays of
-// the run; local memory and registers hold random numbers. Each node is isolated only once, so evaluating all rewrites
-// of a kernel costs little more than evaluating its graph.
+// the run; local memory and registers hold random numbers. Each node is isolated once for each set of reductions around
+// it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace tgc {
 
-// A node whose values the caller gives: one for each element and sample point. Local memory and registers are leaves
-// without values; two expressions can be compared only if they read the same local memory and registers.
+// A node whose values the caller gives: one for each element and sample point. Local memory, registers and memory after
+// stores are leaves without values: an expression that reads them can be compared only with one that reads them, too.
 struct Leaf {
   UOp node;
   int64_t slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
@@ -112,7 +112,7 @@ class ExprIsolator {
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
   int64_t slots_ = 0;
-  int64_t work_ = 0;  // number of evaluations of nodes that all reductions so far need
+  int64_t work_ = 0;  // estimate of the evaluations of nodes that all reductions so far need
 };
 
 }  // namespace tgc

@@ -35,25 +35,26 @@ struct VariableSources {
   std::optional<uint64_t> seed = {};  // seed of a random value within the variable's bounds; unset: draw none
 };
 
-// Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of
-// a variable is no integer.
+// Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a
+// variable is not a single integer.
 Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from);
-// Returns other choices to try: each variable at its smallest value, and each at its largest. Values that the user
-// gave stay. Leaves out choices that equal `chosen`.
+// Returns up to two other choices to try: all variables at their smallest values, and all at their largest. Values from
+// --var and --inputs stay. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "pos=3, recorded; n=2, --var"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
 // Returns the distribution of the random inputs for the graph under `root`, a kernel at any stage or a tensor graph. It
-// is Floats::Unit if the graph takes a square root or logarithm of a value that may be negative, else Floats::Normal.
-// NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false for a NaN, tinygrad's
-// LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the graph and the seed,
-// so every device gets the same inputs.
+// is Floats::Unit if the graph takes a square root, logarithm or power of a value that may be negative, else
+// Floats::Normal. NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false for a
+// NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the
+// graph and the seed, so every device gets the same inputs.
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 
-// Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor or a shift of the
-// kernel `root`. Such arrays must get the values of fill_random(), with which these uses are valid.
+// Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor, the distance of a
+// shift, or an exponent of the kernel `root`. Such arrays must get the values of fill_random(), with which these uses
+// are valid.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The sets of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and
@@ -65,12 +66,12 @@ enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 std::string_view name_of(InputSet set);
 
 // Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
-// the kernel reduces with another op than ADD or has an accumulator, and takes no square roots or logarithms.
+// the kernel reduces with another op than ADD or has an accumulator, and if `draw` has floats of both signs.
 std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw);
 
-// Fills the arrays of the kernel `root` with the values of `set`, except constrained_inputs() and those in `given`.
-// Arrays that the kernel only stores are filled too, so that an element that it should store, but does not, is wrong.
-// Returns the names of the filled arrays.
+// Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and
+// those in `given`. Arrays that the kernel only stores are filled too, so that an element that it should store, but
+// does not, is wrong. Returns the names of the filled arrays.
 std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribution& draw, const Arrays& given,
                                     Arrays& inputs);
 

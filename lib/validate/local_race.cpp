@@ -22,8 +22,8 @@ std::optional<int64_t> number(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// Returns the value of an index; nullopt if it depends on memory or has an op that is not supported here. `known` has
-// the values of loops and threads, and gets those of other nodes.
+// Returns the value of an index; nullopt if it depends on memory, divides by zero, or has an op or an operand that is
+// not supported here. `known` has the values of loops and threads; adds those of other nodes.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);
@@ -160,7 +160,8 @@ class RaceFinder {
     return false;
   }
 
-  // Returns the elements that an access touches in any iteration; null if they are not known.
+  // Returns the elements that an access touches in any iteration; null if the index cannot be evaluated or has too many
+  // points.
   const Touched* touched(const Access& a) {
     auto [it, is_new] = touched_.try_emplace(a.node);
     if (is_new) it->second = compute(a);

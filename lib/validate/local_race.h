@@ -17,8 +17,8 @@ struct LocalRace {
 };
 
 // Returns two accesses to one element by two threads with no BARRIER in between: a load after a store, or a store after
-// a load in an earlier iteration. Returns nullopt if there are none, if the elements depend on loaded values, or if the
-// loops are nested too deep.
+// a load in an earlier iteration. Returns nullopt if none are found. Skips accesses whose index cannot be evaluated,
+// for example because it depends on loaded values, and those beyond the limits of local_race.cpp.
 std::optional<LocalRace> find_local_race(std::span<const UOp> list);
 
 }  // namespace tgc

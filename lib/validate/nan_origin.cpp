@@ -13,7 +13,8 @@ namespace {
 
 // Limits for each call of steps(), because a kernel of a user can have any size.
 constexpr int64_t kMostEvaluated = 200'000'000;  // most evaluations of nodes, plus iterations of loops
-constexpr int kMostFollowed = 10'000;            // most nodes on all ways from the output to an origin
+// most calls of follow(), which visits the nodes on all paths from the output to an origin
+constexpr int kMostFollowed = 10'000;
 constexpr int kMostDepth = 100'000;              // largest depth of an expression
 constexpr size_t kMostLoops = 256;               // most loops around a node
 

@@ -13,8 +13,8 @@
 
 namespace tgc {
 
-// An operation on the way from the origin to the output whose operands are all finite, or that makes a NaN from
-// infinities.
+// A step from the origin of a bad value to the output: an operation that makes an infinity of finite numbers or a NaN
+// of numbers, or a load of a bad value.
 struct NanStep {
   UOp node;              // the node of the AST
   std::string text;      // the operation with its values, such as "log2(0) = -inf"
@@ -30,7 +30,8 @@ class NanOrigin {
       : ast_(ast), arrays_(arrays), variables_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
-  // if the element is finite in REF's arithmetic, or if the AST has an op that cannot be evaluated at one element.
+  // if the element is finite in REF's arithmetic, if the AST has an op that cannot be evaluated at one element, or if
+  // the kernel exceeds a limit of nan_origin.cpp.
   Result<std::vector<NanStep>> steps(std::string_view output, int64_t element);
 
  private:
@@ -49,7 +50,8 @@ class NanOrigin {
   Const operate(UOp u, std::span<const Const> operands);
   Const reduced(UOp u);
   const std::vector<UOp>& ranges_of(UOp u);
-  // Calls `each` for every iteration of a REDUCE with its range values set, until it returns false.
+  // Calls `each` for every iteration of the loops `ranges`, with at_ set, until it returns false; then at_ keeps the
+  // values of that iteration.
   template <class Each>
   void for_each_iteration(std::span<const UOp> ranges, Each&& each);
   bool is_stored_at(UOp store, int64_t element);

@@ -40,7 +40,8 @@ RefBuffer buffer_of(const NamedArray& a) {
 
 std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
-// Returns the stores of an AST in which each iteration stores one element; nullopt for any other graph.
+// Returns the stores of an AST if each stores one scalar in every iteration of loops of constant sizes, each to an
+// array of its own; nullopt for any other graph.
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
   for (UOp end : ast.src()) {
@@ -130,8 +131,8 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Returns a load from an array that has the value of `range` for each of the indices `places`. An index is the sum of
-  // all ranges times their strides.
+  // Returns a load from an array that has the value of `range` for each of the indices `places`. An index is the
+  // store's offset plus the sum of all ranges times their strides. Throws Failure if no iteration stores to an index.
   UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);

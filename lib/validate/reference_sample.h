@@ -26,12 +26,14 @@ double work_of(UOp ast);
 UOp constant_size_of(UOp range);
 
 // Runs the kernel `ast` in REF on `inputs`, one array per buffer. Computes all elements if that takes at most `work`
-// evaluations of UOps, or if some iteration of the AST's ranges does not store exactly one element; else as many
-// elements as `work` allows. Errors: REF cannot run the kernel, or even a few elements need far more than `work`.
+// evaluations of UOps, or if the AST is not plain; else as many elements as `work` allows, within fixed limits. An AST
+// is plain if each iteration of its ranges, of constant sizes, stores exactly one scalar to each stored array. Errors:
+// REF cannot run the kernel, or even a few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
-// Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if an
-// iteration of the AST's ranges does not store exactly one element, or if an element at `places` is not stored.
+// Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
+// not plain, if `places` lacks a stored array, if an element at `places` is not stored, or if REF cannot run the
+// kernel.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                          const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 

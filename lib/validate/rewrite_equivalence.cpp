@@ -158,7 +158,8 @@ class Evaluation {
     }
   }
 
-  // Returns the bounds of an integer leaf, clamped to 62 bits. Both bounds of a variable are its value in the run.
+  // Returns the bounds of a leaf's values. Those of an integer are clamped to 62 bits, and both bounds of a variable
+  // that has a value in the run are this value.
   std::pair<int64_t, int64_t> bounds_of(UOp u) const {
     if (dtypes::is_float(u.dtype())) return {0, 1};
     if (u.is(Op::DEFINE_VAR))
@@ -235,7 +236,8 @@ class Evaluation {
     return out;
   }
 
-  // Returns the relative difference of the two numbers. It is 0 if rounding explains it, and 1 for different integers.
+  // Returns the relative difference of the two numbers. It is 0 if rounding explains it, 1 for different integers, and
+  // 0.05 if only one number is finite or both are different infinities or NaN.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);

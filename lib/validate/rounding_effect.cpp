@@ -48,15 +48,16 @@ double largest(DType d) {
 bool is_at_the_end(double v, DType d) {
   return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
 }
-// Returns true if one value overflows the dtype (it is infinite, or NaN in fp8e4m3), and rounding, which may change a
-// value by `far`, can let the other value overflow, too.
+// Returns true if each of the two values overflows the dtype (it is infinite, or NaN in fp8e4m3), or can overflow by
+// rounding, which may change a value by `far`.
 bool are_about_the_end(double a, double b, double far, DType d) {
   const bool is_nan = std::isnan(a) || std::isnan(b);
   if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
   return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
 }
 
-// Adds the changes from `b` to `a` to the effects of an array.
+// Raises the effect on each element of an array to its change from `b` to `a`. With `is_exact`, the effects are also at
+// least the root mean square of these changes.
 void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<double>& effects) {
   double squares = 0;
   for (size_t k = 0; k < effects.size(); k++) {

@@ -24,7 +24,8 @@ struct ComparedValues {
 };
 
 struct SideExpressions {
-  enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };  // see EquivalenceResult::Kind
+  // Values, Stores: compare `values`; the others are as in EquivalenceResult::Kind
+  enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };
   Kind kind = Kind::Open;
   std::vector<ComparedValues> values = {};  // the pairs to compare, if `kind` is Values or Stores
 };

@@ -17,7 +17,7 @@ constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Returns the shape of a node, which is empty for a node within loops.
+// Returns the shape of a node; an empty one if the node has no shape, as nodes within loops.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -140,7 +140,7 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
 }
 
 // Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false unless
-// `index` is a loop or the row-major number of nested loops.
+// `index` is a loop or the row-major number of nested loops, and if the expression became too large.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(at(index, {}), value);

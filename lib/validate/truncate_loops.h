@@ -23,8 +23,8 @@ struct Stored {
 };
 
 // Runs the graph in REF on `inputs`, an array for each buffer; in a worker or, with `in_process`, in this process.
-// Returns at most `most` stored elements of each array. Errors: REF cannot run the graph, or the graph reads an array
-// that it also stores to, or stores nothing.
+// Returns at most `most` stored elements of each array. Errors: an array is missing, REF cannot run the graph, or the
+// graph reads an array that it also stores to, or stores nothing to an array.
 Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
                              bool in_process = false);
 
