@@ -126,8 +126,8 @@ class EdgeKernelMaker {
   int64_t buffers_ = 0;
 };
 
-// Returns random sizes of a grid of which at least one exceeds its limit; an empty list if such a grid takes too many
-// threads.
+// Returns random sizes of a grid of which at least one exceeds its limit; an empty list if no attempt made such a grid
+// with at most kMaxThreads threads.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

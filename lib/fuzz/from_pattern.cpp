@@ -57,8 +57,8 @@ class FromPattern {
 
   // ---- dtypes
 
-  // Returns a dtype for a node that matches `p`: `wanted`, if it is set and the pattern allows it; else nullopt. If
-  // `wanted` is not set, returns a random dtype that the pattern allows.
+  // Returns a dtype that the pattern `p` allows for its node: `wanted` or, if `wanted` is not set, a random one.
+  // Returns nullopt if the pattern does not allow `wanted`, or if no dtype was found.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
@@ -70,8 +70,8 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the dtype that every node matching `p` has, because of its op or operands; nullopt if the dtype is not
-  // determined.
+  // Returns the dtype that a node matching `p` must have, because of the captures, ops or operands; a random one of the
+  // dtypes that `p` lists; or nullopt if `p` does not restrict the dtype.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -206,7 +206,7 @@ class FromPattern {
   }
 
   // Returns a load at index `at` from a new buffer of the needed size. Iterations in which the index is negative load
-  // nothing.
+  // nothing. Returns the empty UOp if the index is always negative, not bounded or too large.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();

@@ -138,7 +138,7 @@ class Campaign {
     in_work_.insert(number);
     return number;
   }
-  // Marks a graph as finished. A cancelled graph stays unmarked, so that a continued campaign makes the graph again.
+  // Marks a graph as finished, unless cancelled (it is made again later), and saves the campaign if due.
   void done_with(uint64_t number) {
     if (session_.cancelled()) return;
     std::unique_lock lock(lock_);

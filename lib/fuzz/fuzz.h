@@ -1,5 +1,6 @@
-// Runs a campaign (one run of `tgc fuzz`): makes random kernels and checks each after every stage. Bisects and reduces
-// the kernels that compute wrong results, and reports one such kernel for each rule that bisect blames.
+// Runs a campaign of `tgc fuzz`: makes random kernels and checks each after every stage. Bisects and reduces the
+// kernels that compute wrong results, and reports one such kernel for each rule that bisect blames, or for each kind of
+// failure if it blames none.
 #pragma once
 #include <map>
 #include <string>
@@ -27,7 +28,8 @@ struct FuzzSpec {
 };
 
 struct FuzzFinding {
-  std::string verdict, stage, rule, branch;  // the parts of bisect's verdict on the failing kernel
+  // the parts of bisect's verdict on the failing kernel; if bisect has none, `verdict` is the kind of failure
+  std::string verdict, stage, rule, branch;
   std::string message;  // what failed, on one or more lines
   uint64_t graph = 0;  // number, from 0, of the first graph with this finding
   std::string name;  // name of that graph
@@ -36,7 +38,8 @@ struct FuzzFinding {
   std::string file;  // path of the repro bundle, or of the graph if it could not be reduced
   std::string known;  // the entry of the known unsound rules that matches the finding; empty if none matches
 
-  // Returns "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes: FILE".
+  // Returns a text such as "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes:
+  // FILE".
   std::string line() const;
 };
 
@@ -45,10 +48,12 @@ struct FuzzReport {
   size_t made = 0;  // number of graphs made, the unit of FuzzSpec::count
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
   size_t graphs = 0;  // number of kernels whose results were compared
-  // number of kernels too large for REF; only their lists with and without a watcher were compared
+  // number of kernels that are too large for REF or have undefined results; only their lists with and without a watcher
+  // were compared
   size_t compiled = 0;
   size_t refused = 0;  // number of kernels that a stage or the renderer refused
-  // number of kernels left out because they read outside of their buffers, so their results have no meaning
+  // number of kernels left out because they have no meaning, such as those that read outside of their buffers, or were
+  // not run
   size_t left_out = 0;
   size_t rounding = 0;  // number of runs whose differences are explained by rounding
   size_t runs = 0, device_runs = 0;  // number of runs in REF; number of runs on devices
@@ -62,7 +67,7 @@ struct FuzzReport {
   bool knows_any = false;  // true if the user named a file of known unsound rules
   std::string error = {};
 
-  int exit_code() const;  // returns 1 if a finding is not a known unsound rule
+  int exit_code() const;  // returns 2 if there is an error, 1 if a finding is not a known unsound rule, else 0
   std::string text() const;
   std::string json() const;  // returns the report as one line of JSON
 };

@@ -122,8 +122,9 @@ class KernelCheck {
     out_.failure = {device, symptom, message, rounding_ && rounding_->is_non_finite()};
   }
 
-  // Returns true if the arrays are as expected; otherwise records the failure. `root` is the graph that was run, or the
-  // graph from which the linear list that was run was made.
+  // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction of the
+  // graph; otherwise records the failure. `root` is the graph that was run, or the graph from which the linear list
+  // that was run was made.
   bool matches_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto message_has = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (message_has("REF has no instruction") || message_has("there is no tensor core"))) return true;

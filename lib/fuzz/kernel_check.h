@@ -19,8 +19,8 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure and the device on which it occurs. The device "REF" means that REF computes something else from the graph
-// after a stage, or from the linear list, than from the AST.
+// A failure and the device on which it occurs. The device is "REF" if a stage fails, or if REF computes something else
+// from the graph after a stage, or from the linear list, than from the AST.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
@@ -31,7 +31,8 @@ struct FuzzFailure {
 
 struct FuzzOutcome {
   // Compiled: the kernel is too large for REF, or its results are undefined, so only the lists with and without a
-  // watcher were compared. LeftOut: the kernel has no meaning, because it reads outside of its buffers.
+  // watcher were compared. LeftOut: the kernel has no meaning, because REF cannot run the AST (for example, it reads
+  // outside of its buffers).
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};

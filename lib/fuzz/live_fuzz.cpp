@@ -152,7 +152,8 @@ class LiveCampaign {
     if (!cause.empty()) out.message += "; " + cause;
     return out;
   }
-  // Returns the worst difference in one line: "data0 int8 (8,): 2 of 8 differ, ...; [3]: 5, expected 4".
+  // Returns the first array that differs, with its worst difference, in one line: "data0 int8 (8,): 2 of 8 differ, ...;
+  // [3]: 5, expected 4".
   static std::string first_difference(const std::vector<Comparison>& arrays) {
     for (const Comparison& c : arrays)
       if (std::string text = c.text(); !c.passed())

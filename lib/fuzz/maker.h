@@ -19,8 +19,6 @@
 
 namespace tgc {
 
-// Functions that let a running tinygrad compile a graph, and compare tgc's graphs after every stage with tinygrad's.
-
 // A kernel or a tensor graph as text.
 struct KernelText {
   std::string ast;          // the graph as pyrender text
@@ -70,7 +68,7 @@ struct Ancestor {
 
 // Choices that depend on the earlier graphs of the campaign. Campaign sets them.
 struct Steering {
-  std::function<const Rule*(Chance&)> rule;  // returns a rule that applied in few graphs
+  std::function<const Rule*(Chance&)> rule;  // returns a rule; prefers rules that applied in few graphs
   // returns a graph in which a rare rule applied; nullopt to mutate no such graph
   std::function<std::optional<Ancestor>(Chance&)> parent;
 };

@@ -56,7 +56,7 @@ DType any_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// Returns `d` with its scalar type replaced by `s`. Keeps the vector length and the pointer.
+// Returns `d` with its scalar type replaced by `s`. Keeps the vector length and the pointer; an image becomes a scalar.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;
@@ -64,7 +64,8 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op number `i`, modulo the size of the group, of the ops that are similar to `op`, such as the unary ops.
+// Returns op number `i`, modulo the size of the group, of the ops that are similar to `op`, such as the unary ops. If
+// `op` is in no group, the group is all ops.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},

@@ -1,6 +1,6 @@
-// RandomKernel: generates well-formed random kernel ASTs from a seed, for tests. The ASTs resemble those of tinygrad's
-// scheduler: loads at affine or wrapped indices, some with a condition; arithmetic in many dtypes; reductions; one or
-// two stores; sometimes a variable.
+// RandomKernel: generates well-formed random kernel ASTs from a seed, for `tgc fuzz` and tests. The ASTs resemble those
+// of tinygrad's scheduler: loads at affine or wrapped indices, some with a condition; arithmetic in many dtypes;
+// reductions; one or two stores; sometimes a variable.
 #pragma once
 #include <algorithm>
 #include <vector>

@@ -148,7 +148,7 @@ class Tensors {
     return d == u.dtype() ? u.neg() : as_bits ? u.bitcast(d) : u.cast(d);
   }
 
-  // Combines a tensor elementwise with a tensor of the same shape, with a constant, or with a moved copy of itself.
+  // Combines a tensor elementwise with another tensor of the same shape, with a new buffer, or with a constant.
   UOp binary(UOp u) {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
@@ -239,8 +239,8 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Assigns a tensor to a buffer, or sometimes to another tensor. The assigned value may also read the target of the
-  // assignment.
+  // Assigns a tensor to a new buffer, or sometimes to a contiguous copy of itself. The assigned value may also read the
+  // target of the assignment.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -269,7 +269,8 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2. The image's shape is sometimes wrong.
+  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2, and adds the image's square to the
+  // outputs. The image's shape is sometimes wrong. Returns the empty UOp.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -320,7 +321,7 @@ class Tensors {
   Chance& c_;
   std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
   std::string file_;
-  UOp size_;  // a variable that has a value, for use in shapes
+  UOp size_;  // a variable that has a value (BIND), for use in shapes; empty if all sizes are constant
   std::vector<UOp> made_, outputs_;
   int64_t number_ = 1;
 };
