@@ -215,8 +215,8 @@ Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Valu
   return out;
 }
 
-// How an op treats inputs of narrow types. Refused: as an error. Kept: its outputs have the same narrow type. Handled:
-// the op's function has code for narrow types.
+// How an op treats inputs of narrow types. Refused: building the node fails. Kept: its outputs have the same narrow
+// type. Handled: the op's function has code for narrow types.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {

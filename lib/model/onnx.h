@@ -41,7 +41,7 @@ std::string name_of(Type type);              // returns ONNX's name ("FLOAT16");
 // kept in a wider dtype, which represents them exactly.
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // Undefined if ONNX has no such type
-// Returns true for the types of four bits and the 8-bit floats, for which no device has arithmetic.
+// Returns true for the types of four bits and the 8-bit floats.
 bool is_narrow(Type type);
 
 // The format of a narrow float type.

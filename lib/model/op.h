@@ -34,7 +34,7 @@ class OpCall {
   size_t num_inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
-  onnx::Type type(size_t i) const;  // the type of an input that is a tensor
+  onnx::Type type(size_t i) const;  // the ONNX type of an input that is a tensor
   Tensor tensor(size_t i) const;
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;  // returns the inputs from index `from` on

@@ -14,8 +14,8 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
   return missing == 0 ? mask : mask.pad_axis(-1, 0, missing, Const(-HUGE_VAL));
 }
 
-// Returns a tensor that is true for the keys that a query may use; None if it may use all. With is_causal, query i may
-// use the `past` keys of the cache, and the keys up to i.
+// Returns a tensor that is true for the keys that a query may use; None if it may use all. Ignores a `mask` of numbers.
+// With is_causal, query i may use the `past` keys of the cache, and the keys up to i.
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);

@@ -28,7 +28,7 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
   throw Failure("no activation is called '" + name + "'");
 }
 
-// Builds a recurrent layer of one of the three cell types. The node's inputs are X, W, R, B, sequence_lens and
+// Builds a recurrent layer of one of the three cell types. The node's first inputs are X, W, R, B, sequence_lens and
 // initial_h. The weights W and R have a block of rows for each of the `gates` gates. `usual` are the default
 // activations.
 class Recurrent {
@@ -55,7 +55,8 @@ class Recurrent {
     if (all) lengths_.clear();
   }
 
-  // Unrolls the layer. cell(step, state) returns the next `states` state tensors, of which the first is the output.
+  // Unrolls the layer, and returns the node's outputs. cell(step, state) returns the next `states` state tensors, of
+  // which the first is the output of the step.
   template <class Cell>
   Values run(size_t states, Cell cell) {
     std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);

@@ -75,7 +75,7 @@ std::wstring characters_of(const std::string& text) {
   return out;
 }
 
-// Throws Failure for a pattern that means something else in RE2, which ONNX prescribes, than in ECMAScript.
+// Throws Failure for a pattern that may mean something else in RE2, which ONNX prescribes, than in ECMAScript.
 void check_pattern(std::string_view pattern) {
   auto refuse = [](std::string_view part) {
     throw Failure("its pattern has '" + std::string(part) + "': not supported");
@@ -190,7 +190,8 @@ struct Vectorizer {
     }
   }
 
-  // Counts how often each n-gram occurs in the text. Up to `skips` words may lie between two words of an n-gram.
+  // Counts how often each n-gram occurs in the text. The words of an n-gram are at equal distances, with up to `skips`
+  // words between two of them.
   std::vector<double> count(const Words& text) const {
     std::vector<double> out(static_cast<size_t>(size));
     for (auto n = size_t(shortest); n <= size_t(longest); n++)
