@@ -21,7 +21,7 @@ constexpr int64_t kMostIterations = 1 << 20;
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
 // Evaluates integer expressions of loops for given values of the loops. run() returns false for an op that is not
-// supported.
+// supported, an overflow, or a division by zero.
 class LoopEvaluator {
  public:
   explicit LoopEvaluator(std::span<const UOp> roots) {
@@ -106,7 +106,8 @@ std::unordered_set<UOp> set_of(std::span<const UOp> nodes) { return {nodes.begin
 
 namespace {
 
-// If `u` is a number whose digits are loops, such as a * 12 + b * 4 + c, returns how many values it has; else 0.
+// If `u` is a number whose digits are loops, such as a * 12 + b * 4 + c, returns how many values it has; else 0. The
+// sizes of the loops must be constant.
 int64_t number_size(UOp u) {
   std::vector<UOp> terms;
   operands_of(u, Op::ADD, terms);
@@ -165,7 +166,8 @@ bool are_digits(const RangeMap& map) {
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
 // Enumerates the values of the loops. Returns true if each combination gives other indices of the ranges, and all
-// indices occur. If not, sets `wrong` to an iteration that shows it.
+// indices occur. If not, sets `wrong` to an iteration that shows it. Returns false without setting `wrong` if a size is
+// not constant, if there are too many iterations, or if an index cannot be evaluated.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1, after = 1;

@@ -17,7 +17,7 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 
 // Returns true if the new loops run over the same iterations: the map from their indices to those of the replaced
 // ranges is one to one and onto. Decides by the form of the map or, if this does not decide, by enumeration. Returns
-// false if there are too many iterations, or if the sizes are not constant.
+// false if neither decides, for example because there are too many iterations to enumerate.
 bool is_same_iterations(const RangeMap& map);
 
 // Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
@@ -36,8 +36,9 @@ std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
 // Returns true if `after` declares the same memory as `before`, but with elements that are scalars instead of vectors.
 bool is_same_memory(UOp before, UOp after);
 
-// Returns true if `after` is the loop that computes the REDUCE `before` in a register: the register starts with the
-// identity element, each iteration adds the same terms, and the loops are those of the REDUCE.
+// Returns true if `after` is the op of the terms of a REDUCE without loops, or the loop that computes the REDUCE
+// `before` in a register: the register starts with the identity element, each iteration adds the same terms, and the
+// loops are those of the REDUCE.
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes);
 
 // Returns true if `before`, a store in one loop, is split in `after` into several loops, which run consecutive parts of

@@ -48,7 +48,7 @@ std::vector<Const> usual_values(const Input& in) {
   return out;
 }
 
-// Returns the smallest and the largest positive number of a float dtype.
+// Returns the smallest and the largest positive number of a float dtype of at least 16 bits.
 std::pair<double, double> ends_of(DType d) {
   return d.is(Scalar::Float16)    ? std::pair(0x1p-24, 65504.0)
          : d.is(Scalar::Float64)  ? std::pair(0x1p-1074, std::numeric_limits<double>::max())

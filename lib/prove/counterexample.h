@@ -27,7 +27,7 @@ struct Counterexample {
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
-// Returns the first counterexample for any pair of values of the two sides.
+// Returns the first counterexample for any pair of values of the two sides; nullopt for sides that are stores.
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
                                                   uint64_t rlimit = 300'000);
 
@@ -43,8 +43,9 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 
-// Returns the largest error of a rewrite of floats at random points, in units in the last place; nullopt if REF cannot
-// evaluate the sides without the rest of the kernel.
+// Returns the largest error of a rewrite of floats at random points, in units in the last place; nullopt if it is not
+// known, for example because the sides are not floats, are large, or cannot be evaluated without the rest of the
+// kernel.
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides);
 
 }  // namespace tgc

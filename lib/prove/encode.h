@@ -52,7 +52,7 @@ class Intervals {
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows: it does not depend on an infinite or NaN constant.
   bool is_number(UOp u);
-  // Tells that registers and shared memory of the kernel may contain infinities.
+  // Records that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.

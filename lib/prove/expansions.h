@@ -32,8 +32,9 @@ struct UnexpandedStage {
 };
 
 // Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.
-// Returns nullopt if there are none, or if the stage's rewrites without them do not lead to its result without them,
-// node for node. Adds to `open` why an approximation is not known, by the number of the rewrite.
+// Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if its
+// rewrites without them do not lead to its result without them, node for node. Adds to `open` why an approximation is
+// not known, by the number of the rewrite.
 std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 

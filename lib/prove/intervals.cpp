@@ -20,7 +20,7 @@ bool known(const Interval& a) { return a.least && a.most; }
 
 Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
 
-// Returns the interval of a value that wraps around if it does not fit into the dtype. `exact` is that before it does.
+// Returns the interval of a value after it wraps around in the dtype `d`. `exact` is its interval before that.
 Interval wrapped(const Interval& exact, DType d) {
   Interval all = of_dtype(d);
   if (!known(all)) return exact;

@@ -58,7 +58,8 @@ void for_each_name(uint64_t names, Visit visit) {
 
 // ---- changes of the right side
 
-// Returns the constant `u` with `by` added; the empty UOp if the dtype cannot represent the number.
+// Returns the constant `u` with `by` added; the empty UOp if `u` is no number, or if the dtype cannot represent the
+// result.
 UOp changed_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();
@@ -268,7 +269,8 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   }
 }
 
-// Returns true if the mutant makes another node than its rule for some instance of the mutant's pattern.
+// Returns true if the mutant makes another node than its rule, which may decline, for some instance of the mutant's
+// pattern.
 bool differs(const Mutant& mutant) {
   const Matcher original({mutant.right->original});
   bool out = false;

@@ -97,7 +97,7 @@ class Prover {
   // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
   ProofOutcome prove(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& counts() const { return counts_; }
-  // Tells that registers and shared memory of the kernel may contain infinities.
+  // Records that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { intervals_.set_infinities(); }
 
  private:

@@ -25,7 +25,8 @@ struct Counted {
   size_t count = 1;  // number of rewrites that are equal up to renaming
 };
 
-// Returns each refuted rewrite, and the first one of the sampled or unknown rewrites with the same rule and reason.
+// Returns the rewrites and findings that are not proven. Of the sampled or unknown rewrites of one stage and rule with
+// one reason, returns only the first.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // index of `out`

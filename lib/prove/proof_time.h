@@ -1,5 +1,5 @@
-// The time limit for the proof of one kernel. By default it limits processor time, so that a busy machine proves as
-// much as an idle one.
+// The time limit for the proof of one kernel or rule. By default it limits processor time, so that a busy machine
+// proves as much as an idle one.
 #pragma once
 #include <limits>
 

@@ -115,7 +115,7 @@ class RuleProver {
   }
 
  private:
-  static constexpr size_t kMostTried = 30'000;  // most left sides for which is tried if the rule applies
+  static constexpr size_t kMostTried = 30'000;  // most left sides to which the rule is applied, to choose instances
 
   // ---- one pair of sides
 

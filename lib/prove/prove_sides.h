@@ -59,13 +59,13 @@ class SidesProver {
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide(const SidePairs& pairs);
 
-  // Evaluates rewrites that are not proven in REF, and sets their verdicts `open`. pairs[i] are the sides of open[i].
+  // Evaluates in REF rewrites that are not proven, and sets their verdicts `open`. pairs[i] are the sides of open[i].
   void sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
   KnownVerdicts* known() { return known_; }  // null if no verdicts are kept
-  // Tells that registers and shared memory of the kernel may contain infinities.
+  // Records that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
   // Returns values of leaves, NaN or infinities among them, for which REF computes different values; empty if none is

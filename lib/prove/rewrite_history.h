@@ -27,7 +27,8 @@ class RewriteHistory {
  public:
   virtual ~RewriteHistory() = default;
 
-  std::span<const Application> list() const { return list_; }  // all rewrites, in order; nested ones come first
+  // all rewrites, in order; a nested one precedes the one that contains it
+  std::span<const Application> list() const { return list_; }
   std::span<const TopRewrite> tops() const { return tops_; }
   std::span<const HistoryStage> stages() const { return stages_; }
   size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX if before the first stage

@@ -35,13 +35,13 @@ class SideEvaluator {
   bool has_arrays() const { return !memories_.empty(); }
   std::span<const Input> inputs() const { return inputs_; }
   // Evaluates both sides at up to kPoints points (or as many as the constructor was given). Returns the kind of the
-  // difference at each point; nullopt where there is none.
+  // difference at each point; nullopt where there is none, where rounding explains it, or where `before` is undefined.
   std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
                                                  std::optional<Counterexample::Kind> kind);
-  // Returns the relative difference of finite floats at point `i` of the last evaluation; 0 for other values. It is
-  // relative to at least `least` (-1: a default for the dtype).
+  // Returns the difference of finite floats at point `i` of the last evaluation, divided by their larger magnitude or
+  // by `least`, if that is larger (-1: a default for the dtype). Returns 0 for other values.
   double error(size_t i, double least = -1) const;
   // Returns the largest difference of finite floats at point `i` of the last evaluation, in units in the last place.
   double units_in_last_place(size_t i) const;

@@ -77,7 +77,7 @@ std::optional<double> ieee_of(const SExpr& e) {
   return *sign == 0 ? value : -value;
 }
 
-// Returns the number of the dtype `d` that a value of a model is; nullopt if it is no number, such as one of an unknown
+// Converts a value of a model to a number of the dtype `d`; nullopt if it is no number, such as a value of an unknown
 // sort.
 std::optional<Const> value_of(const SExpr& e, DType d) {
   if (e.word == "true" || e.word == "false") return Const(e.word == "true");

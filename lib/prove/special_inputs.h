@@ -22,7 +22,7 @@ class SpecialInputs {
                 std::vector<std::map<std::string, std::string>> points);
 
   // Returns the draw `number`, which must be less than count(), with the arrays that the AST stores for it; nullopt if
-  // the AST is not defined for these inputs.
+  // the AST is not defined for these inputs, or if the draw does not differ from the usual inputs.
   std::optional<StageTrial> draw(size_t number) const;
   size_t count() const { return runner_.usual() && elements_ <= kMostElements ? points_.size() + kDraws : 0; }
 

@@ -25,8 +25,9 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
 // workgroups and of CPU threads.
 std::set<std::string> parallel_axes(UOp root);
 
-// Returns a store to global memory by which several threads may store to one element; the empty UOp if it is proven
-// that there is none. A store that is the same for all indices of an axis is no race.
+// Returns a store to global memory by which several threads may store to one element; the empty UOp if none is found. A
+// store that is the same for all indices of an axis is no race. Skips stores of vectors with an index for each lane,
+// because the stage before vectorizing was checked.
 UOp find_store_race(UOp root);
 
 // Returns an AFTER that makes reads of shared memory wait for the thread's own stores, but not for those of other
