@@ -106,8 +106,9 @@ Value make_sink(Importer& im, UOp u) {
   return Importer::node(im.to.sink(src, kernel_info(im, u)));
 }
 
-// Imports GROUP, NOOP, BARRIER, IF and ENDIF as the same op of the imported sources. Leaves out the second source of an
-// IF, the gated address: tinygrad adds it to tell IFs of different addresses apart.
+// Imports GROUP, NOOP, BARRIER, IF and ENDIF as the same op of the imported sources. A NOOP with a value is replaced by
+// its source. Leaves out the second source of an IF, the gated address: tinygrad adds it to tell IFs of different
+// addresses apart.
 Value make_order(Importer& im, UOp u) {
   if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;

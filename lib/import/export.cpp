@@ -1,4 +1,5 @@
-// Writes kernel ASTs in the IR of another release: the table kDowngrades has a row for each op that differs.
+// Writes kernel ASTs in the IR of another release: the table kDowngrades states how each op is written or why it is
+// refused.
 #include "lib/import/export.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace import {
 class Importer;
 }
 
-// Returns whether a node of a recorded graph is a loop that the expander replaces by all of its values.
+// Returns true if a node of a recorded graph is a loop that the expander replaces by all of its values.
 bool is_expanded_range(UOp u);
 
 class SidesImporter {
@@ -30,8 +30,8 @@ class SidesImporter {
   };
   // Imports both nodes. They must be nodes of one graph, the same in all calls. Returns a pair of imported nodes for
   // each scalar of the two values; both nodes of a pair have the same dtype. A node without a value, such as a STORE or
-  // a SINK, is a single pair. Returns no pairs if the two values have different shapes or dtypes. Fails if a node
-  // cannot be imported.
+  // a SINK, is a single pair. Returns no pairs if the two values have different shapes, or dtypes that cannot be
+  // compared. Fails if a node cannot be imported.
   Result<Imported> import(UOp before, UOp after);
 
  private:

@@ -42,7 +42,7 @@ struct Row {
   Release since = Release::v0_11;  // the first release that the row is for; an unknown release is newer than all
 };
 
-// The upgrades that come with tgc, in the form of `tgc help upgrades`: of ops of releases after 0.14.
+// The upgrades that come with tgc, in the form of `tgc help upgrades`, for ops of releases after 0.14. None so far.
 constexpr std::string_view kBuiltIn = R"({"format":"tgc-upgrades","version":1,"ops":[
 ]})";
 

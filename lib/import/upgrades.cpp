@@ -100,11 +100,11 @@ constexpr Upgrade kUpgrades[] = {
     // ---- numbers
     // CONST weakint -> CONST of the dtype of its neighbor
     {.name = "const", .ops = Op::CONST, .make = make_const},
-    // CAST(weak x) -> x computed in the dtype
     {.name = "vector-const", .ops = Op::VCONST, .make = make_vector_const},
+    // CAST(weak x) -> x computed in the dtype
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
-    // FLOORDIV(x, y) -> x IDIV y where both are positive, else corrected by one if the signs differ
+    // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
     {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .since = Release::v0_13},
     // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y)
     {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .since = Release::v0_13},
