@@ -24,7 +24,8 @@ inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] 
 inline Triple place_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
-// Returns "thread (3,0,0) of block (1,0,0)": linear number `thread` in a block of `size` at position `block`.
+// Returns a text such as "thread (3,0,0) of block (1,0,0)": linear number `thread` in a block of `size` at position
+// `block`.
 inline std::string name_thread(uint32_t thread, const Triple& size, const Triple& block) {
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
@@ -67,7 +68,7 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 // run(number) runs one group and throws the group's Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
-  constexpr uint64_t kThreadsForOne = 256;  // each host thread gets at least this many kernel threads
+  constexpr uint64_t kThreadsForOne = 256;  // number of kernel threads that are worth one more host thread
   std::atomic<uint64_t> next = 0, total = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;

@@ -1,5 +1,5 @@
-// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8). Values pass through double,
-// which represents all of them exactly.
+// Conversions of the floating-point formats below 32 bits (half, bfloat16, tf32, fp8), most of them through double,
+// which represents all values exactly; also TGC_LANES, the loop over lanes.
 #pragma once
 #include <bit>
 #include <cmath>

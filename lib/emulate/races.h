@@ -26,7 +26,8 @@ class Races {
   struct Race {
     uint64_t address;
     ThreadAccess now, other;
-    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION" (those of the earlier access).
+    // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar for other accesses.
+    // `thread` and `instruction` describe the earlier access.
     std::string text(const std::string& thread, const std::string& instruction) const {
       return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
              (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;

@@ -59,7 +59,7 @@ class Builder {
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // sets op.value to the index of the label's op
+  void jump(Op op, std::string_view label);           // emits `op` with op.value set to the index of the label's op
   // Emits `op`, a jump, with op.value and op.count set to the table's range in TranslatedKernel::targets.
   void jump_by_table(Op op, std::string_view table);
 

@@ -1,6 +1,6 @@
 // TranslatedKernel: a list of operations on the 32 lanes of a warp, each a function and the offsets of its registers.
-// Warp: the state of a warp, which operations change. A TranslatedKernel is built once per module and then shared,
-// read-only, by all host threads.
+// Warp: the state of a warp, which operations change. A TranslatedKernel is built once, when its module is loaded, and
+// then shared, read-only, by all host threads.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -36,7 +36,7 @@ struct Op {
   uint32_t flip = 0;         // all bits set if the guard is negated, else 0
   uint32_t more = kNone;     // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
   uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
-  int64_t value = 0;         // address offset or jump target
+  int64_t value = 0;         // address offset, jump target or a parameter of the operation
   uint32_t instruction = 0;  // index in Function::body
   uint32_t join = kNone;     // for a jump: index of the op at which lanes that took different ways reconverge
 
@@ -83,7 +83,7 @@ struct TranslatedKernel {
   bool has_barrier = false;
   bool is_lane_free = true;    // no op depends on lane numbers or other lanes; required if a warp holds several blocks
 
-  // Returns "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
+  // Returns a text such as "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
   std::string describe(uint32_t instruction) const;
 };
 

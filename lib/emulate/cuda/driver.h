@@ -46,7 +46,7 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
 void run_warp(Warp& w, const TranslatedKernel& code);
 
-// Returns "thread (3,0,0) of block (1,0,0)".
+// Returns a text such as "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Block& block, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
@@ -99,7 +99,8 @@ class Gpu : public Driver {
   std::string name() const;
   LoadedModules& modules() { return modules_; }
 
-  // Loads PTX. Sets `log` to the error message, in the format of NVIDIA's compiler log.
+  // Loads PTX. Returns a CUresult; if it fails, sets `log` to the error message, in the format of NVIDIA's compiler
+  // log.
   int load(std::string_view text, LoadedModule*& module, std::string& log);
   // Copies the kernel's arguments into `to`, from cuLaunchKernel's `parameters` or, if that is null, its `extra`.
   int parameters_of(const Kernel& kernel, void** parameters, void** extra, std::vector<std::byte>& to);

@@ -1,4 +1,5 @@
-// Helpers of the integer instruction families: they select an operation by type and emit it with 1 to 3 sources.
+// Helpers of the integer instruction families, which select an operation by type and emit it with 1 to 3 sources. Also
+// declares emit_float(), with which those families emit floating-point arithmetic.
 #pragma once
 #include <type_traits>
 

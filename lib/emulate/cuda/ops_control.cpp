@@ -111,7 +111,7 @@ void ret(Builder& b) {
   b.emit({.run = end_run()});
 }
 
-// Builds bar.sync, and barrier.sync and barrier.cta.sync, which are equivalent if all threads take part.
+// Builds bar.warp.sync, bar.sync, and barrier.sync and barrier.cta.sync, which equal bar.sync if all threads take part.
 void bar(Builder& b) {
   b.take("cta");
   if (b.take("warp")) {

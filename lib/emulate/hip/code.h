@@ -1,5 +1,6 @@
 // TranslatedKernel: a list of operations, each a function and the indices of its registers. Wave: the state of a wave,
-// which operations change. A TranslatedKernel is built once per module and then shared, read-only, by all host threads.
+// which operations change. A TranslatedKernel is built once, when its module is loaded, and then shared, read-only, by
+// all host threads.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -77,7 +78,8 @@ struct TranslatedKernel {
   bool has_waits = false;  // true: wait instructions (s_waitcnt) became operations, for --race
 
   uint32_t scalars() const { return kConstants + uint32_t(constants.size()); }
-  // Returns "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the source".
+  // Returns, for example, "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
+  // source".
   std::string describe(uint32_t instruction) const;
 };
 

@@ -86,7 +86,7 @@ EXPORT int amd_comgr_set_data(uint64_t data, size_t size, const char* bytes) {
   return object<DataHandle>(data).data->bytes.assign(bytes, size), kSuccess;
 }
 EXPORT int amd_comgr_set_data_name(uint64_t, const char*) { return kSuccess; }
-// Copies the data, or writes only its size if `bytes` is null.
+// Copies at most `*size` bytes of the data, unless `bytes` is null, and sets `*size` to the data's size.
 EXPORT int amd_comgr_get_data(uint64_t data, size_t* size, char* bytes) {
   const std::string& from = object<DataHandle>(data).data->bytes;
   if (bytes) std::memcpy(bytes, from.data(), std::min(*size, from.size()));

@@ -51,7 +51,7 @@ void run_wave(Wave& w);
 // fields for f16 and f64, because the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
-// Returns "thread (3,0,0) of block (1,0,0)".
+// Returns a text such as "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Group& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);

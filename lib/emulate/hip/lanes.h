@@ -32,7 +32,7 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
 // read_words(), read_converted() and write_converted() are not inlined, because each of some thousand operations would
 // contain a copy.
 
-// Reads values of 32 bits from a scalar register, or those whose operand has modifiers.
+// Reads an operand of 32-bit values that is a scalar register or has modifiers.
 [[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
   if (!from.is_plain()) return take_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];

@@ -1,5 +1,5 @@
-// Instructions whose lanes read from other lanes: DPP, which permutes the first source of an instruction, and the pure
-// permutations ds_permute, ds_bpermute and v_permlane16.
+// Instructions that exchange values between lanes: DPP, which permutes the first source of an instruction, and the pure
+// permutations ds_permute, ds_bpermute and v_permlane16. Also those between lanes and scalar registers.
 #include "lib/emulate/hip/access.h"
 #include "lib/emulate/hip/lanes.h"
 #include "lib/emulate/hip/scalar_rows.h"
@@ -89,7 +89,8 @@ void backward_run(Wave& w, const Op& o) {
   });
   each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
-// ds_permute_b32: each lane writes to lane (a + offset) / 4; the highest numbered writer wins.
+// ds_permute_b32: each lane writes to lane (a + offset) / 4. The highest numbered writer wins; a lane without a writer
+// gets 0.
 void forward_run(Wave& w, const Op& o) {
   u32 lanes = w.halves * kLanes, given[2 * kLanes] = {};
   each_active(

@@ -30,7 +30,8 @@ class Memory {
   void begin_group() { group_++, races_.forget(); }
   void pass_barrier() { races_.forget(); }
 
-  // Returns true if one accessible range contains the whole access. The four functions that follow then use this range.
+  // Returns true if one accessible range contains the whole access. is_watched(), never_stored() and place_within()
+  // then use this range.
   bool holds(const Access& a) {
     if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
     return find(a);
