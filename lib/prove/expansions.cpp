@@ -24,8 +24,8 @@ class Unexpander {
       : history_(history), stage_(stage), open_(open) {}
 
   std::optional<UnexpandedStage> run() {
-    if (stage_.tops.size() != 1 || !stage_.result) return {};
-    const TopRewrite& top = history_.tops()[stage_.tops[0]];
+    if (stage_.graph_rewrites.size() != 1 || !stage_.result) return {};
+    const TopRewrite& top = history_.graph_rewrites()[stage_.graph_rewrites[0]];
     std::vector<size_t> functions;
     for (size_t k : top.applications)
       if (list()[k].before.in({Op::LOG2, Op::EXP2, Op::SIN})) functions.push_back(k);

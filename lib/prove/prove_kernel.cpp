@@ -35,7 +35,8 @@ class KernelProver {
     if (has_infinities()) prover_.set_infinities();
     std::vector<size_t> wrong;
     const std::vector<Sides> sides = history_.sides(wrong);
-    ListProver rewrites(history_.list(), history_.tops(), prover_, [&](const Sides& s) { return history_.import(s); });
+    ListProver rewrites(history_.list(), history_.graph_rewrites(), prover_,
+                        [&](const Sides& s) { return history_.import(s); });
     out_.rewrites = rewrites.run(sides);
     for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application);
     for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
@@ -78,8 +79,8 @@ class KernelProver {
   void settle_expansions(size_t number) {
     const HistoryStage& stage = stages()[number];
     bool is_open = false;
-    for (size_t top : stage.tops)
-      for (size_t k : history_.tops()[top].applications) is_open |= is_weak(out_.rewrites[k]);
+    for (size_t top : stage.graph_rewrites)
+      for (size_t k : history_.graph_rewrites()[top].applications) is_open |= is_weak(out_.rewrites[k]);
     std::map<size_t, std::string> open;
     auto without = is_open ? without_expansions(history_, stage, open) : std::nullopt;
     for (auto& [k, why] : open)
@@ -102,8 +103,8 @@ class KernelProver {
       out_.approximations[e.approximation.key] = {
           std::string(tgc::name_of(function.op())) + " " + std::string(function.dtype().name()), e.error};
     }
-    for (size_t top : stage.tops)
-      for (size_t k : history_.tops()[top].applications)
+    for (size_t top : stage.graph_rewrites)
+      for (size_t k : history_.graph_rewrites()[top].applications)
         if (auto it = proofs.find(k); it != proofs.end()) out_.rewrites[k] = std::move(it->second);
         else set_part(out_.rewrites[k], "approximation");
     unexpanded_.emplace(number, std::move(*without));
@@ -210,8 +211,8 @@ class KernelProver {
     if (auto it = unexpanded_.find(number); it != unexpanded_.end()) return check_weak_values(it->second);
     size_t count = 0, checked = 0;
     std::optional<bool> decides;
-    for (size_t top : stage.tops)
-      for (size_t k : history_.tops()[top].applications) {
+    for (size_t top : stage.graph_rewrites)
+      for (size_t k : history_.graph_rewrites()[top].applications) {
         count++;
         RewriteProof& r = out_.rewrites[k];
         if (r.kind != Kind::Proven || !r.has_floats || r.sense < FloatSense::ButNan) continue;

@@ -185,7 +185,7 @@ RangeMap ListProver::replaced_loops(size_t i) const {
 
 // Returns the rewrite of the stage that contains application `i`.
 const TopRewrite& ListProver::top_of(size_t i) const {
-  return *std::ranges::find_if(tops_,
+  return *std::ranges::find_if(graph_rewrites_,
                                [&](const TopRewrite& t) { return std::ranges::binary_search(t.applications, i); });
 }
 

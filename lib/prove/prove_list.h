@@ -16,9 +16,10 @@ class ListProver {
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
   using Import = std::function<Result<SidePairs>(const Sides&)>;
 
-  // Each application of depth 0 must be in one of `tops`.
-  ListProver(std::span<const Application> list, std::span<const TopRewrite> tops, SidesProver& prover, Import import)
-      : list_(list), tops_(tops), prover_(prover), import_(std::move(import)) {}
+  // Each application of depth 0 must be in one of `graph_rewrites`.
+  ListProver(std::span<const Application> list, std::span<const TopRewrite> graph_rewrites, SidesProver& prover,
+             Import import)
+      : list_(list), graph_rewrites_(graph_rewrites), prover_(prover), import_(std::move(import)) {}
 
   // Decides each application by a proof, or else at sample points. sides[i] are the sides of application i.
   std::vector<RewriteProof> run(std::span<const Sides> sides);
@@ -33,7 +34,7 @@ class ListProver {
   const TopRewrite& top_of(size_t i) const;
 
   std::span<const Application> list_;
-  std::span<const TopRewrite> tops_;
+  std::span<const TopRewrite> graph_rewrites_;
   SidesProver& prover_;
   Import import_;
   std::map<const TopRewrite*, RewriteProof> loops_;

@@ -100,8 +100,9 @@ class NativeHistory : public RewriteHistory {
     for (const StageRun& run : log_.stages())
       stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
     for (const TopRewrite& top : log_.rewrites()) {
-      if (const size_t stage = number_of(top.stage); stage != SIZE_MAX) stages_[stage].tops.push_back(tops_.size());
-      tops_.push_back(top);
+      if (const size_t stage = number_of(top.stage); stage != SIZE_MAX)
+        stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
+      graph_rewrites_.push_back(top);
     }
     for (const Application& a : list_) {
       stage_of_.push_back(number_of(a.stage));
@@ -122,9 +123,9 @@ class NativeHistory : public RewriteHistory {
   std::vector<Sides> sides(std::vector<size_t>& wrong) override { return sides_of_applications(c_, list_, wrong); }
 
   UOp replay(const HistoryStage& stage, size_t count) override {
-    for (size_t number : stage.tops) {
-      const size_t own = tops_[number].applications.size();
-      if (count <= own) return count ? replay(tops_[number], count) : tops_[number].input;
+    for (size_t number : stage.graph_rewrites) {
+      const size_t own = graph_rewrites_[number].applications.size();
+      if (count <= own) return count ? replay(graph_rewrites_[number], count) : graph_rewrites_[number].input;
       count -= own;
     }
     return {};
@@ -133,8 +134,8 @@ class NativeHistory : public RewriteHistory {
   std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
     std::vector<std::pair<UOp, UOp>> out;
     UOp last = stage.input;
-    for (size_t number : stage.tops) {
-      const TopRewrite& top = tops_[number];
+    for (size_t number : stage.graph_rewrites) {
+      const TopRewrite& top = graph_rewrites_[number];
       if (!top.input.is(stage.input.op())) continue;  // skip a function's graph rewrite of a part of the graph
       out.emplace_back(last, top.input);
       last = top.applications.empty() ? top.input : replay(top, top.applications.size());
@@ -235,7 +236,7 @@ class RecordedHistory : public RewriteHistory {
 
   bool is_used(size_t rewrite) override {
     const HistoryStage& stage = stages_[stage_of_[rewrite]];
-    if (!stage.result || stage.tops.empty() || !list_[rewrite].substitution_target) return true;
+    if (!stage.result || stage.graph_rewrites.empty() || !list_[rewrite].substitution_target) return true;
     return !plan_of(stage).skipped.contains(places_[rewrite].rule);
   }
 
@@ -250,8 +251,8 @@ class RecordedHistory : public RewriteHistory {
 
  private:
   UOp replay(const HistoryStage& stage, size_t count, std::vector<Sides>* retyped) {
-    if (stage.tops.empty()) return count ? UOp() : stage.input;
-    const std::vector<size_t>& own = tops_[stage.tops[0]].applications;
+    if (stage.graph_rewrites.empty()) return count ? UOp() : stage.input;
+    const std::vector<size_t>& own = graph_rewrites_[stage.graph_rewrites[0]].applications;
     std::vector<ReplayedRewrite> first;
     const Plan& plan = plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
@@ -280,8 +281,8 @@ class RecordedHistory : public RewriteHistory {
                          .number = ++numbers_[{stage, m.place}]});
       stage_of_.push_back(stage);
     }
-    stages_[stage].tops.push_back(tops_.size());
-    tops_.push_back(std::move(top));
+    stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
+    graph_rewrites_.push_back(std::move(top));
   }
 
   // How to repeat a stage's rewrites, so that they lead from its input to its result.
@@ -293,7 +294,7 @@ class RecordedHistory : public RewriteHistory {
   };
   const Plan& plan_of(const HistoryStage& stage) {
     auto [it, is_new] = plans_.try_emplace(size_t(&stage - stages_.data()));
-    if (!is_new || stage.tops.empty()) return it->second;
+    if (!is_new || stage.graph_rewrites.empty()) return it->second;
     auto is_right = [&](Plan plan) {
       it->second = std::move(plan);
       const UOp given = replay(stage, SIZE_MAX);
@@ -303,7 +304,7 @@ class RecordedHistory : public RewriteHistory {
       if (is_right({order})) return it->second;
     constexpr size_t kMostPlaces = 10;
     std::set<std::string_view> calls;
-    for (size_t k : tops_[stage.tops[0]].applications)
+    for (size_t k : graph_rewrites_[stage.graph_rewrites[0]].applications)
       if (list_[k].substitution_target) calls.insert(places_[k].rule);
     const std::vector<std::string_view> all(calls.begin(), calls.end());
     for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {

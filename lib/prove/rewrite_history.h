@@ -18,7 +18,7 @@ namespace tgc {
 struct HistoryStage {
   std::string_view name;
   UOp input, result;  // `result` is empty if the recording does not have the graph
-  std::vector<size_t> tops = {};  // the stage's graph rewrites, in order: indices into RewriteHistory::tops()
+  std::vector<size_t> graph_rewrites = {};  // indices into RewriteHistory::graph_rewrites(), in order
 
   bool changes_graph() const { return !(result == input); }
 };
@@ -29,7 +29,7 @@ class RewriteHistory {
 
   // all rewrites, in order; a nested one precedes the one that contains it
   std::span<const Application> list() const { return list_; }
-  std::span<const TopRewrite> tops() const { return tops_; }
+  std::span<const TopRewrite> graph_rewrites() const { return graph_rewrites_; }
   std::span<const HistoryStage> stages() const { return stages_; }
   size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX if before the first stage
   const RewritePlace& place(size_t rewrite) const { return places_[rewrite]; }
@@ -59,7 +59,7 @@ class RewriteHistory {
 
  protected:
   std::vector<Application> list_;
-  std::vector<TopRewrite> tops_;
+  std::vector<TopRewrite> graph_rewrites_;
   std::vector<HistoryStage> stages_;
   std::vector<size_t> stage_of_;
   std::vector<RewritePlace> places_;

@@ -270,8 +270,8 @@ class StageCheck {
     const size_t number = history_.stage_of(r.application);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
     size_t count = 0;
-    for (size_t top : stages()[number].tops)
-      for (size_t k : history_.tops()[top].applications) count += k < r.application;
+    for (size_t top : stages()[number].graph_rewrites)
+      for (size_t k : history_.graph_rewrites()[top].applications) count += k < r.application;
     const UOp before = history_.replay(stages()[number], count), after = history_.replay(stages()[number], count + 1);
     if (!before || !after) return std::nullopt;
     return std::pair(history_.imported(before), history_.imported(after));
