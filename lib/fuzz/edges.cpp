@@ -16,11 +16,11 @@ constexpr int64_t kMaxThreads = 120'000;  // maximum number of threads of a grid
 constexpr int kMaxBits = 62;              // maximum number of bits of an index
 
 // Returns a number that differs from `n` by at most 3.
-int64_t number_near(int64_t n, Chance& c) { return n + int64_t(c.uniform(7)) - 3; }
+int64_t number_near(int64_t n, RandomSource& c) { return n + int64_t(c.uniform(7)) - 3; }
 
 class EdgeKernelMaker {
  public:
-  EdgeKernelMaker(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
+  EdgeKernelMaker(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {}
 
   UOp kernel() {
     size_t n = 1 + c_.uniform(2);
@@ -121,14 +121,14 @@ class EdgeKernelMaker {
   }
 
   Graph& g_;
-  Chance& c_;
+  RandomSource& c_;
   std::vector<UOp> loops_;
   int64_t buffers_ = 0;
 };
 
 // Returns random sizes of a grid of which at least one exceeds its limit; an empty list if no attempt made such a grid
 // with at most kMaxThreads threads.
-std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& c) {
+std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, RandomSource& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};
     std::vector<int64_t> sizes(c.one_of(kDimensions));
@@ -153,9 +153,9 @@ std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, Chance& 
 
 }  // namespace
 
-UOp edge_kernel(Graph& graph, Chance& chance) { return EdgeKernelMaker(graph, chance).kernel(); }
+UOp edge_kernel(Graph& graph, RandomSource& chance) { return EdgeKernelMaker(graph, chance).kernel(); }
 
-UOp grid_kernel(Graph& g, Chance& c, const Target& target) {
+UOp grid_kernel(Graph& g, RandomSource& c, const Target& target) {
   if (!target.has_local) return {};
   bool is_local = c.one_in(2);
   auto& limits = is_local ? target.local_max : target.global_max;

@@ -34,7 +34,7 @@ constexpr int64_t kMaxElements = 4096;
 
 class FromPattern {
  public:
-  FromPattern(Graph& graph, Chance& chance) : g_(graph), c_(chance) {}
+  FromPattern(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {}
 
   UOp kernel(const Rule& rule) {
     while (loops_.size() < 2) loops_.push_back(range(AxisType::LOOP));
@@ -251,7 +251,7 @@ class FromPattern {
   }
 
   Graph& g_;
-  Chance& c_;
+  RandomSource& c_;
   std::vector<UOp> loops_;
   std::map<int, UOp> bound_;  // maps a capture of the pattern to the node that it matches
   int64_t axis_ = 0, buffer_ = 1, edge_ = 0;
@@ -260,7 +260,7 @@ class FromPattern {
 
 }  // namespace
 
-UOp pattern_kernel(Graph& graph, Chance& chance, const Rule& rule) {
+UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule) {
   if (!rule.left) return {};
   return FromPattern(graph, chance).kernel(rule);
 }

@@ -120,8 +120,8 @@ class Campaign {
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
-    const Steering steering{.rule = [&](Chance& c) { return rarely_hit_rule(c); },
-                            .parent = [&](Chance& c) { return ancestor(c); }};
+    const Steering steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
+                            .parent = [&](RandomSource& c) { return ancestor(c); }};
     while (auto number = next()) {
       one(maker_.make(*number, steering), tinygrad);
       done_with(*number);
@@ -186,7 +186,7 @@ class Campaign {
 
   // ---- steering towards rules that rarely apply
 
-  const Rule* rarely_hit_rule(Chance& chance) {
+  const Rule* rarely_hit_rule(RandomSource& chance) {
     std::lock_guard guard(lock_);
     const Rule* rule = chance.one_of(maker_.rules());
     for (int others = 0; others < 7; others++)
@@ -195,7 +195,7 @@ class Campaign {
     return rule;
   }
 
-  std::optional<Ancestor> ancestor(Chance& chance) {
+  std::optional<Ancestor> ancestor(RandomSource& chance) {
     std::lock_guard guard(lock_);
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
@@ -236,7 +236,7 @@ class Campaign {
   }
 
   void try_one(const MadeGraph& made, TinygradProcess* tinygrad) {
-    Chance chance = maker_.chance_for(made.recipe);
+    RandomSource chance = maker_.chance_for(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();

@@ -30,7 +30,7 @@ using namespace tgc;
 static FuzzOutcome checked(const std::string& text, const std::string& target,
                          const std::vector<std::string>& devices = {}) {
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
-  Chance chance(0);
+  RandomSource chance(0);
   const FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = target};
   return check_kernel(kernel, chance, devices, [](const Application&) {});
 }
@@ -38,7 +38,7 @@ static FuzzOutcome checked(const std::string& text, const std::string& target,
 TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same for the same seed") {
   size_t compared = 0;
   for (uint64_t seed = 0; seed < 60; seed++) {
-    Chance first(seed), second(seed), trial(seed);
+    RandomSource first(seed), second(seed), trial(seed);
     Graph other;
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:LLVM"};
     kernel.ast = algebra_kernel(*kernel.graph, first);
@@ -79,7 +79,7 @@ TEST_CASE("check_kernel accepts rounding that a later graph does by bit operatio
 TEST_CASE("grown_kernel makes another well-formed kernel; equivalent_kernel keeps the outputs") {
   size_t grown = 0, equivalent = 0;
   for (uint64_t seed = 0; seed < 40; seed++) {
-    Chance chance(seed);
+    RandomSource chance(seed);
     Graph g;
     UOp ast = algebra_kernel(g, chance);
     if (UOp other = grown_kernel(ast, chance)) {
@@ -100,7 +100,7 @@ TEST_CASE("pattern_kernel makes well-formed kernels, most of which hit their rul
   for (const CatalogRule& r : catalog_rules(&symbolic())) {
     bool made = false, applied = false;
     for (uint64_t seed = 0; seed < 6 && !applied; seed++) {
-      Chance chance(seed);
+      RandomSource chance(seed);
       auto g = std::make_shared<Graph>();
       UOp ast = pattern_kernel(*g, chance, *r.rule);
       if (!ast || !is_sound(ast, Spec::Kernel)) continue;
@@ -129,7 +129,7 @@ TEST_CASE("check_kernel accepts a sum of halves in another order, and nothing wo
     UOp sum = in.index(i * Const(1024) + r).reduce(std::vector<UOp>{r}, Op::ADD);
     kernel.ast = g.sink(out.index_ptr(i).store(sum).end(std::vector<UOp>{i}));
     if (factor > 1) set_fault_of_thread(FaultSpec{"group-for-reduce", 1});
-    Chance chance(1);
+    RandomSource chance(1);
     FuzzOutcome outcome = check_kernel(kernel, chance, {}, [](const Application&) {});
     set_fault_of_thread(std::nullopt);
     CHECK((outcome.kind == FuzzOutcome::Kind::Compared) == (factor == 1));
@@ -146,7 +146,7 @@ TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
       "v = (a*b).reduce(r, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   kernel.ast = read_pyrender(*kernel.graph, text).value_or_throw();
-  Chance chance(0);
+  RandomSource chance(0);
   bool has_groups = false;
   FuzzOutcome outcome =
       check_kernel(kernel, chance, {}, [&](const Application& a) { has_groups |= a.rule->name == "group-for-reduce"; });
@@ -158,7 +158,7 @@ TEST_CASE("check_kernel accepts threads with barriers while they are loops") {
 TEST_CASE("matmul_kernel makes well-formed kernels, some with tensor cores") {
   size_t products = 0;
   for (uint64_t seed = 0; seed < 12; seed++) {
-    Chance chance(seed), trial(seed);
+    RandomSource chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:HIP:gfx942"};
     kernel.ast = matmul_kernel(*kernel.graph, chance);
     CHECK(is_sound(kernel.ast, Spec::Kernel));
@@ -177,7 +177,7 @@ TEST_CASE("tensor_graph makes the same graph for a seed; most are scheduled, som
     CAPTURE(seed);
     auto made = [&] {
       InputGraph out{.graph = std::make_shared<Graph>(), .is_tensor_graph = true};
-      Chance chance(seed);
+      RandomSource chance(seed);
       auto sink = catch_failures([&] { return tensor_graph(*out.graph, chance); });
       if (sink && is_sound(*sink, Spec::Tensor)) out.root = *sink;
       return out;
@@ -224,7 +224,7 @@ TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floa
   // maps a rule to the number of kernels with wrong results in which the rule applied
   std::map<std::string_view, size_t> wrong;
   for (uint64_t seed = 0; seed < 250; seed++) {
-    Chance chance(seed), trial(seed);
+    RandomSource chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
     kernel.ast = edge_kernel(*kernel.graph, chance);
     CAPTURE(seed);
@@ -244,7 +244,7 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
   Target target = std::move(parse_target("WEBGPU", settings).value_or_throw());
   size_t made = 0;
   for (uint64_t seed = 0; seed < 40; seed++) {
-    Chance chance(seed);
+    RandomSource chance(seed);
     Graph g;
     UOp ast = grid_kernel(g, chance, target);
     if (!ast) continue;
@@ -256,7 +256,7 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
     CHECK(most > 64);
   }
   CHECK(made > 20);
-  Chance chance(0);
+  RandomSource chance(0);
   Graph g;
   CHECK(!grid_kernel(g, chance, std::move(parse_target("CPU:LLVM", settings).value_or_throw())));
 }
@@ -264,8 +264,10 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
 TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
   Maker maker(7, {test_path("golden/kernels.jsonl.gz")});
   std::vector<Ancestor> kept;
-  Steering steering{.rule = [&](Chance& c) { return c.one_of(maker.rules()); },
-                    .parent = [&](Chance& c) { return kept.empty() ? std::nullopt : std::optional(c.one_of(kept)); }};
+  Steering steering{.rule = [&](RandomSource& c) { return c.one_of(maker.rules()); },
+                    .parent = [&](RandomSource& c) {
+                      return kept.empty() ? std::nullopt : std::optional(c.one_of(kept));
+                    }};
   size_t from_rules = 0, grown = 0, tensors = 0;
   for (uint64_t number = 500; number < 800; number++) {
     MadeGraph made = maker.make(number, steering);

@@ -51,7 +51,7 @@ bool is_small(UOp u) {
 
 class Algebra {
  public:
-  Algebra(Graph& g, Chance& chance) : g_(g), c_(chance) {}
+  Algebra(Graph& g, RandomSource& chance) : g_(g), c_(chance) {}
 
   UOp kernel() {
     int64_t size = 1;
@@ -181,7 +181,7 @@ class Algebra {
   }
 
   Graph& g_;
-  Chance& c_;
+  RandomSource& c_;
   std::vector<UOp> terms_;
   std::vector<int64_t> divisors_;
   int64_t axis_ = 0, buffer_ = 1;
@@ -229,7 +229,7 @@ UOp with_fitting_buffers(UOp root) {
   return root;
 }
 
-Op similar(Op op, Chance& c) {
+Op similar(Op op, RandomSource& c) {
   static constexpr Op kFloats[] = {Op::ADD, Op::MUL, Op::MAX},
                       kUnary[] = {Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL};
   if (std::ranges::find(kFloats, op) != std::end(kFloats)) return c.one_of(kFloats);
@@ -239,7 +239,7 @@ Op similar(Op op, Chance& c) {
   return op == Op::MOD ? Op::IDIV : op == Op::AND ? Op::OR : op == Op::OR ? Op::AND : op;
 }
 
-UOp changed(UOp u, Chance& c) {
+UOp changed(UOp u, RandomSource& c) {
   Graph& g = u.graph();
   auto number = [&](int64_t v) { return g.constant(u.dtype(), v); };
   if (u.is(Op::RANGE) && u.src(0).is_const())
@@ -270,7 +270,7 @@ UOp changed(UOp u, Chance& c) {
 
 }  // namespace
 
-uint64_t Chance::next() {
+uint64_t RandomSource::next() {
   uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -307,9 +307,9 @@ bool is_kernel(UOp ast) {
   });
 }
 
-UOp algebra_kernel(Graph& graph, Chance& chance) { return Algebra(graph, chance).kernel(); }
+UOp algebra_kernel(Graph& graph, RandomSource& chance) { return Algebra(graph, chance).kernel(); }
 
-UOp matmul_kernel(Graph& g, Chance& c) {
+UOp matmul_kernel(Graph& g, RandomSource& c) {
   static constexpr Scalar kIn[] = {Scalar::Float16, Scalar::BFloat16, Scalar::FP8E4M3,
                                    Scalar::FP8E5M2, Scalar::Float32,  Scalar::Int8};
   static constexpr int64_t kDims[] = {16, 16, 32};
@@ -326,7 +326,7 @@ UOp matmul_kernel(Graph& g, Chance& c) {
   return g.sink(buffer(value.dtype(), m * n, 0).index_ptr(i * Const(n) + j).store(value).end(std::vector<UOp>{i, j}));
 }
 
-UOp grown_kernel(UOp ast, Chance& chance) {
+UOp grown_kernel(UOp ast, RandomSource& chance) {
   UOp root = ast;
   for (size_t n = 1 + chance.uniform(3); n > 0; n--) {
     std::vector<UOp> nodes = toposort(root);
@@ -338,7 +338,7 @@ UOp grown_kernel(UOp ast, Chance& chance) {
   return out == ast ? UOp() : out;
 }
 
-UOp grown_tensor_graph(UOp sink, Chance& c) {
+UOp grown_tensor_graph(UOp sink, RandomSource& c) {
   Graph& g = sink.graph();
   UOp root = sink, device;
   for (UOp u : toposort(root))
@@ -370,7 +370,7 @@ UOp smaller_kernel(UOp ast, int64_t most) {
   return root == ast ? UOp() : with_fitting_buffers(root);
 }
 
-UOp equivalent_kernel(UOp ast, Chance& chance) {
+UOp equivalent_kernel(UOp ast, RandomSource& chance) {
   Graph& g = ast.graph();
   std::vector<UOp> nodes = toposort(ast);
   for (int tries = 0; tries < 8; tries++) {

@@ -12,9 +12,9 @@
 namespace tgc {
 
 // A random number generator, with the algorithm splitmix64.
-class Chance {
+class RandomSource {
  public:
-  explicit Chance(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+  explicit RandomSource(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
   uint64_t next();
   // Returns a number below n.
   size_t uniform(size_t n) { return size_t(next() % n); }
@@ -41,18 +41,18 @@ RowMajor row_major(std::span<const UOp> loops);
 bool is_kernel(UOp ast);
 
 // Returns the AST of a random kernel of index algebra.
-UOp algebra_kernel(Graph& graph, Chance& chance);
+UOp algebra_kernel(Graph& graph, RandomSource& chance);
 
 // Returns the AST of a matrix product, often of dtypes for which tensor cores exist.
-UOp matmul_kernel(Graph& graph, Chance& chance);
+UOp matmul_kernel(Graph& graph, RandomSource& chance);
 
 // Returns a copy of the kernel with a few mutations: other constants, loop sizes or ops, or an index wrapped in further
 // ops. Buffers are resized to fit. Returns the empty UOp if no mutation gave a valid kernel.
-UOp grown_kernel(UOp ast, Chance& chance);
+UOp grown_kernel(UOp ast, RandomSource& chance);
 
 // Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if no
 // random change fits the graph.
-UOp grown_tensor_graph(UOp sink, Chance& chance);
+UOp grown_tensor_graph(UOp sink, RandomSource& chance);
 
 // Returns the kernel with every loop shortened to at most `most` iterations, and with buffers as large as the loops
 // need. Returns the empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
@@ -60,7 +60,7 @@ UOp smaller_kernel(UOp ast, int64_t most);
 
 // Returns another kernel that computes the same values: x + 0 or x * 1 replaces an index, sources are swapped, or a
 // loop is split into two. Returns the empty UOp if no such change is possible.
-UOp equivalent_kernel(UOp ast, Chance& chance);
+UOp equivalent_kernel(UOp ast, RandomSource& chance);
 
 // Generators of kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. Such
 // kernels find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
@@ -69,23 +69,23 @@ UOp equivalent_kernel(UOp ast, Chance& chance);
 //   - compares a multiple of an index with a number near another multiple, up to the end of int64
 //   - casts an index near the largest integer that a float holds exactly to that float, and compares it
 //   - divides, compares and shifts small integers by constants near the ends of their dtype
-UOp edge_kernel(Graph& graph, Chance& chance);
+UOp edge_kernel(Graph& graph, RandomSource& chance);
 
 // Returns an AST whose loops become GPU threads. At least one size of the grid exceeds the target's launch limit.
 // Returns the empty UOp if the target has no launch limit, or if exceeding the limit takes too many threads for REF.
-UOp grid_kernel(Graph& graph, Chance& chance, const Target& target);
+UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
 // Generator of kernels from the patterns (left sides) of rules. A kernel stores nodes that match the pattern; where the
 // pattern matches any node, the node is random. Such kernels also test rules that rarely apply to other kernels.
 
 // Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes first. Returns the empty UOp
 // if no AST can contain such nodes, or if the randomly chosen dtypes contradict each other.
-UOp pattern_kernel(Graph& graph, Chance& chance, const Rule& rule);
+UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Generator of small random tensor graphs; equal seeds give equal graphs. The graphs have movements, reductions and
 // arithmetic on one or several devices, copies, assignments, files, variables in shapes, and tensors without elements.
 
 // Returns the sink of a tensor graph with a few outputs. Throws Failure if random choices contradict each other.
-UOp tensor_graph(Graph& graph, Chance& chance);
+UOp tensor_graph(Graph& graph, RandomSource& chance);
 
 }  // namespace tgc

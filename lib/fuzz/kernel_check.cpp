@@ -59,7 +59,7 @@ std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
 
 class KernelCheck {
  public:
-  KernelCheck(const FuzzKernel& kernel, Chance& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
+  KernelCheck(const FuzzKernel& kernel, RandomSource& chance, FuzzOutcome& out) : k_(kernel), c_(chance), out_(out) {}
 
   void run(const std::vector<std::string>& devices, const std::function<void(const Application&)>& on_rule) {
     if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
@@ -247,7 +247,7 @@ class KernelCheck {
   }
 
   const FuzzKernel& k_;
-  Chance& c_;
+  RandomSource& c_;
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
   VariableValues variables_;
@@ -260,7 +260,7 @@ class KernelCheck {
 
 bool is_too_large(UOp ast) { return work_of(ast) > kMaxWork; }
 
-FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
+FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule) {
   FuzzOutcome out;
   auto done = catch_failures([&] { return KernelCheck(kernel, chance, out).run(devices, on_rule), Unit{}; });

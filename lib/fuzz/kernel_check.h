@@ -44,7 +44,7 @@ struct FuzzOutcome {
 bool is_too_large(UOp ast);
 
 // Applies the oracles (README.md) to the kernel, also with runs on `devices`. Calls on_rule() for each rewrite.
-FuzzOutcome check_kernel(const FuzzKernel& kernel, Chance& chance, const std::vector<std::string>& devices,
+FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule);
 
 }  // namespace tgc

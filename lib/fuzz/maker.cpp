@@ -42,7 +42,7 @@ Settings settings_of(const GoldenSettings& recorded) {
   return out;
 }
 
-std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, Chance& chance) {
+std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, RandomSource& chance) {
   Settings settings = settings_of(recorded);
   if (chance.one_in(4)) {
     auto [name, value] = chance.one_of(kSettings);
@@ -115,11 +115,11 @@ const Rule* Maker::rule_of(std::string_view name) const {
   throw Failure("there is no rule '" + std::string(name) + "' that a graph was made from");
 }
 
-Chance Maker::chance_of(uint64_t number, uint64_t purpose) const {
-  return Chance((seed_ * 0x100000001B3ull + number) ^ purpose << 48);
+RandomSource Maker::chance_of(uint64_t number, uint64_t purpose) const {
+  return RandomSource((seed_ * 0x100000001B3ull + number) ^ purpose << 48);
 }
 
-Chance Maker::chance_for(const Recipe& recipe) const {
+RandomSource Maker::chance_for(const Recipe& recipe) const {
   const Recipe::Step& s = recipe.steps[0];
   return chance_of(s.number, 1 + s.kernel.value_or(0));
 }
@@ -129,7 +129,7 @@ Chance Maker::chance_for(const Recipe& recipe) const {
 MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
   MadeGraph out{.recipe = {{{.number = number}}}};
-  Chance chance = chance_of(number, 0);
+  RandomSource chance = chance_of(number, 0);
   bool is_parent = number < tensors_.size();
   if (is_parent || chance.one_in(16)) {
     auto made = catch_failures([&] { return tensors(is_parent ? &tensors_[number] : nullptr, chance); });
@@ -144,8 +144,8 @@ MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
 MadeGraph Maker::remake(const Recipe& recipe) const {
   const Recipe::Step& step = recipe.steps[0];
   Steering as_it_was{
-      .rule = [&](Chance&) { return rule_of(step.rule); },
-      .parent = [&](Chance&) -> std::optional<Ancestor> {
+      .rule = [&](RandomSource&) { return rule_of(step.rule); },
+      .parent = [&](RandomSource&) -> std::optional<Ancestor> {
         if (recipe.steps.size() < 2) return std::nullopt;
         MadeGraph parent = remake(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
@@ -166,7 +166,7 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
   MadeGraph out{.recipe = {{{.number = number, .kernel = n}}}};
   auto one = whole.kernel(n);
   if (!one) return out;
-  Chance chance = chance_of(number, n + 1);
+  RandomSource chance = chance_of(number, n + 1);
   std::string target = chance.one_of(kTargets);
   InputGraph in = std::move(*one).take();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
@@ -176,14 +176,14 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
 
 // ---- making a kernel
 
-std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const Steering& steering,
+std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, const Steering& steering,
                                         Recipe& recipe) const {
   // the first kernels are the unchanged golden kernels
   if (number < kernels_.size()) return grown(kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.uniform(12);
   if (kind >= 8) {
-    Chance choice(chance.next());
+    RandomSource choice(chance.next());
     auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
     const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.uniform(kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
@@ -205,7 +205,7 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, Chance& chance, const S
   return out;
 }
 
-std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance, bool input_only) const {
+std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& chance, bool input_only) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
@@ -220,12 +220,12 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, Chance& chance,
 }
 
 // Makes a kernel from the pattern of a rule, for a target whose stages have this rule.
-UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const {
-  Chance choice(chance.next());
-  const Chance given(chance.next());
+UOp Maker::from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const {
+  RandomSource choice(chance.next());
+  const RandomSource given(chance.next());
   for (int tries = 0; tries < 16; tries++) {
     const Rule* rule = steering.rule(choice);
-    Chance own = given;
+    RandomSource own = given;
     bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
     UOp ast = is_product ? matmul_kernel(*out.graph, own) : pattern_kernel(*out.graph, own, *rule);
     if (!ast) continue;
@@ -236,7 +236,7 @@ UOp Maker::from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, 
   return {};
 }
 
-UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
+UOp Maker::grid(FuzzKernel& out, RandomSource& chance) const {
   out.target = chance.one_of(kTargetsWithLimits);
   auto target = parse_target(out.target, out.graph->settings());
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
@@ -244,7 +244,7 @@ UOp Maker::grid(FuzzKernel& out, Chance& chance) const {
 
 // ---- making a tensor graph: the unchanged or mutated `parent`, or a new graph
 
-std::optional<InputGraph> Maker::tensors(const KernelText* parent, Chance& chance) const {
+std::optional<InputGraph> Maker::tensors(const KernelText* parent, RandomSource& chance) const {
   bool input_only = parent;
   if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());

@@ -68,9 +68,9 @@ struct Ancestor {
 
 // Choices that depend on the earlier graphs of the campaign. Campaign sets them.
 struct Steering {
-  std::function<const Rule*(Chance&)> rule;  // returns a rule; prefers rules that applied in few graphs
+  std::function<const Rule*(RandomSource&)> rule;  // returns a rule; prefers rules that applied in few graphs
   // returns a graph in which a rare rule applied; nullopt to mutate no such graph
-  std::function<std::optional<Ancestor>(Chance&)> parent;
+  std::function<std::optional<Ancestor>(RandomSource&)> parent;
 };
 
 // A kernel or a tensor graph; neither if the random choices contradicted each other.
@@ -92,7 +92,7 @@ class Maker {
   // Returns one kernel of the schedule of tensor graph `number`; an empty MadeGraph if the kernel cannot be checked.
   MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the random generator for the checks of the graph of this recipe.
-  Chance chance_for(const Recipe& recipe) const;
+  RandomSource chance_for(const Recipe& recipe) const;
 
   // Returns a digest of the golden files, on which the graphs depend.
   std::string goldens() const;
@@ -101,17 +101,18 @@ class Maker {
   std::span<const Rule* const> rules() const { return rules_; }
 
  private:
-  Chance chance_of(uint64_t number, uint64_t purpose) const;
+  RandomSource chance_of(uint64_t number, uint64_t purpose) const;
   void read(const std::string& file);
   void find_targets();
   std::string name_of(const Rule& rule) const;
   const Rule* rule_of(std::string_view name) const;
 
-  std::optional<FuzzKernel> kernel(uint64_t number, Chance& chance, const Steering& steering, Recipe& recipe) const;
-  std::optional<FuzzKernel> grown(const KernelText& parent, Chance& chance, bool input_only) const;
-  UOp from_rule(FuzzKernel& out, Chance& chance, const Steering& steering, Recipe& recipe) const;
-  UOp grid(FuzzKernel& out, Chance& chance) const;
-  std::optional<InputGraph> tensors(const KernelText* parent, Chance& chance) const;
+  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const Steering& steering,
+                                   Recipe& recipe) const;
+  std::optional<FuzzKernel> grown(const KernelText& parent, RandomSource& chance, bool input_only) const;
+  UOp from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const;
+  UOp grid(FuzzKernel& out, RandomSource& chance) const;
+  std::optional<InputGraph> tensors(const KernelText* parent, RandomSource& chance) const;
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;

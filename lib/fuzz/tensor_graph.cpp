@@ -18,7 +18,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32
 // Builds a tensor graph, beginning with a few tensors. Each step makes another tensor from one or two existing ones.
 class Tensors {
  public:
-  Tensors(Graph& graph, Chance& chance) : g_(graph), c_(chance) {
+  Tensors(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {
     if (c_.one_in(3)) several_ = {"CPU:1", "CPU:2", "CPU:3", "CPU:4"}, several_.resize(2 + c_.uniform(3));
     if (c_.one_in(8)) file_ = "DISK:weights";
     if (c_.one_in(6)) size_ = g_.node(Op::BIND, dtypes::index, {g_.variable("i", 1, 8), index(3)});
@@ -318,7 +318,7 @@ class Tensors {
   }
 
   Graph& g_;
-  Chance& c_;
+  RandomSource& c_;
   std::vector<const char*> several_;  // names of the devices; empty if all tensors are on one device
   std::string file_;
   UOp size_;  // a variable that has a value (BIND), for use in shapes; empty if all sizes are constant
@@ -328,6 +328,6 @@ class Tensors {
 
 }  // namespace
 
-UOp tensor_graph(Graph& graph, Chance& chance) { return Tensors(graph, chance).sink(); }
+UOp tensor_graph(Graph& graph, RandomSource& chance) { return Tensors(graph, chance).sink(); }
 
 }  // namespace tgc
