@@ -75,9 +75,9 @@ Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
     std::vector<double> weights;
     double total = 0;
     for (int64_t t = 0; t < count; t++) {
-      bool outside = first + t < 0 || first + t >= a.from;
+      bool is_outside = first + t < 0 || first + t >= a.from;
       out.index[size_t(t)].push_back(std::clamp<int64_t>(first + t, 0, a.from - 1));
-      weights.push_back(outside && style.exclude_outside ? 0 : weight_at(style, (double(first + t) - at) * stretch));
+      weights.push_back(is_outside && style.exclude_outside ? 0 : weight_at(style, (double(first + t) - at) * stretch));
       total += weights.back();
     }
     for (size_t t = 0; t < out.weights.size(); t++) out.weights[t].push_back(total == 0 ? 0 : weights[t] / total);
@@ -126,12 +126,13 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
   }
   if (style.coordinates == "tf_crop_and_resize") {
     for (auto& a : axes) {
-      Ints outside;
+      Ints is_outside;
       for (int64_t i = 0; i < a.to; i++) {
         double at = source_coordinate(a, style.coordinates, double(i));
-        outside.push_back(at < 0 || at > double(a.from - 1));
+        is_outside.push_back(at < 0 || at > double(a.from - 1));
       }
-      x = along(Tensor::of(c.graph(), outside, dtypes::bool_), a.axis, x.shape()).where(Const(style.extrapolation), x);
+      const Tensor mask = Tensor::of(c.graph(), is_outside, dtypes::bool_);
+      x = along(mask, a.axis, x.shape()).where(Const(style.extrapolation), x);
     }
   }
   DType to = input.dtype();

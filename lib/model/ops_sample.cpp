@@ -60,9 +60,9 @@ class Sampler {
 
   Tensor inside(const Tensor& i, int64_t size) const {
     double low = align_ ? 0 : -0.5, high = double(size) - (align_ ? 1 : 0.5);
-    Tensor outside = i.lt(Const(low)) | i.gt(Const(high));
-    if (padding_ == "border") return outside.where(i.clamp(Const(0), Const(size - 1)), i);
-    if (padding_ == "reflection") return outside.where(reflect(i, low, high), i);
+    Tensor is_outside = i.lt(Const(low)) | i.gt(Const(high));
+    if (padding_ == "border") return is_outside.where(i.clamp(Const(0), Const(size - 1)), i);
+    if (padding_ == "reflection") return is_outside.where(reflect(i, low, high), i);
     return i;
   }
 
