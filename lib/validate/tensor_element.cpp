@@ -34,11 +34,11 @@ Sides TensorElementExpr::sides(UOp before, UOp after) {
     if (shape.size() != shape_in_loops(after).size()) return {};
     Place place = place_of(shape);
     work_ = 0, is_cut_ = false;
-    Sides out{at(before, place), at(after, place)};
+    Sides out{element(before, place), element(after, place)};
     if (is_cut_) {  // the expressions are too large: try again with the value of `before` in memory that `after` reads
       auto all = std::exchange(known_, {});
       whole_ = bare(before), work_ = 0, is_cut_ = false;
-      out = {at(before, place), at(after, place)};
+      out = {element(before, place), element(after, place)};
       whole_ = UOp(), known_ = std::move(all);
     }
     return out.before && out.after && !is_cut_ ? out : Sides{};
@@ -78,7 +78,7 @@ UOp TensorElementExpr::flat(Shape shape, const Place& place) {
 
 // ---- expressions
 
-UOp TensorElementExpr::at(UOp u, const Place& place) {
+UOp TensorElementExpr::element(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_.find(key); it != known_.end()) return it->second;
@@ -86,7 +86,7 @@ UOp TensorElementExpr::at(UOp u, const Place& place) {
   is_cut_ |= depth_ >= kMostLevels || work_++ >= kMostWork;
   if (is_cut_) return {};
   depth_++;
-  UOp out = made(u, place);
+  UOp out = make_element(u, place);
   depth_--;
   return is_cut_ ? UOp() : known_[std::move(key)] = out;
 }
@@ -97,24 +97,24 @@ UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   for (UOp s : u.src()) {
     Shape shape = shape_in_loops(s);
     if (!shape.empty() && shape.size() != place.size()) return memory(u, place);
-    src.push_back(at(s, shape.empty() ? Place() : place));
+    src.push_back(element(s, shape.empty() ? Place() : place));
     if (!src.back()) return {};
   }
   return graph_.node(u.op(), u.dtype(), src, u.arg());
 }
 
-UOp TensorElementExpr::made(UOp u, const Place& place) {
-  if (u.in(ops::Movement)) return moved(u, place);
-  if (u.in(kSame)) return at(u.src(0), place);
+UOp TensorElementExpr::make_element(UOp u, const Place& place) {
+  if (u.in(ops::Movement)) return element_of_movement(u, place);
+  if (u.in(kSame)) return element(u.src(0), place);
   if (u.in(ops::ALU) || u.is(Op::CAST)) return in_loops(u, place);
   switch (u.op()) {
     case Op::CONST: return graph_.node(Op::CONST, u.dtype(), {}, u.arg());
     case Op::BITCAST:
       if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return in_loops(u, place);
       break;
-    case Op::REDUCE_AXIS: return reduced(u, place);
+    case Op::REDUCE_AXIS: return element_of_reduce(u, place);
     case Op::BUFFERIZE: {  // replace the BUFFERIZE's loops by the indices in `place`
-      UOp value = at(u.src(0), {});
+      UOp value = element(u.src(0), {});
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
       for (size_t i = 0; i < place.size(); i++)
@@ -125,8 +125,8 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
       auto shape = u.src(0).dtype().is_ptr() ? std::nullopt : shape_or_none(u.src(0));
       if (!shape || shape->size() + 1 != u.num_src() || !place.empty()) break;
       Place inner;
-      for (UOp s : u.src().subspan(1)) inner.push_back(at(s, {}));
-      return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? at(u.src(0), inner) : UOp();
+      for (UOp s : u.src().subspan(1)) inner.push_back(element(s, {}));
+      return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? element(u.src(0), inner) : UOp();
     }
     case Op::RANGE:
     case Op::REDUCE:
@@ -143,7 +143,7 @@ UOp TensorElementExpr::made(UOp u, const Place& place) {
 // `index` is a loop or the row-major number of nested loops, and if the expression became too large.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
-    to.emplace_back(at(index, {}), value);
+    to.emplace_back(element(index, {}), value);
     return !is_cut_;
   }
   std::vector<std::pair<Int, UOp>> loops;  // pairs of a stride and its loop
@@ -159,18 +159,18 @@ bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
     if (step != inside) return false;
     inside = inside * (loop.vmax().to_int() + Int(1));
     bool is_last = i + 1 == loops.size();
-    to.emplace_back(at(loop, {}), is_last ? value : value % loop.src(0));
+    to.emplace_back(element(loop, {}), is_last ? value : value % loop.src(0));
     if (!is_last) value = value / loop.src(0);
   }
   return !is_cut_;
 }
 
-UOp TensorElementExpr::moved(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
   UOp from = u.src(0);
   Place inner(shape_of(from).size());
   switch (u.op()) {
-    case Op::RESHAPE: return reshaped(u, place);
-    case Op::PAD: return padded(u, place);
+    case Op::RESHAPE: return element_of_reshape(u, place);
+    case Op::PAD: return element_of_pad(u, place);
     case Op::EXPAND:
       for (size_t i = 0; i < inner.size(); i++) inner[i] = is_one(shape_of(from)[i]) ? zero(place[i]) : place[i];
       break;
@@ -190,10 +190,10 @@ UOp TensorElementExpr::moved(UOp u, const Place& place) {
       break;
     default: return {};
   }
-  return at(from, inner);
+  return element(from, inner);
 }
 
-UOp TensorElementExpr::reshaped(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
   UOp rest = flat(to, place);
   Place inner(from.size());
@@ -204,10 +204,10 @@ UOp TensorElementExpr::reshaped(UOp u, const Place& place) {
     inner[i] = is_one(from[i]) ? zero(rest) : i == first ? rest : rest % size;
     if (!is_one(from[i]) && i != first) rest = rest / size;
   }
-  return at(u.src(0), inner);
+  return element(u.src(0), inner);
 }
 
-UOp TensorElementExpr::padded(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
   Shape from = shape_of(u.src(0));
   auto pairs = marg_pairs(u);
   Place inner;
@@ -219,11 +219,11 @@ UOp TensorElementExpr::padded(UOp u, const Place& place) {
     UOp is_there = index.ge(zero(index)).alu(Op::AND, index.lt(to_uop(from[i], graph_)));
     valid = valid ? valid.alu(Op::AND, is_there) : is_there;
   }
-  UOp value = at(u.src(0), inner);
+  UOp value = element(u.src(0), inner);
   return value && valid ? valid.where(value, zero(value)) : value;
 }
 
-UOp TensorElementExpr::reduced(UOp u, const Place& place) {
+UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
   Shape from = shape_of(u.src(0));
   Place inner = place;
   std::vector<UOp> src{UOp()};
@@ -234,7 +234,7 @@ UOp TensorElementExpr::reduced(UOp u, const Place& place) {
     inner[i] = range(to_uop(from[i], graph_), 1000 + loops_++);
     src.push_back(inner[i]);
   }
-  src[0] = at(u.src(0), inner);
+  src[0] = element(u.src(0), inner);
   if (!src[0] || src.size() == 1) return src[0];
   return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
 }

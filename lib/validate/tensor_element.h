@@ -30,13 +30,13 @@ class TensorElementExpr {
  private:
   using Place = std::vector<UOp>;  // an element's position: an index for each axis
 
-  UOp at(UOp u, const Place& place);
-  UOp made(UOp u, const Place& place);
+  UOp element(UOp u, const Place& place);
+  UOp make_element(UOp u, const Place& place);
   bool add_loops(Substitution& to, UOp index, UOp value);
-  UOp moved(UOp u, const Place& place);
-  UOp reshaped(UOp u, const Place& place);
-  UOp padded(UOp u, const Place& place);
-  UOp reduced(UOp u, const Place& place);
+  UOp element_of_movement(UOp u, const Place& place);
+  UOp element_of_reshape(UOp u, const Place& place);
+  UOp element_of_pad(UOp u, const Place& place);
+  UOp element_of_reduce(UOp u, const Place& place);
   UOp in_loops(UOp u, const Place& place);
   UOp memory(UOp u, const Place& place);
   Place place_of(Shape shape);
