@@ -185,12 +185,12 @@ class TensorLowering {
   UOp value(UOp u, const Point& p);
   UOp make_value(UOp u, const Point& p);
   UOp operands(UOp u, const Point& p);
-  UOp reduced(UOp u, const Point& p);
-  UOp counted(UOp u, const Point& p, const std::vector<int64_t>& axes);
-  UOp chosen(UOp u, const Affine& index, const Checked<UOp>& values);
-  UOp indexed(UOp u, const Point& p);
+  UOp value_of_reduce(UOp u, const Point& p);
+  UOp sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes);
+  UOp choose_value(UOp u, const Affine& index, const Checked<UOp>& values);
+  UOp value_of_index(UOp u, const Point& p);
   Point source_point(UOp u, const Point& p, UOp& condition);  // returns the point of a movement op's source
-  Place reshaped(const Place& place, const Sizes& to, const Sizes& from);
+  Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine(UOp u, const Point& p, int64_t size);
   Affine flat(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
   UOp base(UOp target) const;  // returns the buffer, or else the value, of which `target` is a view

@@ -35,7 +35,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
   const Sizes& from = facts_.shape(u.src(0));
   Point out = p;
   switch (u.op()) {
-    case Op::RESHAPE: out.place = reshaped(p.place, facts_.shape(u), from); break;
+    case Op::RESHAPE: out.place = place_before_reshape(p.place, facts_.shape(u), from); break;
     case Op::EXPAND:
       if (facts_.expands_front()) out.place.keep_last(from.size());
       else
@@ -78,7 +78,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
 
 // Returns the place in a value of shape `from` for the place of a RESHAPE to the shape `to`. Splits the axes into the
 // smallest groups with the same number of elements on both sides, so that few divisions are needed.
-TensorLowering::Place TensorLowering::reshaped(const Place& place, const Sizes& to, const Sizes& from) {
+TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, const Sizes& to, const Sizes& from) {
   Place out(from.size());
   if (product(from) == 0) return out;  // there is no element
   size_t i = 0, j = 0;
@@ -138,7 +138,7 @@ UOp TensorLowering::operands(UOp u, const Point& p) {
 
 // Computes a sum of equal numbers, of which a PAD makes some 0, as number * count without a loop: tinygrad writes
 // arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions. `p` is the point of the source.
-UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& axes) {
+UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes) {
   constexpr int64_t kFewest = 64;
   const Sizes& from = facts_.shape(u.src(0));
   int64_t n = 1;
@@ -180,7 +180,7 @@ UOp TensorLowering::counted(UOp u, const Point& p, const std::vector<int64_t>& a
   return condition.where(sum, graph_.node(Op::CONST, u.dtype(), {}, 0));
 }
 
-UOp TensorLowering::reduced(UOp u, const Point& p) {
+UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
   const auto axes = facts_.reduced_axes(u);
   const Sizes& from = facts_.shape(u.src(0));
   Point q = p;
@@ -190,7 +190,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
     if (from[size_t(axis)] == 0) {
       return graph_.constant(u.dtype(), identity_element(facts_.reduced_op(u), u.dtype()));
     }
-  if (UOp count = counted(u, q, axes)) return count;
+  if (UOp count = sum_of_equal_numbers(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
   for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE, which has them after the stage that makes loops
     if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
@@ -201,7 +201,7 @@ UOp TensorLowering::reduced(UOp u, const Point& p) {
 }
 
 // Returns values[index] as a chain of WHEREs.
-UOp TensorLowering::chosen(UOp u, const Affine& index, const Checked<UOp>& values) {
+UOp TensorLowering::choose_value(UOp u, const Affine& index, const Checked<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
     UOp here = math_.node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
@@ -210,7 +210,7 @@ UOp TensorLowering::chosen(UOp u, const Affine& index, const Checked<UOp>& value
   return out;
 }
 
-UOp TensorLowering::indexed(UOp u, const Point& p) {
+UOp TensorLowering::value_of_index(UOp u, const Point& p) {
   const Sizes& from = facts_.shape(u.src(0));
   Point q{.device = p.device, .valid = p.valid};
   size_t next = 0;
@@ -256,20 +256,20 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return operands(u, p);
       throw Refusal{"it is a bitcast to a dtype of another size of a value that is not stored"};
     }
-    case Op::REDUCE: case Op::REDUCE_AXIS: return reduced(u, p);
+    case Op::REDUCE: case Op::REDUCE_AXIS: return value_of_reduce(u, p);
     case Op::STACK: {
       Checked<UOp> values;
       Point q = p;
       q.place.drop_first(1);
       if (p.place[0].is_number()) return value(u.src(size_t(p.place[0].constant)), q);
       for (UOp s : u.src()) values.push_back(value(s, q));
-      return chosen(u, p.place[0], values);
+      return choose_value(u, p.place[0], values);
     }
     case Op::MSTACK: {
       if (p.device.is_number()) return value(u.src(size_t(p.device.constant)), p);
       Checked<UOp> values;
       for (UOp s : u.src()) values.push_back(value(s, p));
-      return chosen(u, p.device, values);
+      return choose_value(u, p.device, values);
     }
     case Op::MSELECT: {
       Point q = p;
@@ -294,7 +294,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::NOOP: case Op::LOAD:
       if (u.num_src() > 1 && u.is(Op::LOAD)) break;
       return value(u.src(0), p);
-    case Op::INDEX: return indexed(u, p);
+    case Op::INDEX: return value_of_index(u, p);
     case Op::RANGE: {
       auto size = facts_.number(u.src(0));
       if (!size) throw Refusal{"its size is not known"};
