@@ -124,7 +124,7 @@ class Checker {
 }  // namespace
 
 Result<Model> Model::open(const std::string& path, const std::string& weights) {
-  auto proto = onnx::read_model(path);
+  auto proto = onnx::read_model_file(path);
   if (!proto) return proto.diag();
   if (!weights.empty()) {
     auto tensors = read_weights(weights);

@@ -151,7 +151,7 @@ struct ModelProto {
 };
 
 // Parse a model or a value from a file or from bytes. The error for malformed data names the byte position.
-Result<ModelProto> read_model(const std::string& path);
+Result<ModelProto> read_model_file(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 

@@ -274,7 +274,7 @@ Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const st
   });
 }
 
-Result<ModelProto> read_model(const std::string& path) {
+Result<ModelProto> read_model_file(const std::string& path) {
   auto bytes = Bytes::map(path);
   if (!bytes) return bytes.diag();
   return read_model_bytes(*bytes, path);
