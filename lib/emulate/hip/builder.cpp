@@ -100,7 +100,7 @@ void Builder::refuse(const std::string& why) const {
 }
 
 const Operand& Builder::operand(size_t n) const {
-  if (n >= operands()) refuse("an operand is missing");
+  if (n >= operand_count()) refuse("an operand is missing");
   return instruction->operands[n];
 }
 
@@ -180,8 +180,8 @@ void Builder::build_by_types() {
     op.to = is_scalar ? scalar_place(operand(next), words_of(row->to)) : vector_place(operand(next), words_of(row->to)),
     next++;
   Source* from[] = {&op.a, &op.b, &op.c};
-  if (operands() != next + row->count)
-    refuse(std::to_string(operands()) + " operands, expected " + std::to_string(next + row->count));
+  if (operand_count() != next + row->count)
+    refuse(std::to_string(operand_count()) + " operands, expected " + std::to_string(next + row->count));
   for (size_t n = 0; n < row->count; n++) {
     *from[n] = source(operand(next + n), row->from[n]);
     if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");

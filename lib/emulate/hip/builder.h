@@ -84,7 +84,7 @@ class Builder {
   const Row* row = nullptr;
 
   [[noreturn]] void refuse(const std::string& why) const;
-  size_t operands() const { return instruction->operands.size(); }
+  size_t operand_count() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
   // Each returns the register file index of an operand of `words` registers (`null`: kTrash); refuses other operands.
   uint16_t vector_place(const Operand& o, uint32_t words) const;

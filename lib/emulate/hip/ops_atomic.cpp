@@ -40,7 +40,7 @@ void build_atomic(Builder& b) {
   Op op = b.begin(b.row->run);
   op.bytes = b.row->count, op.words = uint8_t(op.bytes / 4);
   size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
-  op.loads = b.operands() > least;
+  op.loads = b.operand_count() > least;
   size_t next = 0;
   if (op.loads) op.to = b.vector_place(b.operand(next++), op.words);
   const Operand &address = b.operand(next), &data = b.operand(next + 1);

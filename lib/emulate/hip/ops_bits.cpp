@@ -51,7 +51,7 @@ void build_choose(Builder& b) {
   Op op = b.begin(b.row->run);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = b.source(b.operand(1), b.row->from[0]), op.b = b.source(b.operand(2), b.row->from[0]);
-  op.c = Source{.place = b.operands() > 3 ? b.mask_place(b.operand(3)) : uint16_t(kVcc)};
+  op.c = Source{.place = b.operand_count() > 3 ? b.mask_place(b.operand(3)) : uint16_t(kVcc)};
   if (is_16_bit(b.row->from[0]) && b.code.family != Family::Gfx9) op.to_part = Part::Word0;
   b.emit(op);
 }

@@ -10,7 +10,7 @@ void build_compare(Builder& b) {
   if (!changes_exec) return b.build_by_types();
   b.allow({});
   Op op = b.begin(b.row->run);
-  bool has_result = b.operands() == 3;
+  bool has_result = b.operand_count() == 3;
   size_t first = has_result ? 1 : 0;
   op.to = uint16_t(kExec);
   op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);

@@ -40,7 +40,7 @@ void build_packed(Builder& b) {
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
   if (accumulates) b.refuse("packed fmac is not supported");
-  if (b.operands() != row.count + 1u) b.refuse("a wrong number of operands");
+  if (b.operand_count() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
     Op op = b.begin(row.run);
     op.to = uint16_t(kScratch + upper);
