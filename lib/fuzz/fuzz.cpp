@@ -307,9 +307,9 @@ class Campaign {
     finding.verdict = "divergence", finding.stage = report->first;
     finding.message = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph = recipe.steps[0].number, finding.name = recipe.text();
-    finding.again = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
+    finding.repro_command = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
     keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
-    session_.note(finding.line() + "; again: " + finding.again);
+    session_.note(finding.line() + "; again: " + finding.repro_command);
   }
 
   // ---- processing of a finding
@@ -350,7 +350,7 @@ class Campaign {
                         .message = failure.message,
                         .graph = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
-                        .again = command_for(made.recipe),
+                        .repro_command = command_for(made.recipe),
                         .times = 1};
     if (!report.error.empty()) finding.verdict = failure.symptom, finding.message += "; " + report.error;
     auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
@@ -440,7 +440,7 @@ class Campaign {
     FuzzFinding& kept = findings_[n.key];
     n.finding.times = kept.times;  // other threads may have made the same finding meanwhile
     kept = n.finding;
-    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.again);
+    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.repro_command);
   }
 
   // Moves a finding to the key of `n`. Returns true if it is the first finding with that key. If the finding was known,

@@ -33,7 +33,7 @@ struct FuzzFinding {
   std::string message;  // what failed, on one or more lines
   uint64_t graph = 0;  // number, from 0, of the first graph with this finding
   std::string name;  // name of that graph
-  std::string again;  // a command that makes and checks only that graph
+  std::string repro_command;  // a command that makes and checks only that graph
   size_t times = 0, nodes = 0;  // number of graphs with this finding; number of nodes of the reduced kernel
   std::string file;  // path of the repro bundle, or of the graph if it could not be reduced
   std::string known;  // the entry of the known unsound rules that matches the finding; empty if none matches

@@ -59,7 +59,7 @@ std::string FuzzReport::text() const {
     if (!f.known.empty()) out += f.line() + "\n";
   for (const FuzzFinding& f : findings)
     if (f.known.empty())
-      out += f.line() + "\n  " + f.message.substr(0, f.message.find('\n')) + "\n  again: " + f.again + "\n";
+      out += f.line() + "\n  " + f.message.substr(0, f.message.find('\n')) + "\n  again: " + f.repro_command + "\n";
   if (exit_code() == 1 && !knows_any && rules)
     out += "some may be tinygrad's own: --known=testdata/known_unsound.md names what it is known to do wrong\n";
   return out;
@@ -79,7 +79,7 @@ std::string FuzzReport::json() const {
         json.object([&] {
           json.member("verdict", f.verdict).member("stage", f.stage).member("rule", f.rule).member("branch", f.branch);
           json.member("known", !f.known.empty()).member("entry", f.known).member("times", f.times);
-          json.member("graph", f.graph).member("name", f.name).member("again", f.again);
+          json.member("graph", f.graph).member("name", f.name).member("again", f.repro_command);
           json.member("nodes", f.nodes).member("file", f.file).member("said", f.message);
         });
     });

@@ -207,9 +207,10 @@ class LiveCampaign {
     kept.times++;
     if (!is_new) return;
     kept.graph = number, kept.name = std::to_string(number);
-    kept.again = "tgc fuzz --live=" + shell_word(session_.over.live) + " --seed=" + std::to_string(spec_.seed) +
-                 " --graph=" + kept.name + (spec_.device.empty() ? "" : " --device=" + shell_word(spec_.device)) +
-                 session_.over.other_options;
+    kept.repro_command = "tgc fuzz --live=" + shell_word(session_.over.live) + " --seed=" + std::to_string(spec_.seed) +
+                         " --graph=" + kept.name +
+                         (spec_.device.empty() ? "" : " --device=" + shell_word(spec_.device)) +
+                         session_.over.other_options;
     if (spec_.folder.empty()) return session_.note(kept.line());
     std::filesystem::create_directories(spec_.folder);
     kept.file = (std::filesystem::path(spec_.folder) / ("fuzz" + kept.name + ".json")).string();

@@ -22,7 +22,7 @@ constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
 constexpr std::pair<const char*, std::string FuzzFinding::*> kTexts[] = {
     {"verdict", &FuzzFinding::verdict}, {"stage", &FuzzFinding::stage}, {"rule", &FuzzFinding::rule},
     {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::message},   {"name", &FuzzFinding::name},
-    {"again", &FuzzFinding::again},     {"file", &FuzzFinding::file},   {"known", &FuzzFinding::known}};
+    {"again", &FuzzFinding::repro_command}, {"file", &FuzzFinding::file}, {"known", &FuzzFinding::known}};
 
 FuzzFinding finding_of(const Json& from) {
   FuzzFinding out;
