@@ -73,8 +73,8 @@ class Campaign {
       : session_(session), spec_(spec), report_(report), maker_(spec.seed, spec.grow) {}
 
   void run() {
-    report_.knows_any = !spec_.known.empty();
-    if (report_.knows_any) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
+    report_.has_known_rules = !spec_.known.empty();
+    if (report_.has_known_rules) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
     record_rule_events();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
@@ -165,7 +165,7 @@ class Campaign {
     rare_ = std::move(from.rare), findings_ = std::move(from.findings);
     seconds_before_ = from.report.seconds;
     report_ = std::move(from.report);
-    report_.seed = spec_.seed, report_.knows_any = !spec_.known.empty();
+    report_.seed = spec_.seed, report_.has_known_rules = !spec_.known.empty();
     write_file(spec_.state, state_text()).value_or_throw();
   }
   void save() {

@@ -64,7 +64,7 @@ struct FuzzReport {
   std::vector<std::string> never_hit;  // the rules that never applied, each as "NAME FILE"
   std::map<std::string, size_t> refusals;  // for a live pipeline: maps the error of refused kernels to their number
   std::vector<FuzzFinding> findings;
-  bool knows_any = false;  // true if the user named a file of known unsound rules
+  bool has_known_rules = false;  // true if the user named a file of known unsound rules
   std::string error = {};
 
   int exit_code() const;  // returns 2 if there is an error, 1 if a finding is not a known unsound rule, else 0

@@ -60,7 +60,7 @@ std::string FuzzReport::text() const {
   for (const FuzzFinding& f : findings)
     if (f.known.empty())
       out += f.line() + "\n  " + f.message.substr(0, f.message.find('\n')) + "\n  again: " + f.repro_command + "\n";
-  if (exit_code() == 1 && !knows_any && rules)
+  if (exit_code() == 1 && !has_known_rules && rules)
     out += "some may be tinygrad's own: --known=testdata/known_unsound.md names what it is known to do wrong\n";
   return out;
 }

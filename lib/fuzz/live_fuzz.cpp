@@ -43,7 +43,7 @@ class LiveCampaign {
       : session_(session), spec_(spec), report_(report) {
     session_.over.imports = true, session_.over.target = spec.device;
     session_.live->set_seconds(kAnswerSeconds);
-    report_.knows_any = true;
+    report_.has_known_rules = true;
     known_ = spec.known.empty() ? KnownRules::built_in() : std::move(KnownRules::read(spec.known).value_or_throw());
   }
 
