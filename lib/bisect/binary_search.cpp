@@ -12,7 +12,7 @@ namespace {
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);
-    return s.kind == EquivalenceResult::Kind::Same && !s.exactly;
+    return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
   auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
   return first_by_rule(watched.log.list(), 0, watched.sides.size(), is_near, is_culprit);

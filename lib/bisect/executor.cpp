@@ -48,7 +48,7 @@ EquivalenceResult WatchedRun::sides_of(const Application& a) const {
 
 bool WatchedRun::is_exactly_same(const Application& a) const {
   const EquivalenceResult s = sides_of(a);
-  return s.kind == EquivalenceResult::Kind::Same && s.exactly;
+  return s.kind == EquivalenceResult::Kind::Same && s.is_exact;
 }
 
 std::vector<const Application*> WatchedRun::suspects() const {

@@ -256,7 +256,7 @@ class RecordedBisection {
     auto found = sides_.find(&m);
     if (!m.before.is(Op::CAST) || found == sides_.end()) return false;
     return found->second.kind == EquivalenceResult::Kind::Differ ||
-           (m.before.dtype() == m.after.dtype() && !found->second.exactly);
+           (m.before.dtype() == m.after.dtype() && !found->second.is_exact);
   }
 
   // Returns true if the sides of `m` must be equal to the last bit, and are not. In a kernel whose floats are defined
@@ -265,7 +265,7 @@ class RecordedBisection {
     if (!comparer_.must_be_exact() || m.before.is(Op::CAST)) return is_inexact_cast(m);
     auto found = sides_.find(&m);
     if (!(m.before.dtype() == m.after.dtype())) return false;
-    return found != sides_.end() && (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.exactly);
+    return found != sides_.end() && (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.is_exact);
   }
 
   // Returns the outcome of the last row that REF can run.
@@ -343,10 +343,10 @@ class RecordedBisection {
     for (size_t i = 0; i < sides.size(); i++) {
       EquivalenceResult& known = sides_[of[i]];
       const EquivalenceResult& next = (*results)[i];
-      const bool exactly = known.exactly && next.exactly;
+      const bool is_exact = known.is_exact && next.is_exact;
       if (known.kind != EquivalenceResult::Kind::Differ || (next.beyond_rounding && next.points > known.points))
         known = next;
-      known.exactly = exactly;
+      known.is_exact = is_exact;
     }
   }
 

@@ -165,7 +165,7 @@ class RuleProver {
     if (r.kind != EquivalenceResult::Kind::Same) return {false, "the numbers differ"};
     if (dtypes::is_float(sides.before.dtype())) {
       out_.has_floats = true;
-      out_.sense = std::max(out_.sense, r.exactly ? FloatSense::Exact : FloatSense::Rounding);
+      out_.sense = std::max(out_.sense, r.is_exact ? FloatSense::Exact : FloatSense::Rounding);
     }
     return {true};
   }

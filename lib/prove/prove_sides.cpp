@@ -209,7 +209,7 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
     RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
     if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
     add(proof, dtypes::is_float(sides[i].before.dtype()),
-        e.exactly ? FloatSense::Uninterpreted : FloatSense::Rounding);
+        e.is_exact ? FloatSense::Uninterpreted : FloatSense::Rounding);
   }
   for (auto& [r, proof] : proofs)
     if (proof.kind == Kind::Proven) proof.application = r->application, proof.form = r->form, *r = proof;

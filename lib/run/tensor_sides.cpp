@@ -123,7 +123,7 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
   std::optional<int64_t> differs;
   if (sides.have_same_places) {
     auto comparison = std::move(compare_arrays("value", after, before, tolerance).value_or_throw());
-    out.exactly = comparison.max_abs == 0;
+    out.is_exact = comparison.max_abs == 0;
     if (comparison.worst) differs = comparison.worst->index;
     else if (comparison.first) differs = comparison.first->index;
     if (!comparison.different) differs = std::nullopt;

@@ -222,7 +222,7 @@ class Evaluation {
         if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is invalid here, so `after` may have any value
         std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
         double apart = a != b ? INFINITY : distance(p, point);
-        if (before != after) out.exactly = false;
+        if (before != after) out.is_exact = false;
         if (!(apart > 0)) continue;
         out.points += std::exchange(last, point) != point;
         const double clear = p.tolerance > 0 ? p.tolerance : 0.1;
