@@ -108,11 +108,11 @@ class Modules {
     kernel = kernels_.back().get();
     return kSuccess;
   }
-  bool knows(const Kernel* kernel) const {
+  bool contains(const Kernel* kernel) const {
     std::lock_guard lock(mutex_);
     return std::ranges::any_of(kernels_, [&](auto& k) { return k.get() == kernel; });
   }
-  bool knows(const Module* module) const {
+  bool contains(const Module* module) const {
     std::lock_guard lock(mutex_);
     return std::ranges::any_of(modules_, [&](auto& m) { return m.get() == module; });
   }

@@ -201,7 +201,7 @@ EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) 
   return code;
 }
 EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, const char* name) {
-  if (!gpu().modules().knows(static_cast<LoadedModule*>(module))) return kInvalidHandle;
+  if (!gpu().modules().contains(static_cast<LoadedModule*>(module))) return kInvalidHandle;
   const LoadedModule::Place* place = static_cast<LoadedModule*>(module)->variable(name);
   if (!place) return kNotFound;
   if (address) *address = place->address;
@@ -210,7 +210,7 @@ EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, c
 }
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
   constexpr int kMostDynamicShared = 8;
-  if (!gpu().modules().knows(static_cast<Kernel*>(function))) return kInvalidHandle;
+  if (!gpu().modules().contains(static_cast<Kernel*>(function))) return kInvalidHandle;
   if (attribute == kMostDynamicShared) static_cast<Kernel*>(function)->most_dynamic_shared = uint64_t(value);
   return kSuccess;
 }
@@ -218,7 +218,7 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
                           unsigned shared, void*, void** parameters, void** extra) {
   LaunchNode node{
       .kernel = static_cast<Kernel*>(function), .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
-  if (!gpu().modules().knows(node.kernel)) return kInvalidHandle;
+  if (!gpu().modules().contains(node.kernel)) return kInvalidHandle;
   int code = gpu().parameters_of(*node.kernel, parameters, extra, node.parameters);
   return code ? code : gpu().launch(node);
 }
@@ -266,7 +266,7 @@ int set_launch(Node& node, const KernelNodeParams& p) {
                  .grid = {p.gx, p.gy, p.gz},
                  .block = {p.bx, p.by, p.bz},
                  .shared = p.shared};
-  if (!gpu().modules().knows(node.launch.kernel)) return kInvalidHandle;
+  if (!gpu().modules().contains(node.launch.kernel)) return kInvalidHandle;
   return gpu().parameters_of(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }
 int set_copy(Node& node, const MemcpyParams& p) {

@@ -70,7 +70,7 @@ int Gpu::load(const void* image, LoadedModule*& module) {
 
 int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
                 void** extra) {
-  if (!modules_.knows(kernel)) return kInvalidHandle;
+  if (!modules_.contains(kernel)) return kInvalidHandle;
   if (parameters) return fail(kNotSupported, "arguments one by one, expected them as one block in `extra`");
   ArgumentBlock given;
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
