@@ -109,7 +109,8 @@ class Checker {
       return trouble(n.label() + " is not supported, in opset " + std::to_string(version) +
                      (n.domain.empty() ? "" : " of " + n.domain));
     for (auto& a : n.attributes) {
-      if (!def->knows(a.name)) trouble(n.label() + " has the attribute '" + a.name + "', which is not supported");
+      if (!def->has_attribute(a.name))
+        trouble(n.label() + " has the attribute '" + a.name + "', which is not supported");
       if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String)
         trouble(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) +
                 ", which is not supported");

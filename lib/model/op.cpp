@@ -161,7 +161,7 @@ DType OpCall::dtype_of(int64_t type) const {
 
 // ---- the table ------------------------------------------------------------------------------------------------------
 
-bool OpDef::knows(std::string_view attribute) const {
+bool OpDef::has_attribute(std::string_view attribute) const {
   for (std::string_view rest = attributes; !rest.empty();) {
     auto end = std::min(rest.find(' '), rest.size());
     if (rest.substr(0, end) == attribute) return true;

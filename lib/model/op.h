@@ -91,7 +91,7 @@ struct OpDef {
   Values (*run)(OpCall&);       // builds the node, and returns its outputs
   std::string_view domain = "";
 
-  bool knows(std::string_view attribute) const;
+  bool has_attribute(std::string_view attribute) const;
 };
 
 // Returns the row for an op in an opset version, or null.
