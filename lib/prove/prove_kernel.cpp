@@ -96,7 +96,7 @@ class KernelProver {
     }
     for (const UnexpandedStage::Expansion& e : without->expansions) {
       RewriteProof proof{.kind = Kind::Proven, .has_floats = true, .sense = FloatSense::Rounding,
-                         .by = "approximation", .error = e.error.ulp, .application = e.rewrite};
+                         .method = "approximation", .error = e.error.ulp, .application = e.rewrite};
       proof.place = out_.rewrites[e.rewrite].place, proof.form = out_.rewrites[e.rewrite].form;
       proofs.emplace(e.rewrite, std::move(proof));
       const UOp function = e.approximation.function;
@@ -138,7 +138,7 @@ class KernelProver {
   }
   static void set_part(RewriteProof& r, std::string_view by) {
     r.why.clear(), r.counterexample.clear();
-    r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.by = by;
+    r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.method = by;
   }
 
   void check_order() {
@@ -163,7 +163,7 @@ class KernelProver {
       const UOp from = given ? given : stage.input;
       std::vector<Sides> pairs = graph_difference(from, had, kMostPairs);
       if (pairs.empty()) continue;
-      RewriteProof proof{.kind = Kind::Proven, .by = "graphs"};
+      RewriteProof proof{.kind = Kind::Proven, .method = "graphs"};
       std::string why = "the stage changes the graph without a recorded rewrite that explains it: ";
       for (const Sides& s : pairs) {
         const RewriteProof one = decide(s);
@@ -173,7 +173,7 @@ class KernelProver {
         proof.kind = Kind::Unknown;
       }
       RewriteProof& finding = add_finding(out_, number, proof.kind, why);
-      finding.by = proof.by, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
+      finding.method = proof.method, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
       if (finding.kind != Kind::Proven) return;
     }
   }
@@ -199,7 +199,7 @@ class KernelProver {
     const UOp input = history_.imported(stage.input), result = history_.imported(stage.result);
     if (!input || !result || input == result || parallel_axes(input) == parallel_axes(result)) return;
     if (find_store_race(result) && !find_store_race(input))
-      add_finding(out_, number, Kind::Unknown, "several threads may store to one element").by = "races";
+      add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
   }
 
   // Makes a rewrite unknown that is proven in a weak sense if its value reaches an op that may turn a tiny difference
@@ -239,7 +239,7 @@ class KernelProver {
     }
   }
   static void doubt_weak(RewriteProof& r, const std::string& op) {
-    r.kind = Kind::Unknown, r.by = {};
+    r.kind = Kind::Unknown, r.method = {};
     r.why = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 

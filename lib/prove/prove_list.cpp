@@ -145,7 +145,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   for (UOp before : {a.before, with_first_stores(a.before, map)}) {
     if (!before) continue;
     RewriteProof rest = decide(import_({substitute(before, map), a.after}));
-    if (rest.kind == Kind::Proven) return rest.by = "loops", rest;
+    if (rest.kind == Kind::Proven) return rest.method = "loops", rest;
   }
   return out;
 }
@@ -195,7 +195,7 @@ RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
   for (size_t k : top.applications)
     if (const Application& a = list_[k]; a.before.is(Op::STORE) && a.after == after) replaced.push_back(a.before);
   RewriteProof out = decide(import_({after.graph().group(replaced), after}));
-  if (out.kind == Kind::Proven) out.by = "stores";
+  if (out.kind == Kind::Proven) out.method = "stores";
   return out;
 }
 
@@ -214,7 +214,7 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
   std::optional<WrongIteration> wrong;
-  if (is_same_iterations_of(map, wrong)) return out = {.kind = Kind::Proven, .by = "loops"};
+  if (is_same_iterations_of(map, wrong)) return out = {.kind = Kind::Proven, .method = "loops"};
   return out = with_iteration(std::move(out), wrong);
 }
 

@@ -22,7 +22,7 @@ void add(RewriteProof& to, bool has_floats, FloatSense sense) {
 
 // Returns the proof for a value whose terms are added in another order: for floats, only over the reals.
 RewriteProof over_the_reals(UOp before, std::string_view by) {
-  RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .by = by};
+  RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .method = by};
   if (out.has_floats) out.sense = FloatSense::Real;
   return out;
 }
@@ -47,43 +47,43 @@ double rounding_of(DType d) {
 
 RewriteProof SidesProver::decide(const SidePairs& pairs) {
   if (pairs.size() == 1) return decide(pairs[0]);
-  RewriteProof out{.kind = Kind::Proven, .by = "same"};
+  RewriteProof out{.kind = Kind::Proven, .method = "same"};
   for (const Sides& s : pairs) {
     RewriteProof one = decide(s);
     out.form += one.form;
     if (one.kind != Kind::Proven) return one.form = out.form, one;
     add(out, one.has_floats, one.sense);
-    if (out.by == "same") out.by = one.by;
+    if (out.method == "same") out.method = one.method;
   }
   return pairs.empty() ? RewriteProof{.why = "the sides cannot be compared"} : out;
 }
 
 RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (!s.before || !s.after) return {.why = "the sides cannot be compared"};
-  RewriteProof out{.kind = Kind::Proven, .by = "same"};
+  RewriteProof out{.kind = Kind::Proven, .method = "same"};
   if (s.before == s.after) return out;
   switch (lanes_.compare(s.before, s.after)) {
-    case LaneForms::Answer::Same: return out.by = "lanes", out;
+    case LaneForms::Answer::Same: return out.method = "lanes", out;
     case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
     case LaneForms::Answer::Open: break;
   }
-  if (is_same_memory(s.before, s.after)) return out.by = "memory", out;
-  if (is_loop_in_parts(s.before, s.after)) return out.by = "loops", out;
+  if (is_same_memory(s.before, s.after)) return out.method = "memory", out;
+  if (is_loop_in_parts(s.before, s.after)) return out.method = "loops", out;
   if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
-  if (is_shared_by_group(s.before, s.after)) return out.by = "groups", out;
+  if (is_shared_by_group(s.before, s.after)) return out.method = "groups", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
-    if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
+    if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (const UOp term = selected_term(s.before)) {
     RewriteProof proof = decide(Sides{term, s.after}, over_reals);
     if (dtypes::is_float(s.before.dtype())) add(proof, true, FloatSense::ButNan);  // a sum turns -0 into 0
-    if (proof.kind == Kind::Proven) return proof.by = "terms", proof;
+    if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
-    return {.by = "constants", .why = "constants that differ"};  // evaluate_constants() may decide it later
+    return {.method = "constants", .why = "constants that differ"};  // evaluate_constants() may decide it later
   SideExpressions e = isolator_.of(s);
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
@@ -91,12 +91,12 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
     case SideExpressions::Kind::Open: return decide_parts(s);
     default: break;
   }
-  out.by = "values";
+  out.method = "values";
   for (const ComparedValues& v : e.values) {
     ProofOutcome one = prover_.prove(v, over_reals);
     add(out, one.has_floats, one.sense);
     out.form += one.form;
-    if (one.kind != ProofOutcome::Kind::Proven) return {.by = "values", .why = one.why, .form = out.form};
+    if (one.kind != ProofOutcome::Kind::Proven) return {.method = "values", .why = one.why, .form = out.form};
   }
   return out;
 }
@@ -109,7 +109,7 @@ RewriteProof SidesProver::decide_sum(UOp before, UOp after) {
 
 // Decides nodes that consist of several stores or that end the same loops, part by part.
 RewriteProof SidesProver::decide_parts(const Sides& s) {
-  RewriteProof out{.kind = Kind::Proven, .by = "stores"}, open{.why = "no values to compare"};
+  RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.why = "no values to compare"};
   if (ends_same_loops(s.before, s.after)) return decide(Sides{inside_ends(s.before), inside_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
@@ -205,7 +205,7 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
   std::map<RewriteProof*, RewriteProof> proofs;
   for (size_t i = 0; i < of.size(); i++) {
     const EquivalenceResult& e = (*results)[i];
-    const RewriteProof proven{.kind = Kind::Proven, .by = "constants"};
+    const RewriteProof proven{.kind = Kind::Proven, .method = "constants"};
     RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
     if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
     add(proof, dtypes::is_float(sides[i].before.dtype()),

@@ -23,7 +23,7 @@ TEST_CASE("SidesProver: a loop in parts runs each iteration once") {
     return g.group({store(a + Const(0)).end(a), store(b + Const(offset)).end(b)});
   };
   const UOp whole = store(r).end(r);
-  CHECK(decide_sides(g, whole, parts(3, 7, 3)).by == "loops");
+  CHECK(decide_sides(g, whole, parts(3, 7, 3)).method == "loops");
   CHECK(decide_sides(g, whole, parts(3, 6, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, whole, parts(3, 7, 2)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, whole, g.group({whole, whole})).kind != RewriteProof::Kind::Proven);
@@ -38,9 +38,9 @@ TEST_CASE("SidesProver: a factor of all terms is a factor of the sum") {
   UOp x = load(1, i * Const(8) + r), y = load(2, i), z = load(3, r);
   auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
   RewriteProof proof = decide_sides(g, sum(x * y * z), sum(x * z) * y);
-  CHECK(proof.by == "terms");
+  CHECK(proof.method == "terms");
   CHECK(proof.sense == FloatSense::Real);
-  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).by == "terms");
+  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).method == "terms");
   CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.25)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(x * z), sum(x) * z).kind != RewriteProof::Kind::Proven);  // z differs in each iteration
   CHECK(decide_sides(g, sum(x * y), sum(x) * y * y).kind != RewriteProof::Kind::Proven);
@@ -52,7 +52,7 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
   auto sum = [&](UOp at, std::vector<UOp> loops) { return memory.index_ptr(at).load().reduce(loops, Op::ADD); };
   const UOp row = r / num(4), column = r % num(4);  // two loops that were merged
-  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).by == "terms");
+  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).method == "terms");
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
         RewriteProof::Kind::Proven);
   UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
@@ -71,7 +71,7 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
   auto sum_of = [&](UOp at) { return at.ne(i).where(zero, load(r)).reduce(std::vector<UOp>{r}, Op::ADD); };
   const UOp at = i.cast(dtypes::index), inside = at.ge(0) & at.lt(12);
   auto proof = decide_sides(g, sum_of(r.cast(dtypes::int32)), inside.where(load(at), zero));
-  CHECK(proof.by == "terms");
+  CHECK(proof.method == "terms");
   CHECK(proof.sense == FloatSense::ButNan);
   auto is_proven = [&](UOp before, UOp after) {
     return decide_sides(g, before, after).kind == RewriteProof::Kind::Proven;
@@ -120,8 +120,8 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     return after(reg, {g.group({first, second}).end(r)}).index(num(i));
   };
   auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
-  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3)).by == "accumulator");
-  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).by == "accumulator");
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3)).method == "accumulator");
+  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).method == "accumulator");
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);  // stored twice
@@ -153,7 +153,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
     prover.sample(open, all);
     return proof;
   };
-  CHECK(verdict(number(3).alu(Op::EXP2), number(8)).by == "constants");
+  CHECK(verdict(number(3).alu(Op::EXP2), number(8)).method == "constants");
   CHECK(verdict(number(3).alu(Op::EXP2), number(9)).kind == RewriteProof::Kind::Refuted);
   UOp n = g.variable("n", 0, 0);  // a variable with only one value, which is no constant
   CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);

@@ -195,7 +195,7 @@ class StageCheck {
     // the run in REF also shows that the graphs of a gap are equal, and that threads do not overwrite each other's
     // elements
     for (RewriteProof& f : out_.findings)
-      if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.by == "races" || f.by == "graphs"))
+      if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.method == "races" || f.method == "graphs"))
         f.kind = Kind::Sampled;
     for (RewriteProof* r : rewrites_of(out_, stage)) {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
