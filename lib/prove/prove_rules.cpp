@@ -99,7 +99,7 @@ class RuleProver {
       if (is_covered) find_condition(specs, is_general);
     } else if (is_general && is_covered && limit_.empty()) {
       out_.kind = Kind::Proven, out_.why.clear(), out_.before.clear(), out_.after.clear();
-      out_.by_bounds = std::ranges::any_of(specs, [](const Rule* s) { return leans_on_bounds(*s); });
+      out_.by_bounds = std::ranges::any_of(specs, [](const Rule* s) { return depends_on_bounds(*s); });
     } else if (open_ || !out_.instances) {
       if (!out_.instances && out_.why.empty()) out_.why = "no instance of the pattern could be made";
     } else {
@@ -275,7 +275,7 @@ class RuleProver {
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
       if (!agrees && covers && is_general) out_.before = describe(*before), out_.after = describe(after);
       covers &= agrees;
-      if (is_general && agrees && !leans_on_bounds(rule_)) continue;
+      if (is_general && agrees && !depends_on_bounds(rule_)) continue;
       decide(graph, *before, after, !is_general || !agrees);
       if (out_.kind == Kind::Refuted) return covers;
       if (open_ > limits_.most_open) break;

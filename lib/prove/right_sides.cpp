@@ -342,8 +342,8 @@ bool has_guard(const Rule& rule, std::span<const std::string_view> names) {
 }
 }  // namespace
 
-bool leans_on_bounds(const Rule& rule) { return has_guard(rule, kGuardsOnBounds); }
-bool needs_shapes(const Rule& rule) { return leans_on_bounds(rule) || has_guard(rule, kGuardsOnForm); }
+bool depends_on_bounds(const Rule& rule) { return has_guard(rule, kGuardsOnBounds); }
+bool needs_shapes(const Rule& rule) { return depends_on_bounds(rule) || has_guard(rule, kGuardsOnForm); }
 
 namespace {
 

@@ -21,7 +21,7 @@ struct RightSide {
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured);
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
-bool leans_on_bounds(const Rule& rule);
+bool depends_on_bounds(const Rule& rule);
 // Returns true if a guard depends on the form of a node: if it is a constant, on its bounds, or on its place in an
 // order.
 bool needs_shapes(const Rule& rule);
