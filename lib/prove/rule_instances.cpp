@@ -41,15 +41,15 @@ bool has_values_only(const Rule& rule) {
 }
 
 RuleInstances::RuleInstances(const Rule& rule, bool symbolic, bool shapes)
-    : rule_(rule), symbolic_(symbolic), shapes_(shapes) {
+    : rule_(rule), is_symbolic_(symbolic), has_shapes_(shapes) {
   for (const Folding& f : foldings_of(rule))
     for (const PatNode* g : f.guards)
       if (g->form.starts_with("is_power_of_two")) powers_.push_back(g->children[0]->capture);
 }
 
 size_t RuleInstances::pick(size_t n) {
-  if (at_ == choices_.size()) choices_.emplace_back(0, n);
-  return choices_[at_++].first;
+  if (choice_ == choices_.size()) choices_.emplace_back(0, n);
+  return choices_[choice_++].first;
 }
 
 DType RuleInstances::pick_dtype(DTypeSet among) {
@@ -64,7 +64,7 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
 // Returns an unknown value: a variable within 2**40 for an index, or any value of a fixed dtype, loaded from a new
 // memory.
 UOp RuleInstances::leaf(DType d) {
-  if (shapes_) return shaped_leaf(d);
+  if (has_shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
   return loaded(d, ++leaves_);
 }
@@ -137,7 +137,7 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
     return graph_->constant(d, Int::pow2(uint32_t(pick(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
-  if (symbolic_) return leaf(d);
+  if (is_symbolic_) return leaf(d);
   const Const v = number(d);
   if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // not a number of `d`
   return graph_->constant(d, v);
@@ -251,17 +251,17 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
 }
 
 void RuleInstances::start(Graph& graph) {
-  graph_ = &graph, at_ = 0, leaves_ = 0;
+  graph_ = &graph, choice_ = 0, leaves_ = 0;
   captured_ = {};
 }
 
 std::optional<UOp> RuleInstances::next(Graph& graph) {
-  if (done_) return std::nullopt;
+  if (is_done_) return std::nullopt;
   start(graph);
   auto advance = [&] {
-    choices_.resize(at_);
+    choices_.resize(choice_);
     while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();
-    done_ = choices_.empty();
+    is_done_ = choices_.empty();
   };
   UOp out;
   try {

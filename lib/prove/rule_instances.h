@@ -44,12 +44,12 @@ class RuleInstances {
   DType pick_dtype(DTypeSet among);
 
   const Rule& rule_;
-  const bool symbolic_, shapes_;
+  const bool is_symbolic_, has_shapes_;
   std::vector<int> powers_;  // the captures that are powers of two by a guard
-  bool done_ = false;
+  bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
-  size_t at_ = 0;
+  size_t choice_ = 0;
   Graph* graph_ = nullptr;
   int64_t leaves_ = 0;
   std::array<UOp, pat::kNumCaptures> captured_;
