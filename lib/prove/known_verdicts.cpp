@@ -44,7 +44,7 @@ std::optional<Sha256> key_of_verdicts() {
   return cache_key({"verdicts of rewrites", id});
 }
 
-// The values of RewriteProof::by. An entry has the index of one.
+// The values of RewriteProof::method that entries keep, as indices. An entry has index 0 for any other value.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 

@@ -32,7 +32,7 @@ struct RewriteProof {
   Kind kind = Kind::Unknown;
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is
-  std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, "samples", ...
+  std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string why = {};  // if not Proven: the reason
   std::optional<double> error = {};  // for a proof over the reals: the largest error at sample points, in ulp
   std::string form = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
