@@ -9,7 +9,7 @@ namespace {
 bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
 bool is_end(const Op& op) { return op.run == end_run(); }
 
-// Sets `meet`, the immediate post-dominator, of every block. Graph nodes are the blocks and, numbered last, the exit.
+// Sets the immediate post-dominator of every block. Graph nodes are the blocks and, numbered last, the exit.
 void find_meets(std::vector<Flow::Block>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
@@ -33,12 +33,12 @@ void find_meets(std::vector<Flow::Block>& blocks) {
       stack.pop_back();
     }
   }
-  std::vector<uint32_t> meet(blocks.size() + 1, kNone);
-  meet[end] = end;
+  std::vector<uint32_t> post_dominator(blocks.size() + 1, kNone);
+  post_dominator[end] = end;
   auto common = [&](uint32_t a, uint32_t b) {
     while (a != b) {
-      while (number[a] < number[b]) a = meet[a];
-      while (number[b] < number[a]) b = meet[b];
+      while (number[a] < number[b]) a = post_dominator[a];
+      while (number[b] < number[a]) b = post_dominator[b];
     }
     return a;
   };
@@ -47,11 +47,11 @@ void find_meets(std::vector<Flow::Block>& blocks) {
     for (size_t i = order.size() - 1; i-- > 0;) {
       uint32_t node = order[i], found = blocks[node].ends_here ? end : kNone;
       for (uint32_t s : blocks[node].successors)
-        if (meet[s] != kNone) found = found == kNone ? s : common(found, s);
-      if (meet[node] != found) meet[node] = found, changed = true;
+        if (post_dominator[s] != kNone) found = found == kNone ? s : common(found, s);
+      if (post_dominator[node] != found) post_dominator[node] = found, changed = true;
     }
   }
-  for (uint32_t b = 0; b < end; b++) blocks[b].meet = meet[b] == end ? kNone : meet[b];
+  for (uint32_t b = 0; b < end; b++) blocks[b].post_dominator = post_dominator[b] == end ? kNone : post_dominator[b];
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   for (const Flow::Block& b : flow.blocks) {
     const Op& last = code.ops[b.end - 1];
     bool parts = (last.run == jump_run() && last.guard != kNone) || last.run == table_jump_run();
-    if (parts && b.meet != kNone) is_meeting[b.meet] = true;
+    if (parts && b.post_dominator != kNone) is_meeting[b.post_dominator] = true;
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
@@ -108,7 +108,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
     }
     ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
     new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
-    if (is_jump(ops.back()) && b.meet != kNone) ops.back().join = b.meet;
+    if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join = b.post_dominator;
     if (ops.back().run == jump_run()) ops.back().value = flow.block_of[size_t(ops.back().value)];
   }
   for (Op& op : ops) {
