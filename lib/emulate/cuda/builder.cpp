@@ -75,7 +75,7 @@ Type Builder::type() {
          "a type");
   return *type;
 }
-void Builder::no_more() {
+void Builder::refuse_more_modifiers() {
   if (next_word_ < words_.size()) fail("unknown modifier '." + std::string(words_[next_word_]) + "'");
 }
 
@@ -219,7 +219,7 @@ std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type 
 void Builder::emit(Op op) { emit(op, {}, {}); }
 
 void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
-  no_more();
+  refuse_more_modifiers();
   need_operands(1 + sources.size());
   uint32_t* from[] = {&op.a, &op.b, &op.c};
   for (size_t n = 0; n < sources.size(); n++) *from[n] = source(n + 1, sources.begin()[n]);

@@ -37,8 +37,8 @@ class Builder {
   // If the next modifier is one of `words`, consumes it and returns its index in `words`; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type type();           // throws Failure if the next modifier is not a type
-  void no_more();        // throws Failure if a modifier is left
+  Type type();                   // throws Failure if the next modifier is not a type
+  void refuse_more_modifiers();  // throws Failure if a modifier is left
 
   // ---- registers
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);

@@ -76,7 +76,7 @@ void translate(Builder& b, bool gives) {
   const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.take(n.name); });
   b.take("noftz");
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   bool is_known = named != std::end(kNamed), swaps = is_known && named->name == "cas";
   Run run = is_known ? named->run(t, space) : nullptr;
   if (!run || (!gives && (swaps || named->name == "exch"))) b.fail("its operation, space or type is not supported");

@@ -144,7 +144,7 @@ void bfi(Builder& b) {
   Type t = b.type();
   if (t != Type::B32 && t != Type::B64)
     b.fail_type(t, ".b32 or .b64");
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(5);
   Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
   uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
@@ -166,7 +166,7 @@ void lop3_run(Warp& w, const Op& o) {
 }
 void lop3(Builder& b) {
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
     b.fail("the truth table is not a number from 0 to 255");

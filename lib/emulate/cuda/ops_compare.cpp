@@ -144,7 +144,7 @@ void add_combined(Builder& b, Op& op, const Test& test) {
 void setp(Builder& b) {
   Test test = take_test(b);
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   if (info(t).count == 2) {
     b.need_operands(3);
     Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
@@ -177,7 +177,7 @@ void setp(Builder& b) {
 void set(Builder& b) {
   Test test = take_test(b);
   Type d = b.type(), t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   Result result = d == Type::F32                     ? Result::F32
                   : d == Type::F16                   ? Result::F16
                   : bits(d) == 32 && is_integer(d) ? Result::B32
@@ -201,7 +201,7 @@ void select(Warp& w, const Op& o) {
 }
 void selp(Builder& b) {
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(4);
   Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
   if (!run) b.fail_type(t);
@@ -326,7 +326,7 @@ void mov_list(Builder& b, Type t, bool packs) {
 
 void mov(Builder& b) {
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(2);
   if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
   if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);

@@ -89,7 +89,7 @@ void nothing(Warp&, const Op&) {}
 
 void bra(Builder& b) {
   b.take("uni");
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(1);
   if (b.operand(0).kind != Operand::Name) b.fail("its target is not a label");
   b.jump({.run = jump_run()}, b.operand(0).name);
@@ -97,7 +97,7 @@ void bra(Builder& b) {
 void brx(Builder& b) {
   if (!b.take("idx")) b.fail("only brx.idx is supported");
   b.take("uni");
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(2);
   if (b.operand(1).kind != Operand::Name) b.fail("no branch targets follow");
   Op op{.run = table_jump_run(), .a = b.source(0, Type::U32)};
@@ -106,7 +106,7 @@ void brx(Builder& b) {
 
 void ret(Builder& b) {
   b.take("uni");
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(0);
   b.emit({.run = end_run()});
 }
@@ -116,12 +116,12 @@ void bar(Builder& b) {
   b.take("cta");
   if (b.take("warp")) {
     if (!b.take("sync")) b.fail("only bar.warp.sync is supported");
-    b.no_more();
+    b.refuse_more_modifiers();
     return b.emit({.run = sync_warp});
   }
   if (!b.take("sync")) b.fail("only .sync is supported");
   b.take("aligned");
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
     b.fail("the barrier number is not from 0 to 15");
@@ -138,7 +138,7 @@ template <size_t kMost>
 void ignored(Builder& b) {
   while (b.take_one_of({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async", "alias",
                         "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group", "u32"}) >= 0) {}
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(0, kMost);
   b.emit({.run = nothing});
 }
@@ -152,7 +152,7 @@ constexpr Row kRows[] = {
     {"barrier", bar},
     {"trap",
      [](Builder& b) {
-       b.no_more();
+       b.refuse_more_modifiers();
        b.need_operands(0);
        b.emit({.run = trap});
      }},

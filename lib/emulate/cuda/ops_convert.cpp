@@ -305,7 +305,7 @@ void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
 void cvt(Builder& b) {
   Modifiers m = take_modifiers(b);
   Type d = b.type(), s = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
   b.need_operands(2);
   bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
@@ -340,7 +340,7 @@ void cvta(Builder& b) {
   bool to = b.take("to");
   int space = b.take_one_of({"global", "const", "shared", "local", "param"});
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(2);
   if (space < 0 || space == 4 || t != Type::U64) b.fail("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindow : space == 3 ? kLocalWindow : 0;

@@ -122,7 +122,7 @@ void access(Builder& b, bool stores) {
   static constexpr int kCounts[] = {1, 2, 4, 8};
   int n = kCounts[b.take_one_of({"v2", "v4", "v8"}) + 1];
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
     b.fail_type(t);

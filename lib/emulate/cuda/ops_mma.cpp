@@ -87,7 +87,7 @@ void translate_mma(Builder& b) {
   if (size < 0) b.fail("its shape is not supported");
   if (!b.take("row") || !b.take("col")) b.fail("only .row.col is supported");
   Type d = b.type(), ta = b.type(), tb = b.type(), c = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(4);
   for (const Shape& s : kShapes) {
     if (s.m != kSizes[size][0] || s.k != kSizes[size][1] || s.a != ta || s.b != tb || s.c != c || d != c) continue;
@@ -134,7 +134,7 @@ void translate_ldmatrix(Builder& b) {
   bool transposed = b.take("trans");
   Space space = take_space(b);
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(2);
   if (n < 0 || t != Type::B16 || space != Space::Shared)
     b.fail("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");

@@ -41,7 +41,7 @@ void shfl(Builder& b) {
   if (!b.take("sync")) b.fail("only shfl.sync is supported");
   int mode = b.take_one_of({"up", "down", "bfly", "idx"});
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(5);
   if (mode < 0 || t != Type::B32) b.fail("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
@@ -66,7 +66,7 @@ void translate_vote(Builder& b) {
   if (!b.take("sync")) b.fail("only vote.sync is supported");
   int mode = b.take_one_of({"all", "any", "uni", "ballot"});
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(3);
   if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.fail("its mode or type is not supported");
   constexpr Run kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
@@ -84,7 +84,7 @@ void active_mask(Warp& w, const Op& o) {
 }
 void translate_active_mask(Builder& b) {
   Type t = b.type();
-  b.no_more();
+  b.refuse_more_modifiers();
   b.need_operands(1);
   b.code().is_lane_free = false;
   b.emit({.run = active_mask, .d = b.destination(0, t == Type::B32 ? t : Type::U32)});
