@@ -304,11 +304,11 @@ class SidesBuilder {
 // yet.
 bool adds_loops(const Application& a) { return a.depth == 0 && a.within == "apply rangeify"; }
 
-// Returns TensorElementExpr::same_but_places() of the sides; nullopt if `before` has no expression, and false if only
-// `after` has none.
-std::optional<bool> same_but_places(TensorElementExpr& elements, const Sides& s) {
-  if (auto same = catch_failures([&] { return elements.same_but_places(s.before, s.after); })) return *same;
-  auto has_meaning = catch_failures([&] { return elements.same_but_places(s.before, s.before); });
+// Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false
+// if only `after` has none.
+std::optional<bool> are_equal_except_places(TensorElementExpr& elements, const Sides& s) {
+  if (auto same = catch_failures([&] { return elements.are_equal_except_places(s.before, s.after); })) return *same;
+  auto has_meaning = catch_failures([&] { return elements.are_equal_except_places(s.before, s.before); });
   return has_meaning ? std::optional(false) : std::nullopt;
 }
 
@@ -356,7 +356,7 @@ std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Applica
     Sides s = builder.sides(i);
     if (c.is_tensor_graph() && s.before && s.after) {
       if (!adds_loops(list[i])) s = elements.sides(s.before, s.after);
-      else if (auto same = same_but_places(elements, s); !same) s = {};
+      else if (auto same = are_equal_except_places(elements, s); !same) s = {};
       else if (!*same) wrong.push_back(sides.size());
       else s.after = s.before;
     }

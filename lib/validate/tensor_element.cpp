@@ -47,7 +47,7 @@ Sides TensorElementExpr::sides(UOp before, UOp after) {
   return std::ranges::includes(memories(both->before), memories(both->after)) ? *both : Sides{};
 }
 
-bool TensorElementExpr::same_but_places(UOp before, UOp after) {
+bool TensorElementExpr::are_equal_except_places(UOp before, UOp after) {
   bool is_padded = before.is(Op::PAD) && after.is(Op::WHERE) && after.src(2).is_const() &&
                    after.src(2).arg() == zero(after).arg();
   return without_places(before) == without_places(is_padded ? after.src(1) : after);

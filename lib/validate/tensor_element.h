@@ -25,7 +25,7 @@ class TensorElementExpr {
 
   // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While
   // tensors get their loops, these indices depend on loops that are not in the graph yet.
-  bool same_but_places(UOp before, UOp after);
+  bool are_equal_except_places(UOp before, UOp after);
 
  private:
   using Place = std::vector<UOp>;  // an element's position: an index for each axis
