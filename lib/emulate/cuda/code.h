@@ -94,7 +94,7 @@ struct Warp {
   std::byte* file = nullptr;  // register file
   uint32_t active = 0;  // lanes in which the current operation runs (its guard is true)
   uint32_t path = 0;    // lanes that are at `pc`
-  uint32_t exists = 0;  // lanes that have a thread
+  uint32_t occupied = 0;  // lanes that have a thread
   uint32_t alive = 0;   // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;

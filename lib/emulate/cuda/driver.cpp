@@ -231,8 +231,8 @@ class Runner {
   Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
     Warp w;
     w.file = file_[file].get();
-    w.exists = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
-    w.alive = w.path = w.exists;
+    w.occupied = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
+    w.alive = w.path = w.occupied;
     w.waiting[0] = {0, kNone, 0};
     w.jumps_left = launch_.most_jumps;
     w.block = &block_;

@@ -13,7 +13,7 @@ namespace tgc::ptx {
 template <class D, class F>
 [[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
-  if (w.active == w.exists) {
+  if (w.active == w.occupied) {
     TGC_LANES d[i] = value(i);
     return;
   }

@@ -76,8 +76,8 @@ void end(Warp& w, const Op&) {
 }
 
 void barrier(Warp& w, const Op& o) {
-  if (w.active != w.exists) {
-    int missing = std::countr_zero(w.exists & ~w.active);
+  if (w.active != w.occupied) {
+    int missing = std::countr_zero(w.occupied & ~w.active);
     raise(w, o, missing, kLaunchFailed, "does not reach a barrier that other threads of its warp wait at");
   }
   w.state = Warp::AtBarrier;
