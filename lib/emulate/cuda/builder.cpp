@@ -190,7 +190,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
 uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Sink) return temporary(want);
-  if (o.kind != Operand::Reg || o.negated) fail("the destination is not a register");
+  if (o.kind != Operand::Reg || o.is_negated) fail("the destination is not a register");
   check(o.reg, t, width);
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
@@ -229,7 +229,7 @@ void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources
 
 void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
   op.guard = i_->guard < 0 ? kNone : uint32_t(i_->guard);
-  op.flip = i_->guard_negated ? UINT32_MAX : 0;
+  op.flip = i_->is_guard_negated ? UINT32_MAX : 0;
   op.instruction = uint32_t(i_ - f_.body.data());
   if (!outs.empty() || !ins.empty()) {
     op.more = uint32_t(code_.operands.size());

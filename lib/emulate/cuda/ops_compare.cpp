@@ -138,7 +138,7 @@ void add_combined(Builder& b, Op& op, const Test& test) {
   op.count = test.combine;
   if (!test.combine) return;
   op.c = b.source(3, Type::Pred);
-  op.value = b.operand(3).negated;
+  op.value = b.operand(3).is_negated;
 }
 
 void setp(Builder& b) {
@@ -206,7 +206,7 @@ void selp(Builder& b) {
   Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
   if (!run) b.fail_type(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
-  if (b.operand(3).negated) std::swap(op.a, op.b);
+  if (b.operand(3).is_negated) std::swap(op.a, op.b);
   op.d = b.destination(0, t);
   b.emit(op);
 }
@@ -331,7 +331,7 @@ void mov(Builder& b) {
   if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
   if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);
   if (t == Type::Pred) {
-    if (b.operand(1).negated) b.fail("a negated predicate is read");
+    if (b.operand(1).is_negated) b.fail("a negated predicate is read");
     uint32_t a = b.source(1, t);
     return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
   }

@@ -73,7 +73,7 @@ void translate_vote(Builder& b) {
   Op op{.run = kRuns[mode],
         .a = b.source(1, Type::Pred),
         .b = b.source(2, Type::B32),
-        .value = b.operand(1).negated ? int64_t(UINT32_MAX) : 0};
+        .value = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
   op.d = b.destination(0, t);
   b.code().is_lane_free = false;
   b.emit(op);

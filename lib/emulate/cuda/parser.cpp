@@ -364,7 +364,7 @@ class Parser {
   // ---- instructions
   void instruction() {
     need('@');
-    Operand guard{.negated = accept('!')};
+    Operand guard{.is_negated = accept('!')};
     guard.reg = need_register(lex_.peek());
     if (f_->registers[size_t(guard.reg)].type != Type::Pred) unexpected(lex_.peek(), "a predicate");
     lex_.take();
@@ -374,7 +374,7 @@ class Parser {
     Instruction i{.line = t.line,
                   .source_line = source_line_,
                   .guard = guard.reg,
-                  .guard_negated = guard.negated,
+                  .is_guard_negated = guard.is_negated,
                   .opcode = t.text};
     if (!next_is(';')) {
       do i.operands.push_back(operand(0));
@@ -392,7 +392,7 @@ class Parser {
     if (accept('!')) {
       Operand o = operand(depth + 1);
       if (o.kind != Operand::Reg) unexpected(t, "a register after '!'");
-      o.negated = !o.negated;
+      o.is_negated = !o.is_negated;
       return o;
     }
     if (accept('-')) {

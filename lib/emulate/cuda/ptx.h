@@ -78,7 +78,7 @@ struct Operand {
     List,     // {a, b} or (a, b), with the elements `parts`
     Sink,     // "_": the result is discarded
   } kind = Sink;
-  bool negated = false;  // true for a negated predicate, "!p"
+  bool is_negated = false;  // true for a negated predicate, "!p"
   bool is_double = false;
   int32_t reg = -1;      // index in Function::registers
   int32_t second = -1;   // index of the register p of "d|p"; -1 if there is none
@@ -91,7 +91,7 @@ struct Instruction {
   uint32_t line = 0;         // line of the PTX
   uint32_t source_line = 0;  // line of the source that the PTX was compiled from; 0 if unknown
   int32_t guard = -1;        // index of the register p of "@p"; -1 if there is none
-  bool guard_negated = false;
+  bool is_guard_negated = false;
   std::string_view opcode;   // "ld.global.v4.f32"
   std::vector<Operand> operands = {};
 };
