@@ -13,13 +13,13 @@ std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
 
 // Computes each lane's address or offset, unchecked.
 void compute(const Wave& w, const Op& o, Addresses& to) {
-  uint64_t base = (uint64_t(w.s[o.c.place]) | (o.narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
+  uint64_t base = (uint64_t(w.s[o.c.place]) | (o.has_narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
   for (int half = 0; half < int(w.halves); half++) {
     uint64_t* at = to.host + half * kLanes;
     Lanes<uint32_t> room;
     const uint32_t* low = words(w, o.a, half, 0, room);
-    if (o.wide_address) {
+    if (o.has_wide_address) {
       const uint32_t* high = w.vector(o.a.place + 1, uint32_t(half));
       TGC_LANES at[i] = base + (uint64_t(low[i]) | uint64_t(high[i]) << 32);
     } else {
@@ -154,8 +154,8 @@ void take_address(Builder& b, Op& op, Space space, const Operand& vector, const 
   if (vector.kind == Operand::Vector)
     op.a = Source{.place = b.vector_place(vector, is_wide ? 2 : 1), .is_vector = true};
   else op.a = b.constant(0, 2);
-  op.wide_address = is_wide && op.a.is_vector;
-  op.narrow_base = has_scalar && space == Space::Private;
+  op.has_wide_address = is_wide && op.a.is_vector;
+  op.has_narrow_base = has_scalar && space == Space::Private;
 }
 
 template void find_addresses<Space::Global>(Wave&, const Op&, Access, Addresses&);

@@ -56,8 +56,8 @@ struct Op {
   uint8_t words = 1;  // for a memory operation: registers per lane
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
-  bool wide_address = false;  // true: the vector part of the address has 64 bits
-  bool narrow_base = false;  // true: the scalar part of the address has 32 bits
+  bool has_wide_address = false;  // true: the vector part of the address has 64 bits
+  bool has_narrow_base = false;  // true: the scalar part of the address has 32 bits
   bool loads = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
   uint32_t target = 0;  // for a jump: index of the target operation
