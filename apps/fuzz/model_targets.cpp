@@ -12,7 +12,7 @@ std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(
 // Reads all bytes of every tensor, so that a sanitizer reports bytes outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
-    if (t.external || t.type == onnx::Type::String) continue;
+    if (t.is_external || t.type == onnx::Type::String) continue;
     check_message(catch_failures([&] {
       onnx::TensorBytes bytes = onnx::bytes_of(t, "");
       unsigned all = 0;

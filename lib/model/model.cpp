@@ -248,7 +248,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
   auto narrow = onnx::is_narrow(t.type) ? t.type : onnx::Type::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
-  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.mapped};
+  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
   if (!t.dims.empty()) return {out, narrow};
   Array value = evaluate(out);  // make a scalar a CONST instead of a BUFFER
   if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};

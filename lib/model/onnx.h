@@ -63,7 +63,7 @@ struct TensorProto {
   std::vector<std::string_view> floats, doubles;  // little-endian bytes of the elements, in chunks
   std::vector<int64_t> ints;                      // elements of int32_data, int64_data or uint64_data
   std::vector<std::string_view> strings;
-  bool external = false;
+  bool is_external = false;
   std::string location;
   int64_t offset = 0;
   std::optional<int64_t> length = {};
@@ -163,7 +163,7 @@ struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;  // number of bytes
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // true if the bytes are pages of a mapped file
+  bool is_mapped = false;  // true if the bytes are pages of a mapped file
 };
 // Returns the elements of a tensor. External data must be in `folder` or below it; a path outside is refused, also
 // through symbolic links. Throws Failure.

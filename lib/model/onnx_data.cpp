@@ -219,7 +219,7 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   std::string_view view;
   std::shared_ptr<const void> owner = t.file;
   bool mapped = t.file && t.file->is_mapped();
-  if (t.external) {
+  if (t.is_external) {
     auto file = external_file(external_path(t, folder));
     auto size = int64_t(file->view().size()), length = t.length.value_or(int64_t(wanted));
     if (t.offset > size || length > size - t.offset) {

@@ -46,7 +46,7 @@ class Reader {
         case 9: out.raw = r.bytes(); break;
         case 10: out.doubles.push_back(r.fixed(8)); break;
         case 13: external(r.message("external data"), out); break;
-        case 14: out.external = r.integer() == 1; break;
+        case 14: out.is_external = r.integer() == 1; break;
       }
     }
     return out;
