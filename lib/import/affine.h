@@ -18,8 +18,8 @@ struct Affine {
   bool is_number() const { return terms.empty(); }
 };
 
-// Computes with Affines, and makes nodes of their values. A quotient or remainder that is not linear becomes a new
-// index: one term with factor 1.
+// Computes with Affines, and makes nodes of their values. Throws Refusal if a number does not fit into 64 bits. A
+// quotient or remainder that is not linear becomes a new index: one term with factor 1.
 class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}

@@ -1,6 +1,7 @@
 // Checked access to numbers that come from a file: indices, axes, slots, counts, sizes and offsets. A file may contain
 // any number where tinygrad writes a valid one, so the importer reads such numbers only through these functions and
-// containers. They throw Refusal if a number is not valid. UOp::src(n) checks `n` itself. Private to lib/import.
+// containers. They throw Refusal if a number is not valid, and Failure if one does not fit into 64 bits. UOp::src(n)
+// checks `n` itself. Private to lib/import.
 #pragma once
 #include <cstdint>
 #include <span>

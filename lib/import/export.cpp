@@ -32,7 +32,7 @@ class Exporter {
     return to.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
   }
 
-  // Returns the dtype of the node made for a node of the dtype `d`.
+  // Returns the dtype of the node made for a node of the dtype `d`. Throws Refusal for images and vectors.
   static DType dtype(DType d) {
     if (d == dtypes::index) return weakint();
     if (d.is_image()) throw Refusal{"it is an image"};
@@ -203,7 +203,7 @@ struct Downgrade {
 constexpr Downgrade kDowngrades[] = {
     // DEFINE_GLOBAL dtype.ptr(size), slot -> PARAM(size; slot, dtype)
     {.name = "define-global", .ops = Op::DEFINE_GLOBAL, .make = export_buffer},
-    // DEFINE_LOCAL dtype.ptr(size), slot -> BUFFER(size; slot, dtype, LOCAL)
+    // DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot -> BUFFER(size; slot, dtype, LOCAL or REG)
     {.name = "define-local", .ops = {Op::DEFINE_LOCAL, Op::DEFINE_REG}, .make = export_local},
     // DEFINE_VAR(name, min, max) -> PARAM((); -1, name, (min, max), ALU)
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = export_variable},

@@ -14,7 +14,8 @@ struct ExportedGraph {
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
 // Returns the kernel AST or tensor graph under `root`, a node of `graph`, as a graph of `release`. A graph of `release`
-// is returned as it is; a kernel AST of another release is imported and then exported. Errors are those of both steps.
+// is returned as it is. A kernel AST of another release is imported, unless it is of 0.12, and then exported, unless
+// `release` is 0.12. Errors are those of both steps.
 Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc

@@ -14,7 +14,7 @@ namespace tgc::import {
 namespace {
 constexpr int kMaxDepth = 500;                // largest depth of weakfloat expressions that are computed as doubles
 constexpr int64_t kMaxElements = 1 << 14;     // most elements of a buffer that is used as a value
-constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all such values together
+constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all values together
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (codegen/decomp/dtype.py:pm_long_decomp), a tagged
 // 64-bit node stands for one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other nodes.

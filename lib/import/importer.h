@@ -55,7 +55,8 @@ class Importer {
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
   Checked<Element> places(UOp source);
-  Sizes ints(UOp source);  // returns the elements of an integer value; for a symbolic element, its maximum
+  // returns the elements of an integer value, each its maximum if it is symbolic; Refusal: negative or above 2^31 - 1
+  Sizes ints(UOp source);
   int64_t size(UOp source);  // returns the element of an integer value that has one element, as ints() does
 
   // ---- nodes
@@ -74,7 +75,8 @@ class Importer {
   };
   UOp index_node(const Element& place, DType dtype);
   std::deque<Made> values_;  // indexed by the id of the original node
-  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;  // by buffer: the group ranges around the stores to it
+  // by buffer: the group ranges on which its stored values depend
+  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;
   void check_made(size_t first) const;  // checks the nodes of `to` from the id `first` on
   int depth_ = 0;            // nesting of numbers()
   int64_t elements_ = 0;     // number of elements of all values

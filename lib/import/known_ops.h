@@ -12,8 +12,8 @@
 namespace tgc {
 
 // Reads descriptions from the JSON text `json`. All imports of this process use them, and prefer them to the built-in
-// ones. Must be called before the first import. `file` is the file's name for messages. Errors: malformed JSON, and
-// unknown members, ops or forms of args.
+// ones. Must be called before the first import. `file` is the file's name for messages. Fails if the JSON is malformed,
+// or not as the help says: for example, if a member or an op is unknown.
 Status use_op_upgrades(std::string_view json, const std::string& file);
 
 // Returns the message for `u`, a node whose op neither tgc nor a description knows: the reason, and what to do.

@@ -153,7 +153,7 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 }  // namespace
 
 // Makes the elementwise op of each element. Operands are converted to `type`. An element is valid if all elements from
-// which it is computed are; a WHERE needs only the chosen one.
+// which it is computed are; a WHERE needs only its condition and the chosen one.
 Value elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .weak = type.weak && !compares};

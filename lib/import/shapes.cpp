@@ -1,4 +1,4 @@
-// Upgrades of values with a shape: STACK, movement ops, horizontal reductions and tensor cores.
+// Upgrades of values with a shape: STACK, GEP, movement ops, reductions, CONTRACT, UNROLL and tensor cores.
 #include <algorithm>
 
 #include "lib/import/upgrade.h"
@@ -7,7 +7,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 256;  // a larger part of a buffer stays a View instead of a list of places
+constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements stays a View instead of a list of places
 constexpr size_t kMostSteps = 1000;   // most movement ops of one View
 
 Sizes integers(Arg tuple) {

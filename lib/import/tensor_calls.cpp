@@ -23,7 +23,7 @@ std::vector<size_t> stored_slots(UOp ast) {
   return out;
 }
 
-// Returns the sharded node below `argument`, which may be a view of it, or an AFTER.
+// Returns the node below the views, AFTERs and shards of `argument`.
 UOp below_shards(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
@@ -99,8 +99,8 @@ size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t be
   return view;
 }
 
-// Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores; if
-// `only` is not empty, only of this buffer, whose content before the call is the array `version`.
+// Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores. If
+// `only` is not empty, `version` is the array with the content of this buffer before the call.
 TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   at = call;
   throw_if_late();

@@ -1,6 +1,7 @@
-// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value of the graph by
-// the definitions of its ops, without rules of a scheduler or a simplifier. So the results are those that a correct
-// scheduler's kernels must have. README.md describes how.
+// Imports a tensor graph of any tinygrad release as kernels of tgc's IR. Each kernel computes one value or store of the
+// graph by the definitions of its ops, without rules of a scheduler or a simplifier; some only copy an array. A call of
+// a kernel becomes this kernel. So the results are those that a correct scheduler's kernels must have. README.md
+// describes how.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,7 +18,8 @@ struct TensorMemory {
   int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
   int64_t devices = 1;       // number of devices; each holds one of as many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
-  UOp buffer = {};           // the BUFFER or PARAM of the original graph; empty if a kernel makes the array
+  // the original BUFFER or PARAM, or the common value that sides or pairs read; empty: made by a kernel
+  UOp buffer = {};
   std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
   int64_t offset = 0;                  // with `view_of`: where the part begins in the larger array, in bytes
 };
@@ -63,22 +65,23 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
                                           const TensorImport& what = {});
 
 namespace import {
-bool is_body_of_kernel(UOp u);  // true for a SINK that is a kernel, not the body of a function
+bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK, false for a function's body
 }
 
 // Returns `root` with calls of functions replaced by the functions' bodies. Calls of kernels are kept. Fails if the
-// calls are nested too deep, or if an argument is missing.
+// calls are nested too deep or have too many nodes, or if an argument is missing.
 Result<UOp> inline_calls(UOp root);
 
 // The two sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
 // second output those of `after`: an element for each iteration of `loops` and each element of the side. Common sources
-// of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values.
+// of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values. Two
+// stores are compared by the content of their buffer.
 struct TensorSides {
   TensorProgram program;
   bool have_same_places = false;  // the sides have equal shapes, so elements with the same index correspond
   std::vector<UOp> loops = {};    // the RANGEs around either side, the outermost first
 };
-// Fails if a side cannot be imported.
+// Fails if a side cannot be imported, or if the sides have no values that can be compared.
 Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
 
 // Kernels that compute the values of a tensor graph before and after the stage of the scheduler that makes loops.

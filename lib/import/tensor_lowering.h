@@ -74,7 +74,7 @@ class TensorFacts {
 inline constexpr OpSet kViews =
     ops::Movement | OpSet{Op::UNSHARD, Op::MULTI, Op::BITCAST, Op::INDEX, Op::MSELECT, Op::NOOP};
 
-bool is_memory(UOp u);  // true for a BUFFER or PARAM that is an array in global memory
+bool is_memory(UOp u);  // true for a BUFFER, PARAM or DEFINE_GLOBAL that is an array in global memory
 
 bool can_be_stored(DType dtype);  // true if tgc's IR has arrays of this dtype
 std::vector<UOp> order(UOp root);  // the nodes below `root`, sources first, without the bodies of calls

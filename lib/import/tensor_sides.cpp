@@ -22,7 +22,8 @@ int64_t number_of(UOp range) {
 
 }  // namespace
 
-// Makes an input array for each common source of both sides whose op is in kAnyValue.
+// Makes an input array for each common source of both sides whose op is in kAnyValue, if it has a shape, a dtype that
+// can be stored and no open loops.
 void TensorLowering::choose_leaves(UOp before, UOp after) {
   const auto own = toposort(before), other = toposort(after);
   UOpSet known(graph_);

@@ -10,7 +10,7 @@ namespace tgc::import {
 // A row of the table. It applies to a node with an op of `ops`, in a graph of a release from `since` to `until`, for
 // which when(node) is true. The first row that applies makes the value of the node.
 struct Upgrade {
-  std::string_view name;  // kebab-case, the op first
+  std::string_view name;  // in kebab-case
   OpSet ops;
   bool (*when)(UOp) = nullptr;  // the nodes to which the row applies; null: all nodes with the ops
   Value (*make)(Importer& im, UOp u) = nullptr;
@@ -22,7 +22,7 @@ std::span<const Upgrade> upgrades();
 // Returns the row for `u`; null if no row applies.
 const Upgrade* find_upgrade(UOp u);
 
-// Throws Refusal if `u` has fewer or more sources than nodes of its op have.
+// Throws Refusal if `u` has fewer sources than its op needs, or is an ALU op with more.
 void check_sources(UOp u);
 
 // Returns the field `name` of a dataclass in an arg; None if it has no such field. A field without a name is found by
@@ -32,10 +32,10 @@ Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // the node has no slot. A BUFFER has a slot only if its arg is a ParamArg; in older releases, the arg is the size.
 Arg slot_of(UOp u);
 // Copies `arg`, which contains no nodes, to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class.
-// Throws Refusal.
+// Throws Refusal for other dataclasses and for nodes.
 Arg copied(Graph& to, Arg arg);
 
-Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK
+Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK, or None
 bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs
 // Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Keeps `at` at the
 // node that is being imported, for errors.

@@ -48,7 +48,8 @@ bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").
 }  // namespace
 
 bool is_variable(UOp u) {
-  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();  // commits of June 2026
+  // commits of June 2026 write no ALU
+  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();
   return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
 }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
@@ -98,7 +99,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "store", .ops = Op::STORE, .make = make_store},
 
     // ---- numbers
-    // CONST weakint -> CONST of the dtype of its neighbor
+    // CONST weakint or weakfloat -> CONST of the dtype of its neighbor
     {.name = "const", .ops = Op::CONST, .make = make_const},
     {.name = "vector-const", .ops = Op::VCONST, .make = make_vector_const},
     // CAST(weak x) -> x computed in the dtype
@@ -106,7 +107,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
     // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
     {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .since = Release::v0_13},
-    // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y)
+    // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y), or x - IDIV(x, y) * y if MOD could become an AND
     {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .since = Release::v0_13},
     // RECIP(x) -> RECIPROCAL(x)
     {.name = "recip", .ops = Op::RECIP, .make = make_alu, .until = Release::v0_11},

@@ -39,7 +39,7 @@ struct Value {
   bool weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
   std::optional<View> view = {};
 
-  bool is_invalid() const;  // true if the value is the constant Invalid
+  bool is_invalid() const;  // true if all elements are Invalid
 };
 
 // Return the index for each axis of the element at `position` (row-major) of a value of shape `shape`; and back.
