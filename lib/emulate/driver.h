@@ -1,6 +1,6 @@
-// Base class of the emulated CUDA and HIP drivers: one GPU with its memory, settings, error texts, loaded modules and
-// kernels. Launches are synchronous. Each driver's exported C functions are in its own cuda_api.cpp or hip_api.cpp;
-// loading images and launching kernels is in its Gpu class.
+// Base class of the emulated CUDA and HIP drivers: one GPU with its memory, settings and error texts; and Modules, the
+// table of loaded modules and kernels. Launches are synchronous. Each driver's exported C functions are in its own
+// cuda_api.cpp or hip_api.cpp; loading images and launching kernels is in its Gpu class.
 #pragma once
 #include <algorithm>
 #include <deque>

@@ -37,7 +37,7 @@ class Memory {
   uint64_t limit_, used_ = 0;
 };
 
-// Finds the allocation of an address, with a cache of the last range that each instruction accessed.
+// Finds the allocation of an address, with a cache of the last range by instruction (64 entries, by number modulo 64).
 class RecentRanges {
  public:
   // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.
@@ -58,6 +58,7 @@ const char* verb(Access access);  // returns "reads", "stores" or "changes"
 std::string hex(uint64_t v);  // returns text such as "0x1f"
 // Describes an out-of-bounds access [from, to) relative to the nearest allocation: "4 bytes behind the 64 bytes of
 // argument 1". The allocation is named after the 8-byte kernel argument that holds its address, if there is one.
+// Returns "far from every allocation" if none is within 1 GiB.
 std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 

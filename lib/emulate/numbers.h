@@ -49,7 +49,7 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
 }
 
 // Rounds x to the format and returns its bits. Values that are too large become the largest finite number if `finite`
-// (PTX's .satfinite), else infinity, or NaN for formats without infinity.
+// (PTX's .satfinite) or if they are rounded toward it, else infinity, or NaN for formats without infinity.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
   uint32_t most = f.most_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();

@@ -1,5 +1,6 @@
 // Data race detector (--race): finds two accesses of one address by two threads of a block with no barrier in between,
-// at least one of them a store. Keeps the last accesses of each memory cell. Each host thread has its own Races.
+// at least one of them a store and not both atomic. Keeps the last accesses of each memory cell. Each host thread has
+// its own Races.
 #pragma once
 #include <array>
 #include <cstdint>

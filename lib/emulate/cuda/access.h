@@ -29,10 +29,11 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
   return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
 }
 // Records stores to shared memory and, with --race, all accesses to memory that threads share. Throws a Fault for a
-// race, and for a load from a byte of shared memory that no thread has stored.
+// race, and for a load or an atomic operation that reads a byte of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks that the addresses in `at` are inside the space's memory. Turns shared and local offsets into host addresses.
+// Checks that the addresses in `at` are aligned and inside the space's memory. Turns shared and local offsets into host
+// addresses.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;

@@ -140,12 +140,13 @@ struct Flow {
   static Flow of(const TranslatedKernel& code);
 };
 
-// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump.
+// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump that has such a
+// block.
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time
-// share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is how
-// many of op i's operands in Op::more it writes. Throws Failure if the file would exceed 64 MiB.
+// can share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is
+// how many of op i's operands in Op::more it writes. Throws Failure if the file would exceed 64 MiB.
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
 inline void finish_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {

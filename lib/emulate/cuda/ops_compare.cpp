@@ -1,4 +1,4 @@
-// Comparisons, selections and mov.
+// Comparisons, tests of floats (testp), selections and mov.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/numbers.h"

@@ -1,5 +1,6 @@
-// cvt, and the widening and narrowing of registers. A conversion decodes its source exactly, rounds once and saturates.
-// Common conversions are vectorizable loops; the others convert each lane through double.
+// cvt, cvta, and the widening and narrowing of registers. A conversion decodes its source exactly, rounds once and, if
+// asked or to an integer, saturates. Common conversions are vectorizable loops; the others convert each lane through
+// double.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/numbers.h"
@@ -235,7 +236,7 @@ Modifiers take_modifiers(Builder& b) {
 bool is_small(Type t) { return t == Type::F16 || t == Type::BF16; }
 bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 
-// Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp.
+// Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp; -1: rn.
 template <Run kInner>
 Run directed(int rounding) {
   return rounding <= 0   ? kInner

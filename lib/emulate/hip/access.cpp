@@ -54,8 +54,8 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
   });
 }
 
-// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load of LDS
-// bytes that were never stored is a Fault.
+// Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load or atomic
+// operation on LDS bytes that were never stored is a Fault.
 void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
   uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->memory.size();
   if (at > size || size - at < o.bytes)

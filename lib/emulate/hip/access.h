@@ -1,4 +1,5 @@
-// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does.
+// Translates the lanes' addresses into checked host addresses. Allows unaligned addresses, as AMD's driver does; atomic
+// operations refuse them.
 #pragma once
 #include "lib/emulate/hip/builder.h"
 #include "lib/emulate/hip/driver.h"
@@ -10,7 +11,7 @@ enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct Addresses {
   alignas(64) uint64_t host[2 * kLanes];  // by lane of the wave; valid for active lanes
-  bool is_row = false;                    // true if all lanes are active and their addresses increase by 4 bytes
+  bool is_row = false;  // true if all lanes are active and, in each half, their addresses increase by 4 bytes
 };
 
 // Returns the accessible range that contains all addresses from `from` up to, but not including, `to`, or null.

@@ -47,7 +47,8 @@ struct Row {
   Run run = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  uint8_t count = 0;        // number of operands in `from`; for an atomic operation, the size of its value in bytes
+  // number of operands in `from`; with `build`, also its parameter: bytes of an access, words of a scalar load, a shape
+  uint8_t count = 0;
   bool is_vector = false;
   Build build = nullptr;    // builds the operations instead of build_by_types
 };

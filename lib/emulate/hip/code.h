@@ -48,12 +48,13 @@ struct Op {
   Run run = nullptr;
   Source a, b, c;
   uint16_t to = kTrash;  // destination: a vector or scalar register
-  uint16_t to2 = kTrash;  // second, scalar destination: a lane mask
+  // second destination: a lane mask in scalar registers; for compare-and-swap, the register of the expected value
+  uint16_t to2 = kTrash;
   bool is_vector = false;  // true: executes once per active lane
   bool clamp = false;  // true: clamps the result to [0, 1]
-  int8_t scale = 0;  // multiplies the result by 2^scale, before clamping
+  int8_t scale = 0;  // multiplies the result by 2^scale, before clamping; for DPP: the index of the control
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
-  uint8_t words = 1;  // for a memory operation: registers per lane
+  uint8_t words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
   bool has_wide_address = false;  // true: the vector part of the address has 64 bits

@@ -10,7 +10,8 @@
 
 namespace tgc::hip {
 
-// Supported instruction set families. Gfx12 is Gfx11 with other wait instructions and workgroup id registers.
+// Supported instruction set families. Gfx12 differs from Gfx11 in its wait and matrix instructions and in the registers
+// of workgroup ids, among others.
 enum class Family : uint8_t { Gfx9, Gfx11, Gfx12 };
 struct Processor {
   const char* name;      // "gfx1100"
@@ -56,8 +57,8 @@ class CodeObject {
   std::string image_;
 };
 
-// Returns the length in bytes of the ELF file at `image`, computed from its headers; 0 if there is no ELF header.
-// Needed because hipModuleLoadData gets no length; the header's sizes are trusted.
+// Returns the length in bytes of the ELF file at `image`, computed from its headers, at most 64 MiB; 0 if there is no
+// ELF header. Needed because hipModuleLoadData gets no length; the header's sizes are trusted.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

@@ -47,8 +47,8 @@ std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 // Runs a wave until it ends or reaches a barrier. Throws Fault.
 void run_wave(Wave& w);
 
-// Sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register. Ignores the
-// fields for f16 and f64, because the host has one mode for all types.
+// On x86-64, sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register.
+// Ignores the fields for f16 and f64, because the host has one mode for all types.
 void set_float_mode(uint32_t mode);
 
 // Returns a text such as "thread (3,0,0) of block (1,0,0)".
@@ -59,9 +59,9 @@ std::string name_thread(const Group& group, uint32_t thread);
 // A code object. load() disassembles it with LLVM, translates the kernels, and copies the image into device memory.
 class LoadedModule {
  public:
-  // Fails on a malformed file and on an unsupported instruction, which the error names. With `watches`, wait
-  // instructions become operations that are checked (waits.h). The image is allocated in `memory`, which must outlive
-  // the module.
+  // Fails on a malformed file, and on a processor, kernel or instruction that is not supported, which the error names.
+  // With `watches`, wait instructions become operations that are checked (waits.h). The image is allocated in `memory`,
+  // which must outlive the module.
   static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
   ~LoadedModule();
 

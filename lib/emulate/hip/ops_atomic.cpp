@@ -1,4 +1,5 @@
-// Atomic instructions on global memory and LDS. Lanes execute in turn; each operation is atomic for other host threads.
+// Atomic instructions on global, flat and LDS memory. Lanes execute in turn; each operation is atomic for other host
+// threads.
 #include "lib/emulate/atomics.h"
 #include "lib/emulate/hip/access.h"
 
@@ -55,7 +56,7 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Adds an operation for all spaces. `names`: its name since gfx11 and its name on gfx9, without the space's prefix.
+// Adds an operation for all spaces. `names`: its names on all families, without the space's prefix.
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};

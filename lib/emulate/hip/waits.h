@@ -1,4 +1,5 @@
-// Checks wait instructions (--race): a register must not be used before the load that fills it was waited for.
+// Checks wait instructions (--race): a register must not be used before the load that fills it was waited for, and a
+// wave must not reach a barrier before its LDS stores were waited for.
 #pragma once
 #include <array>
 
@@ -9,7 +10,8 @@ namespace tgc::hip {
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class Waits {
  public:
-  // Call before each operation. Throws a Fault if the operation uses a register whose load was not waited for.
+  // Call before each operation, which it records. Throws a Fault if the operation uses a register whose load was not
+  // waited for.
   void check(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;

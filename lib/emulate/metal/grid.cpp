@@ -144,7 +144,7 @@ void Runner::run_group(const std::array<uint32_t, 3>& group) {
 }
 
 // Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
-// Returns false, with a fault set, if no thread can continue.
+// Returns false, with a fault set, if no thread can continue or if a thread fails.
 bool Runner::resume_ready_threads() {
   bool multiplied = false;
   for (uint32_t first = 0; first + kSimdWidth <= threads_ && !fault_; first += kSimdWidth) {

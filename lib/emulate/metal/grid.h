@@ -1,6 +1,6 @@
 // Runs a Metal kernel, compiled for the host's CPU, on one host thread. The kernel's threads run one after another. At
 // a barrier or a SIMD-group function a thread waits on its own fiber; threads that never wait share one stack. Every
-// memory access of the kernel is checked first.
+// memory access of the kernel, except to the thread's own stack, is checked first.
 #pragma once
 #include <array>
 #include <cstdint>
