@@ -73,7 +73,7 @@ UOp use_of(UOp load, UOp value) {
 
 // Computes the element that `index` accesses in each iteration of the loops, in REF; -1 in iterations without an
 // access. If `condition` is not empty, there is an access only where it is true. Returns nullopt if `index` loads
-// values.
+// values or if REF fails.
 std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))

@@ -101,6 +101,7 @@ class Shaker {
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
   // Returns another integer than `number`: a small one or, in two of the ways, the dtype's largest or smallest one.
+  // Returns `number` if only roundings are perturbed.
   UOp changed_value(UOp number) const {
     if (roundings_only_) return number;
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));

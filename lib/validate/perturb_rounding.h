@@ -12,7 +12,8 @@ double epsilon(DType dtype);
 inline constexpr int kPerturbations = 4;
 
 // Returns the kernel `root`, a graph at any stage, perturbed in one of kPerturbations ways, as a graph that REF runs:
-//   - a rounded float (sum, product, root or narrowing cast) is larger or smaller by its last bit, except in way 0
+//   - a rounded float (a result of arithmetic or of a narrowing cast) is larger or smaller by its last bit, except in
+//     way 0
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
 //   - a cast of a float to an integer, or a TRUNC, gets an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others

@@ -27,8 +27,9 @@ UOp constant_size_of(UOp range);
 
 // Runs the kernel `ast` in REF on `inputs`, one array per buffer. Computes all elements if that takes at most `work`
 // evaluations of UOps, or if the AST is not plain; else as many elements as `work` allows, within fixed limits. An AST
-// is plain if each iteration of its ranges, of constant sizes, stores exactly one scalar to each stored array. Errors:
-// REF cannot run the kernel, or even a few elements need far more than `work`.
+// is plain if each iteration of its ranges, of constant sizes, stores exactly one scalar to each stored array, and if
+// it has no images, local memory, registers or order of stores (AFTER). Errors: REF cannot run the kernel, or even a
+// few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is

@@ -18,10 +18,11 @@ class RoundingEffect {
       : ref_(ref), ast_(ast), expected_(expected) {}
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
-  // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together.
-  // `root` is the graph that stored the arrays `actual`. The effects in `root` are kept for later calls, because a
-  // graph after the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is `actual` with
-  // the expected values for undefined elements (ReferenceRunner::compare).
+  // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
+  // for fp8, plus two units in the last place. Values that may overflow by rounding count as equal. `root` is the graph
+  // that stored the arrays `actual`. The effects in `root` are kept for later calls if they explain the differences,
+  // because a graph after the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is
+  // `actual` with the expected values for undefined elements (ReferenceRunner::compare).
   bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of explains() that returned false: sets the elements of `settled` that rounding does explain to their
