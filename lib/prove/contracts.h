@@ -49,8 +49,8 @@ bool is_loop_in_parts(UOp before, UOp after);
 // the terms of the REDUCE in `after` times the factors. The sums are equal over the reals if these terms are.
 std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 
-// If both nodes are REDUCEs of the same op over the same loops, returns their terms. The nodes are equal if the terms
-// are.
+// If both nodes are REDUCEs of the same op over the same loops, in any order, returns their terms. The nodes are equal
+// if the terms are, except that another order of the loops may round floats differently.
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
 
 // Returns the node inside nested ENDs.

@@ -29,7 +29,7 @@ inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatS
 std::string_view name_of(FloatSense sense);
 
 // How integers are encoded. Numbers: as unbounded integers, which wrap around where an op of a fixed dtype may
-// overflow. Bits: as bit-vectors, which cannot encode an index beyond 62 bits.
+// overflow. Bits: as bit-vectors, which cannot encode an index beyond 64 bits.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct Senses {

@@ -60,7 +60,8 @@ struct ProofOutcome {
   bool has_floats = false;
   bool is_settled = false;  // if Open: no other encoding of integers can prove it
   std::string why = {};  // if Open: why no proof was found
-  std::string form = {};  // a SHA-256 of the first questions, which is equal for pairs that are equal up to renaming
+  // a SHA-256 of the first question of each lane, which is equal for pairs that are equal up to renaming
+  std::string form = {};
 };
 
 // The limits of a proof. An rlimit is in Z3's unit of work, of which 1 million take about 0.3 s, and is for one
@@ -69,7 +70,7 @@ struct ProofLimits {
   uint64_t rlimit = 600'000;          // for bit-vectors
   uint64_t numbers_rlimit = 600'000;  // for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;     // for IEEE 754
-  uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own
+  uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   double seconds = 5;        // processor time for one question: Z3 does not count the work on very large numbers
   double brief_seconds = 2;  // the same for a first attempt in the shared context; see also shared_rlimit
   size_t small_text = 450;  // most bytes of a text about floats that gets all resources at once

@@ -26,8 +26,8 @@ class SpecialInputs {
   std::optional<StageTrial> draw(size_t number) const;
   size_t count() const { return runner_.usual() && elements_ <= kMostElements ? points_.size() + kDraws : 0; }
 
-  // Replaces as many elements by usual numbers as possible while `differs` still returns true. Returns the other
-  // elements by name ("data1[3]") if they are few; else the number of them in each array.
+  // Replaces as many elements by usual numbers as possible while `differs` still returns true. Returns the values of
+  // the variables, and the other elements by name ("data1[3]") if they are few; else the number of them in each array.
   std::map<std::string, std::string> narrowed(const StageTrial& trial,
                                               const std::function<bool(const StageTrial&)>& differs) const;
 
