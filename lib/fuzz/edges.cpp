@@ -39,7 +39,7 @@ class EdgeKernelMaker {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
-  // Returns a positive number with at most `most_bits` bits, mostly near the limit of an integer or float dtype.
+  // Returns a positive number of at most 2^most_bits + 3, mostly near the limit of an integer or float dtype.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);

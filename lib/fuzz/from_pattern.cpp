@@ -206,7 +206,8 @@ class FromPattern {
   }
 
   // Returns a load at index `at` from a new buffer of the needed size. Iterations in which the index is negative load
-  // nothing. Returns the empty UOp if the index is always negative, not bounded or too large.
+  // nothing. Returns the empty UOp if the index is always negative, not bounded or too large, if it has a gate and may
+  // be negative, or if `d` is the dtype of indices.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();

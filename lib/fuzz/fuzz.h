@@ -18,7 +18,8 @@ struct FuzzSpec {
   // a device on which every kernel is run, too; if empty, one kernel in 16 runs on the CPU, with LLVM and clang
   std::string device;
   std::vector<std::string> grow;  // golden files, whose kernels and tensor graphs are mutated
-  std::string known;  // path of a file of known unsound rules (known.h); empty if there is none
+  // path of a file of known unsound rules (known.h); if empty, there is none, but fuzz_live() uses the built-in tables
+  std::string known;
   // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad compiles each graph, too.
   std::string tinygrad;
   std::string folder;  // folder for the repro bundles of findings; if empty, none are written
@@ -35,7 +36,7 @@ struct FuzzFinding {
   std::string name;  // name of that graph
   std::string repro_command;  // a command that makes and checks only that graph
   size_t times = 0, nodes = 0;  // number of graphs with this finding; number of nodes of the reduced kernel
-  std::string file;  // path of the repro bundle, or of the graph if it could not be reduced
+  std::string file;  // path of the repro bundle, or of the graph if it was not reduced
   std::string known;  // the entry of the known unsound rules that matches the finding; empty if none matches
 
   // Returns a text such as "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes:
@@ -47,7 +48,7 @@ struct FuzzReport {
   uint64_t seed = 0;
   size_t made = 0;  // number of graphs made, the unit of FuzzSpec::count
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
-  size_t graphs = 0;  // number of kernels whose results were compared
+  size_t graphs = 0;  // number of kernels whose results were compared, or that failed
   // number of kernels that are too large for REF or have undefined results; only their lists with and without a watcher
   // were compared
   size_t compiled = 0;
@@ -64,7 +65,7 @@ struct FuzzReport {
   std::vector<std::string> never_hit;  // the rules that never applied, each as "NAME FILE"
   std::map<std::string, size_t> refusals;  // for a live pipeline: maps the error of refused kernels to their number
   std::vector<FuzzFinding> findings;
-  bool has_known_rules = false;  // true if the user named a file of known unsound rules
+  bool has_known_rules = false;  // true if findings were compared with known unsound rules
   std::string error = {};
 
   int exit_code() const;  // returns 2 if there is an error, 1 if a finding is not a known unsound rule, else 0
@@ -78,8 +79,8 @@ FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
 // Fuzzes the tinygrad of a live pipeline (`tgc fuzz --live`). Generates random kernels (lib/fuzz/random_kernel.h),
 // writes each in the IR of the session's live pipeline, and lets tinygrad compile it. Runs the AST, every recorded
 // stage and the recorded list in REF, and the recorded source on its device. A kernel whose results differ from those
-// of its AST is compiled once more with its rewrites and bisected. Reports one kernel for each rule, or for each stage
-// if no rule is found. spec.graph is the number of the only kernel to generate.
+// of its AST is compiled once more with its rewrites and bisected. Reports one kernel for each rule, or for each cause
+// or stage if no rule is found. spec.graph is the number of the only kernel to generate.
 FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec);
 
 }  // namespace tgc

@@ -46,20 +46,21 @@ UOp algebra_kernel(Graph& graph, RandomSource& chance);
 // Returns the AST of a matrix product, often of dtypes for which tensor cores exist.
 UOp matmul_kernel(Graph& graph, RandomSource& chance);
 
-// Returns a copy of the kernel with a few mutations: other constants, loop sizes or ops, or an index wrapped in further
-// ops. Buffers are resized to fit. Returns the empty UOp if no mutation gave a valid kernel.
+// Returns a copy of the kernel with a few mutations: other constants, loop sizes or ops, swapped choices of a WHERE, or
+// an index wrapped in further ops. Buffers are resized to fit. Returns the empty UOp if no mutation gave a valid
+// kernel.
 UOp grown_kernel(UOp ast, RandomSource& chance);
 
 // Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if no
 // random change fits the graph.
 UOp grown_tensor_graph(UOp sink, RandomSource& chance);
 
-// Returns the kernel with every loop shortened to at most `most` iterations, and with buffers as large as the loops
-// need. Returns the empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
+// Returns the kernel with every loop of constant length shortened to at most `most` iterations, and with buffers as
+// large as the loops need. Returns the empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
 UOp smaller_kernel(UOp ast, int64_t most);
 
-// Returns another kernel that computes the same values: x + 0 or x * 1 replaces an index, sources are swapped, or a
-// loop is split into two. Returns the empty UOp if no such change is possible.
+// Returns another kernel that computes the same values: x + 0 or x * 1 replaces an index, sources are swapped, a node
+// gets a tag, or a loop is split into two. Returns the empty UOp if none of eight random attempts finds such a change.
 UOp equivalent_kernel(UOp ast, RandomSource& chance);
 
 // Generators of kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. Such

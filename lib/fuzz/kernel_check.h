@@ -20,7 +20,8 @@ struct FuzzKernel {
 };
 
 // A failure and the device on which it occurs. The device is "REF" if a stage fails, or if REF computes something else
-// from the graph after a stage, or from the linear list, than from the AST.
+// from the graph after a stage, or from the linear list, than from the AST, or if the lists with and without a watcher
+// differ.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`

@@ -32,7 +32,8 @@ class KnownRules {
   // the entries of all tables testdata/known_unsound*.md, which are compiled into the program
   static KnownRules built_in();
 
-  // Returns the first entry that matches the finding; an empty text if no entry matches.
+  // Returns the first entry that matches the finding. If none matches, returns the entry for constants outside the
+  // range of their dtype if the kernel has one, else an empty text.
   std::string entry_of(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }

@@ -129,8 +129,8 @@ class LiveCampaign {
     return out;
   }
 
-  // Returns the finding of a compiled kernel; nullopt if nothing is wrong. Sets `symptom` to the kind of failure, and
-  // `cause` to the known cause or the error.
+  // Returns the finding of a compiled kernel; nullopt if nothing is wrong, or if the AST has no meaning. Sets `symptom`
+  // to the kind of failure, and `cause` to the known cause or the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
     if (report.stages && !report.stages->stage.empty()) {

@@ -28,10 +28,11 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings that enable further rules for tensor graphs. Half of the tensor graphs get one of these settings.
+// Settings that enable further rules for tensor graphs. Half of the new and mutated tensor graphs get one of these
+// settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-// maximum number of nodes of golden kernels to mutate; of tensor graphs, ten times as many
+// kernels of golden files and of schedules must have fewer nodes; tensor graphs, fewer than ten times as many
 constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {
@@ -219,7 +220,8 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& c
   return out;
 }
 
-// Makes a kernel from the pattern of a rule, for a target whose stages have this rule.
+// Makes a kernel from the pattern of a rule, for a target whose stages have this rule. Returns the empty UOp if no
+// kernel can be made from the patterns of 16 rules.
 UOp Maker::from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const {
   RandomSource choice(chance.next());
   const RandomSource given(chance.next());

@@ -29,8 +29,8 @@ struct KernelText {
 // Returns the settings whose values are not tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// Lets tinygrad compile the graph to a golden record, and replays the record in tgc. Returns the errors of
-// TinygradProcess::ask().
+// Lets tinygrad compile the graph to a golden record, and replays the record in tgc. Returns an error if the graph
+// cannot be read, and the errors of TinygradProcess::ask().
 Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph, const std::string& name);
 
 // Recipe: how a graph of a campaign is made: its number, and the rule from whose pattern it was made, or the recipe of
@@ -82,8 +82,8 @@ struct MadeGraph {
 
 class Maker {
  public:
-  // `grow` names golden files. The first graphs are their records, unchanged; later graphs may be mutations of them.
-  // Throws Failure if a file cannot be read or is truncated.
+  // `grow` names golden files. The first graphs are their records with few nodes, unchanged except for settings; later
+  // graphs may be mutations of them. Throws Failure if a file cannot be read or is truncated.
   Maker(uint64_t seed, const std::vector<std::string>& grow);
 
   MadeGraph make(uint64_t number, const Steering& steering) const;

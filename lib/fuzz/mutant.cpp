@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kMutantNodes = 4000;  // a graph with more nodes gets no more inserted subgraphs
 
-// Returns entry `i` of a table of args that are likely to expose bugs: limits of integer types and sizes, special
-// floats, and args that are not numbers.
+// Returns entry `i`, modulo their number, of a table of args that are likely to expose bugs: limits of integer types
+// and sizes, special floats, and args that are not numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),

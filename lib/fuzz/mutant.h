@@ -1,7 +1,8 @@
 // Mutates graphs, for fuzzers and tests. A mutant is a seed graph (a kernel, a linear list or a tensor graph, at any
 // stage) and a list of mutation steps. A step changes sources, op, dtype, arg or tag of one node, inserts a node or a
-// subgraph of another graph, or reorders a list. Many mutants are graphs that tinygrad could not build. A step is
-// encoded as kStepBytes bytes, and any byte string is valid, so that a byte-level fuzzer can mutate graphs.
+// subgraph of another graph, or removes, swaps or repeats nodes of a list. Many mutants are graphs that tinygrad could
+// not build. A step is encoded as kStepBytes bytes, and any byte string is valid, so that a byte-level fuzzer can
+// mutate graphs.
 #pragma once
 #include <cstdint>
 #include <functional>
