@@ -18,7 +18,7 @@ struct ModelInput {
   std::optional<Ints> shape;  // nullopt if the model does not fix the shape, or if the input is no tensor
 };
 
-// A node of the model's main graph, and its output tensors.
+// A node of the model's main graph, or of a function that it calls, and the node's output tensors.
 struct MadeOfNode {
   std::string label;  // op and name of the node, such as "Conv 'conv1'"
   std::vector<UOp> tensors;
@@ -33,8 +33,9 @@ struct ModelOutputs {
 
 class Model {
  public:
-  // Reads and checks a model. One error lists all unsupported ops, attributes and types, cycles, undefined values and
-  // values defined twice. `weights`, if not empty, is a file of tensors for initializers and inputs (weights.h).
+  // Reads and checks a model. One error lists the unsupported ops, attributes and types, cycles, undefined values and
+  // values defined twice (at most 50). `weights`, if not empty, is a file of tensors for initializers and inputs
+  // (weights.h).
   static Result<Model> open(const std::string& path, const std::string& weights = "");
   static Result<Model> from_proto(onnx::ModelProto proto);
 
@@ -42,7 +43,8 @@ class Model {
   std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
 
   // Returns the inputs that a run must supply, with symbolic sizes replaced by their values in `vars`. Returns an error
-  // if `vars` lacks symbolic sizes (the error lists all of them) or has a size that no input uses.
+  // if `vars` lacks symbolic sizes (the error lists all of them), or has a negative size or one that no input uses, or
+  // if an input's type is not supported.
   Result<std::vector<ModelInput>> inputs(const std::map<std::string, int64_t>& vars) const;
   // Returns the inputs that have no initializer. Their sizes may be symbolic.
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
@@ -75,7 +77,8 @@ class ModelBuilder {
   bool is_known(const Tensor& tensor);
 
   Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
-  std::string tensor_name(UOp buffer) const;  // returns the name of the model's input in `buffer`, for messages; or ""
+  // returns the name of a value of the outermost scope in `buffer`, for messages; or ""
+  std::string tensor_name(UOp buffer) const;
   std::vector<MadeOfNode> take_made() { return std::move(made_); }
   std::unordered_map<UOp, std::string> take_buffers() { return std::move(buffers_); }
 

@@ -40,7 +40,7 @@ std::string name_of(Type type);              // returns ONNX's name ("FLOAT16");
 // Returns the dtype of a tensor's elements, or nullopt if the type is not supported. The elements of a narrow type are
 // kept in a wider dtype, which represents them exactly.
 std::optional<DType> dtype_of(Type type);
-Type type_of(DType dtype);                   // Undefined if ONNX has no such type
+Type type_of(DType dtype);                   // the type with this dtype that is not narrow; else Undefined
 // Returns true for the types of four bits and the 8-bit floats.
 bool is_narrow(Type type);
 
@@ -48,8 +48,8 @@ bool is_narrow(Type type);
 struct NarrowFloat {
   int mantissa, bias;  // number of mantissa bits, and the exponent's bias
   double max;  // largest finite value
-  // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the number with all bits set is NaN.
-  // NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
+  // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the numbers whose bits except the sign
+  // are all set are NaN. NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int bits = 8;
 };

@@ -136,7 +136,8 @@ int64_t TensorProto::count() const {
 
 namespace {
 
-// Returns the path of external data. Throws Failure if it is outside the model's folder, with symbolic links resolved.
+// Returns the path of external data. Throws Failure if it is outside the model's folder, with symbolic links resolved,
+// or is not a regular file.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;

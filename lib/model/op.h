@@ -48,8 +48,8 @@ class OpCall {
   std::vector<double> numbers(size_t i) const;
   int64_t integer(size_t i) const;  // returns the only element of the input
   double number(size_t i) const;    // returns the only element of the input
-  // Throws Failure if the values of the input are in memory and one is less than `low` or greater than `high`. `what`
-  // is the name of such a value in the error.
+  // Throws Failure if the values of the input are known without a kernel and one is less than `low` or greater than
+  // `high`. `what` is the name of such a value in the error.
   void check_range(size_t i, int64_t low, int64_t high, std::string_view what) const;
 
   // ---- attributes. Reading an attribute of another kind throws Failure.
@@ -77,8 +77,8 @@ class OpCall {
 };
 
 // Converts a tensor to a narrow type (onnx.h:is_narrow) and returns the elements in the dtype that keeps them. Integers
-// lose their high bits. Floats are rounded; beyond the largest value they become, with `saturate`, this value, else
-// infinity or NaN.
+// lose their high bits. Floats are rounded; beyond the largest value they become this value, with `saturate` or if the
+// type has neither infinity nor NaN; else infinity or NaN.
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
 
 Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two inputs

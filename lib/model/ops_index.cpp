@@ -40,8 +40,8 @@ Values gather_elements(OpCall& c) {
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
 }
 
-// Input 1 has index tuples. If their values are in memory, checks them against the sizes of the axes of `x` from
-// `first` on. Throws Failure.
+// Input 1 has index tuples. If their values are known without a kernel, checks them against the sizes of the axes of
+// `x` from `first` on. Throws Failure.
 void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
   auto values = plain_value(c.tensor(1));
   if (!values) return;

@@ -78,7 +78,7 @@ Tensor mod_of(OpCall& c) {
 Tensor shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
-  // `power` is 2 ** y, computed exactly as a product over the bits of y; 0 if the dtype cannot hold it.
+  // `power` is 2 ** y, computed exactly as a product over the low 7 bits of y; 0 if the dtype cannot hold it.
   Tensor power = x.ones_like();
   for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
     int64_t by = int64_t(1) << bit;
@@ -98,7 +98,8 @@ double number_of(const std::string& text) {
   return v;
 }
 
-// Returns element `i` of `a` as text, in numpy's format. A float gets the fewest digits from which it can be read back.
+// Returns element `i` of `a` as text, in numpy's format. A float gets the fewest digits from which it can be read back,
+// as a float64 if it is one, else as a float32.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);

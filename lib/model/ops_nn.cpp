@@ -20,7 +20,7 @@ Ints last_axis_first(const Ints& pads) {
 }
 
 // Splits the total padding of each axis into ONNX pads. Of an odd total, SAME_UPPER puts the larger part after the
-// axis, SAME_LOWER before it.
+// axis, every other mode before it.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);

@@ -36,9 +36,9 @@ struct Spread {
   }
 };
 
-// Returns x / y, correctly rounded. tinygrad divides by multiplying with the reciprocal, which can be wrong by one unit
-// in the last place, so that a quotient halfway between two integers is rounded to the wrong one. On METAL and WEBGPU,
-// which have no doubles, returns tinygrad's division.
+// Returns x / y, rounded from a quotient in double precision. tinygrad divides by multiplying with the reciprocal,
+// which can be wrong by one unit in the last place, so that a quotient halfway between two integers is rounded to the
+// wrong one. On METAL and WEBGPU, which have no doubles, returns tinygrad's division.
 Tensor quotient(const Tensor& x, const Tensor& y) {
   const std::string& device = tensor_state(x.graph()).device;
   if (device == "METAL" || device == "WEBGPU") return x / y;

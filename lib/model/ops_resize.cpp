@@ -186,7 +186,8 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
   Target target = target_of(c, from, scales, sizes);
-  if (product(target.sizes) == 0) {  // the policy not_larger rounds a scaled size below 0.5 to 0
+  // a size or scale may be 0, and the policy not_larger rounds a scaled size below 0.5 to 0
+  if (product(target.sizes) == 0) {
     Ints shape = x.shape();
     std::ranges::copy(target.sizes, shape.begin() + first);
     return Tensor::full(c.graph(), shape, 0.0, x.dtype()).permute(back);

@@ -1,4 +1,5 @@
-// Ops that read images at fractional coordinates: GridSample, AffineGrid, DeformConv, RoiAlign; and NonMaxSuppression.
+// Ops that sample images or regions of them: GridSample, DeformConv, RoiAlign, MaxRoiPool; and AffineGrid and
+// NonMaxSuppression.
 #include <algorithm>
 #include <cmath>
 
@@ -182,7 +183,8 @@ Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins,
   return start + (i + 0.5) / double(count) * (size / double(bins));
 }
 
-// The two elements next to each sample along one axis, and their weights (0 if the sample is outside the image).
+// The two elements next to each sample along one axis, and their weights (0 if the sample is more than one element
+// outside the image).
 struct Neighbours {
   Tensor low, high, low_weight, high_weight;
   Neighbours(const Tensor& at, int64_t size) {

@@ -32,8 +32,8 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Returns the Fourier transform of x along axis -2, with `bins` frequencies. The last axis of x has the real part, or
-// the real and the imaginary part.
+// Returns the Fourier transform (or the inverse one) of x along axis -2, with `bins` frequencies. The last axis of x
+// has the real part, or the real and the imaginary part.
 Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),

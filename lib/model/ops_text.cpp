@@ -10,7 +10,8 @@
 namespace tgc {
 namespace {
 
-// Changes the case of ASCII letters. Throws Failure for other letters, whose case depends on the locale.
+// Changes the case of ASCII letters. Throws Failure for a text with other characters, whose case may depend on the
+// locale, unless the action is NONE.
 std::string cased(std::string text, const std::string& action) {
   bool ascii = std::ranges::all_of(text, [](char ch) { return uint8_t(ch) < 128; });
   if (!ascii && action != "NONE") throw Failure("the case of '" + text + "' depends on the locale: not supported");

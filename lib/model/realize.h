@@ -21,8 +21,8 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 // Computes the tensors in the reference interpreter (REF). For use during graph building, where tensors are small.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
-// Returns the values of a tensor that needs no kernel: an empty tensor, a constant, a buffer with known values, or a
-// reshape of one of these. Returns nullopt for other tensors.
+// Returns the values of a tensor that needs no kernel: an empty tensor, a constant (also expanded), a buffer with known
+// values, or a reshape or CONTIGUOUS of one of these. Returns nullopt for other tensors.
 std::optional<Array> plain_value(const Tensor& tensor);
 
 // Returns the non-empty buffers with unknown values that the tensors depend on.

@@ -81,7 +81,8 @@ class Tensor {
   Tensor flip(const Ints& axes) const;
   Tensor shrink(const Bounds2& bounds) const;
   Tensor shrink_to(const std::vector<std::optional<int64_t>>& shape) const;
-  // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular".
+  // Pads each axis. `mode` is "constant", which pads with `value`, "reflect", "replicate" or "circular". A negative
+  // padding removes elements, but is an error with "circular".
   Tensor pad(const Padding& padding, Const value = 0.0, std::string_view mode = "constant") const;
   // Pads each axis. `padding` lists the sizes before and after each axis, starting with the last axis.
   Tensor pad_flat(const Ints& padding, Const value = 0.0, std::string_view mode = "constant") const;

@@ -55,7 +55,7 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
 }
 
 // Pads an axis by reflecting it at its first and last element. If the axis is shorter than the padding, reflects the
-// result again.
+// result again. Repeats the element of an axis that has only one.
 Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
   while (before > 0 || after > 0) {

@@ -16,7 +16,7 @@ Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const on
                                                         const std::string& path = "");
 
 // Puts weights into a model, by name. A weight replaces an initializer of the same type and shape, or becomes the value
-// of an input of its type and shape. An error lists all weights that do not fit.
+// of an input of its type and shape. An error lists the weights that do not fit (at most 20).
 Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights);
 
 }  // namespace tgc
