@@ -130,14 +130,14 @@ class FromPattern {
     const auto& children = p->children;
     bool are_alike = p->sources == PatNode::Sources::Each;  // the first child pattern applies to all sources
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
-    bool compares = ops::Comparison.contains(op);
-    if (compares && !dtypes::is_bool(d)) return {};
+    bool is_comparison = ops::Comparison.contains(op);
+    if (is_comparison && !dtypes::is_bool(d)) return {};
     if (children.size() > n) return {};
     std::optional<DType> operand = d;  // dtype of the sources; for most ops, the dtype `d`
-    if (compares || n == 1) {
+    if (is_comparison || n == 1) {
       for (const PatNode* child : children)
-        if (auto own = restricted(child); own && (compares || op == Op::CAST || op == Op::BITCAST)) operand = own;
-      if (operand == d && (compares || op == Op::CAST || op == Op::BITCAST)) operand = any_dtype();
+        if (auto own = restricted(child); own && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = own;
+      if (operand == d && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = any_dtype();
     }
     if (op == Op::BITCAST && operand->itemsize() != d.itemsize()) return {};
     std::vector<UOp> src;

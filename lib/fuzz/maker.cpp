@@ -69,10 +69,10 @@ Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) 
 
 void Maker::read(const std::string& file) {
   auto reader = std::move(GoldenReader::open(file).value_or_throw());
-  bool tensors = reader.header().level == "tensor";
+  bool has_tensor_graphs = reader.header().level == "tensor";
   while (auto record = std::move(reader.next().value_or_throw()))
-    if (record->nodes < (tensors ? 10 : 1) * kMaxNodes)
-      (tensors ? tensors_ : kernels_)
+    if (record->nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
+      (has_tensor_graphs ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
   if (reader.cut()) throw Failure(*reader.cut());  // the file must be complete, because all graphs depend on it
 }
