@@ -43,21 +43,21 @@ Value make_range(Importer& im, UOp u) {
   std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
   for (UOp s : sources_from(u, 1)) src.push_back(node_of(im, s));
   UOp node = im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids));
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 // Imports the range over the devices as a variable, because each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
   UOp node = im.to.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 Value make_special(Importer& im, UOp u) {
   const Type type = integer_type(u);
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   UOp node = im.to.special(im.scalar(u.src(0), type.dtype), u.arg().text(), type.dtype);
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 // Imports END(x, ranges). A range that was imported as a constant or a variable needs no END.

@@ -20,7 +20,7 @@ using import::Value;
 // that tinygrad emulates as an integer is compared by its bits.
 DType common_dtype(const Value& a, const Value& b) {
   if (a.dtype == b.dtype) return a.dtype;
-  if (!a.weak && !b.weak) {
+  if (!a.is_weak && !b.is_weak) {
     if (dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
       return a.dtype.itemsize() < b.dtype.itemsize() ? b.dtype : a.dtype;
     if (a.dtype.itemsize() != b.dtype.itemsize() || dtypes::is_float(a.dtype) == dtypes::is_float(b.dtype))
@@ -28,11 +28,11 @@ DType common_dtype(const Value& a, const Value& b) {
     const DType bits = dtypes::is_float(a.dtype) ? b.dtype : a.dtype;
     return dtypes::is_int(bits) ? bits : dtypes::void_;
   }
-  const Value& weak = a.weak ? a : b;
-  const Value& other = a.weak ? b : a;
-  if (!other.weak && dtypes::is_int(weak.dtype) && dtypes::is_int(other.dtype) && !dtypes::is_unsigned(other.dtype))
+  const Value& weak = a.is_weak ? a : b;
+  const Value& other = a.is_weak ? b : a;
+  if (!other.is_weak && dtypes::is_int(weak.dtype) && dtypes::is_int(other.dtype) && !dtypes::is_unsigned(other.dtype))
     return dtypes::index;
-  return weak.weak && other.weak ? dtypes::float32 : other.dtype;
+  return weak.is_weak && other.is_weak ? dtypes::float32 : other.dtype;
 }
 
 // Returns the largest relative error of rounding a number to the float dtype `d`.
@@ -41,10 +41,10 @@ double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa)
 // Returns the scalars of `u` as numbers of `dtype`; a scalar with a condition as WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
-  const Value numbers = im.numbers(u, own.weak ? dtype : own.dtype);
+  const Value numbers = im.numbers(u, own.is_weak ? dtype : own.dtype);
   std::vector<UOp> out;
   for (const Element& e : numbers.elements) {
-    const bool is_bits = !own.weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
+    const bool is_bits = !own.is_weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
     UOp node = e.node.dtype() == dtype ? e.node : is_bits ? e.node.bitcast(dtype) : e.node.cast(dtype);
     out.push_back(e.valid ? e.valid.where(node, im.to.constant(dtype, Const::invalid())) : node);
   }
@@ -152,7 +152,7 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
       if (left.size() != right.size()) return out;
       if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;
       for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);
-      if (!(a.dtype == b.dtype) && !a.weak && !b.weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
+      if (!(a.dtype == b.dtype) && !a.is_weak && !b.is_weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
         out.tolerance = 1.01 * std::max(rounding_of(a.dtype), rounding_of(b.dtype));
       return out;
     } catch (const Refusal& refusal) {

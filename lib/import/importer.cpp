@@ -29,7 +29,7 @@ std::optional<int64_t> tagged_word(UOp u) {
 // If `u` stands for one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
 void take_word(Importer& im, UOp u, Value& value) {
   const bool is_unsigned = value.dtype == dtypes::uint64;
-  if (value.view || value.weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
+  if (value.view || value.is_weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
   const auto word = tagged_word(u);
   if (!word) return;
   if (std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); }))
@@ -84,7 +84,7 @@ Type Importer::joined(UOpSpan sources) const {
   for (UOp s : sources) {
     const Value& v = (*this)[s];
     if (v.is_invalid()) continue;
-    if (v.weak) (v.dtype == dtypes::index ? has_weakint : has_weakfloat) = true;
+    if (v.is_weak) (v.dtype == dtypes::index ? has_weakint : has_weakfloat) = true;
     else if (dtypes::is_float(v.dtype)) floats.push_back(v.dtype);
     else if (dtypes::is_int(v.dtype)) ints.push_back(v.dtype);
   }
@@ -113,8 +113,8 @@ UOp Importer::literal(DType dtype, Arg value) {
   throw Refusal{"its value " + value.repr() + " is no number"};
 }
 
-UOp Importer::convert(UOp node, DType dtype, bool weak) {
-  return weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
+UOp Importer::convert(UOp node, DType dtype, bool is_weak) {
+  return is_weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
 }
 
 UOp Importer::index_node(const Element& place, DType dtype) {
@@ -143,23 +143,26 @@ Value Importer::numbers(UOp source, DType dtype) {
   const Value& v = (*this)[source];
   if (v.dtype == dtypes::void_) throw Refusal{"its source has no value"};
   // do not round to float32 in between: cast the number that was cast to weakfloat directly to `dtype`
-  if (v.weak && v.dtype == dtypes::float32 && source.is(Op::CAST) && !(dtype == dtypes::float32)) {
+  if (v.is_weak && v.dtype == dtypes::float32 && source.is(Op::CAST) && !(dtype == dtypes::float32)) {
     Value number = numbers(source.src(0), dtype);
-    number.weak = true;
+    number.is_weak = true;
     return number;
   }
   // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
-  if (v.weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
+  if (v.is_weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
     if (depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
     depth_++;
     Value wide = elementwise(*this, source, {dtypes::float64});
     depth_--;
     return wide;
   }
-  Value out{.elements = places(source), .shape = v.view ? v.view->shape() : v.shape, .dtype = dtype, .weak = v.weak};
+  Value out{.elements = places(source),
+            .shape = v.view ? v.view->shape() : v.shape,
+            .dtype = dtype,
+            .is_weak = v.is_weak};
   for (Element& e : out.elements) {
     if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : read(e)};
-    e.node = convert(e.node, dtype, v.weak);
+    e.node = convert(e.node, dtype, v.is_weak);
   }
   return out;
 }

@@ -14,7 +14,7 @@ namespace tgc::import {
 // A dtype of tgc's IR; `weak` as in Value.
 struct Type {
   DType dtype;
-  bool weak = false;
+  bool is_weak = false;
 };
 
 class Importer {
@@ -62,7 +62,7 @@ class Importer {
   // ---- nodes
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
-  UOp convert(UOp node, DType dtype, bool weak);
+  UOp convert(UOp node, DType dtype, bool is_weak);
   // Return the INDEX of a place: read() for its number, pointer() for a pointer to it.
   UOp read(const Element& place);
   UOp pointer(const Element& place);

@@ -33,21 +33,21 @@ Value cast_pointer(Importer& im, UOp u) {
 Value make_const(Importer& im, UOp u) {
   if (u.arg().is_invalid())
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
-            .shape = {}, .dtype = dtypes::bool_, .weak = true};
+            .shape = {}, .dtype = dtypes::bool_, .is_weak = true};
   const Type type = Importer::type_of(u.dtype().scalar());
   // a weak constant is rounded only when its user gives it a dtype
-  const bool keeps_digits = type.weak && u.arg().is_const();
+  const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
-  Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
   if (const int64_t count = count_of(u.dtype()); count != 1)
-    out = {Checked<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.weak};
+    out = {Checked<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
   return out;
 }
 
 Value make_vector_const(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   if (!u.arg().is_tuple()) throw Refusal{"its arg " + u.arg().repr() + " is no tuple"};
-  Value out{.shape = {int64_t(u.arg().items().size())}, .dtype = type.dtype, .weak = type.weak};
+  Value out{.shape = {int64_t(u.arg().items().size())}, .dtype = type.dtype, .is_weak = type.is_weak};
   for (Arg a : u.arg().items()) out.elements.push_back({im.literal(type.dtype, a)});
   return out;
 }
@@ -56,7 +56,7 @@ Value make_cast(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return cast_pointer(im, u);
   const Type type = Importer::type_of(u.dtype());
   Value out = im.numbers(u.src(0), type.dtype);
-  out.weak = type.weak;
+  out.is_weak = type.is_weak;
   return out;
 }
 
@@ -66,7 +66,7 @@ Value make_bitcast(Importer& im, UOp u) {
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
   Value from = im.numbers(u.src(0));
   const int64_t in = from.dtype.itemsize(), out_size = type.dtype.itemsize();
-  if (!in || !out_size || from.weak || type.weak) throw Refusal{"it is a bitcast of a dtype without a size"};
+  if (!in || !out_size || from.is_weak || type.is_weak) throw Refusal{"it is a bitcast of a dtype without a size"};
   Value out{.shape = from.shape, .dtype = type.dtype};
   if (in == out_size) {
     for (const Element& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});
@@ -156,7 +156,7 @@ UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
 // which it is computed are; a WHERE needs only its condition and the chosen one.
 Value elementwise(Importer& im, UOp u, Type type) {
   const bool compares = u.in(ops::Comparison);
-  Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .weak = type.weak && !compares};
+  Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .is_weak = type.is_weak && !compares};
   Checked<Value> from;
   for (size_t i = 0; i < u.num_src(); i++) {
     from.push_back(im.numbers(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
@@ -185,10 +185,10 @@ Value make_alu(Importer& im, UOp u) {
   std::span<const UOp> sources = u.src();
   if (u.in(ops::Comparison)) return elementwise(im, u, im.joined(sources));
   const Type own = Importer::type_of(u.dtype());
-  if (!own.weak) return elementwise(im, u, own);
+  if (!own.is_weak) return elementwise(im, u, own);
   // a weak node takes the dtype of a source that is not weak; so does a shift, whose dtype is that of its first source
   const Type of_sources = im.joined(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
-  const bool is_strong = !of_sources.weak && of_sources.dtype != dtypes::bool_;
+  const bool is_strong = !of_sources.is_weak && of_sources.dtype != dtypes::bool_;
   return elementwise(im, u, is_strong ? of_sources : own);
 }
 

@@ -102,7 +102,7 @@ Value make_variable(Importer& im, UOp u) {
     return Const(a.text() == "inf" ? INFINITY : -INFINITY);
   };
   UOp node = im.to.variable(name.text(), bound(bounds[0]), bound(bounds[1]), type.dtype);
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 Value make_core_number(Importer& im, UOp u) {
@@ -110,13 +110,16 @@ Value make_core_number(Importer& im, UOp u) {
   Arg bounds = field_of(u.arg(), "vmin_vmax");
   if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
   UOp end = im.to.constant(type.dtype, Int(integer(bounds[1])) + Int(int64_t(1)));
-  return {.elements = {{im.to.special(end, "gidx0", type.dtype)}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{im.to.special(end, "gidx0", type.dtype)}},
+          .shape = {},
+          .dtype = type.dtype,
+          .is_weak = type.is_weak};
 }
 
 Value make_named_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copied(im.to, u.arg()));
-  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .weak = type.weak};
+  return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 namespace {
@@ -175,7 +178,7 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
   rest.drop_first(indices.size());
-  Value out{.shape = indexed, .dtype = from.dtype, .weak = from.weak};
+  Value out{.shape = indexed, .dtype = from.dtype, .is_weak = from.is_weak};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
   elements_in(out.shape);
   for (int64_t i = 0; i < product(indexed); i++) {
@@ -232,7 +235,7 @@ Value make_index(Importer& im, UOp u) {
   DType dtype = dtypes::index;
   for (size_t i = indices.size(); i-- > 0;) dtype = indices[i].dtype;
   for (Value& v : indices)
-    for (Element& e : v.elements) e.node = im.convert(e.node, dtype, v.weak);
+    for (Element& e : v.elements) e.node = im.convert(e.node, dtype, v.is_weak);
   Value out{.shape = indexed, .dtype = from.dtype};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
   for (int64_t i = 0, count = elements_in(out.shape); i < count; i++) {
@@ -418,7 +421,7 @@ Value make_store(Importer& im, UOp u) {
   auto is_word = [&](const Element& e) {
     return e.buffer && (is_packed(e.buffer, stored.dtype) || spans_elements(e.buffer, stored.dtype));
   };
-  const bool is_packed_word = !stored.weak && std::ranges::any_of(places, is_word);
+  const bool is_packed_word = !stored.is_weak && std::ranges::any_of(places, is_word);
   Value value = im.numbers(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
   Checked<Element> values = broadcast_to(value, shape), gates;

@@ -70,10 +70,10 @@ Value make_stack(Importer& im, UOp u) {
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined(u.src());
-  out.dtype = type.dtype, out.weak = type.weak;
+  out.dtype = type.dtype, out.is_weak = type.is_weak;
   for (size_t i = 0; i < u.num_src(); i++) {
     const Value& v = im[u.src(i)];
-    const bool keeps = !v.view && v.dtype == type.dtype && (!v.weak || type.weak);  // places stay places
+    const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // places stay places
     Value part = keeps ? v : im.numbers(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
     if (checked_mul(product(part.shape), int64_t(u.num_src())) != elements_in(out.shape))
@@ -86,10 +86,10 @@ Value make_stack(Importer& im, UOp u) {
 
 // Imports GEP(vector; indices): the elements of the vector at the indices.
 Value make_gep(Importer& im, UOp u) {
-  const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .weak = im[u.src(0)].weak};
+  const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
   const Sizes chosen = integers(u.arg());
   Value out{.shape = chosen.size() == 1 ? Sizes{} : Sizes{int64_t(chosen.size())}, .dtype = from.dtype,
-            .weak = from.weak};
+            .is_weak = from.is_weak};
   for (int64_t i : chosen) {
     if (i < 0 || size_t(i) >= from.elements.size()) throw Refusal{"its index into a vector is too large"};
     out.elements.push_back(from.elements[size_t(i)]);
@@ -178,7 +178,7 @@ Value make_reduce(Importer& im, UOp u) {
   }
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   Type type = Importer::type_of(u.dtype());
-  if (type.weak && type.dtype == dtypes::index) type = {dtypes::int64};
+  if (type.is_weak && type.dtype == dtypes::index) type = {dtypes::int64};
   Value from = im.numbers(u.src(0), type.dtype);
   for (Element& e : from.elements)
     if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};

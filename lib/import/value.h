@@ -36,7 +36,7 @@ struct Value {
   Checked<Element> elements;  // in row-major order; empty if `view` is set
   Sizes shape;
   DType dtype;        // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
-  bool weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
+  bool is_weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
   std::optional<View> view = {};
 
   bool is_invalid() const;  // true if all elements are Invalid
