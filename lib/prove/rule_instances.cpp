@@ -40,8 +40,8 @@ bool has_values_only(const Rule& rule) {
   });
 }
 
-RuleInstances::RuleInstances(const Rule& rule, bool symbolic, bool shapes)
-    : rule_(rule), is_symbolic_(symbolic), has_shapes_(shapes) {
+RuleInstances::RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes)
+    : rule_(rule), is_symbolic_(is_symbolic), has_shapes_(has_shapes) {
   for (const Folding& f : foldings_of(rule))
     for (const PatNode* g : f.guards)
       if (g->form.starts_with("is_power_of_two")) powers_.push_back(g->children[0]->capture);

@@ -11,9 +11,9 @@ namespace tgc {
 
 class RuleInstances {
  public:
-  // With `symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
-  // `shapes`, names also stand for expressions with known bounds, and for constants.
-  RuleInstances(const Rule& rule, bool symbolic, bool shapes = false);
+  // With `is_symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
+  // `has_shapes`, names also stand for expressions with known bounds, and for constants.
+  RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes = false);
   virtual ~RuleInstances() = default;
 
   // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last one, and the
