@@ -69,8 +69,8 @@ void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lane
   else if (from.is_signed) TGC_LANES to.at[i] = uint32_t(int32_t(all[i] << (32 - bits - shift)) >> (32 - bits));
   else TGC_LANES to.at[i] = all[i] >> shift & ((1u << bits) - 1);
   if (from.is_half) TGC_LANES to.at[i] = std::bit_cast<uint32_t>(half_to_float(uint16_t(to.at[i])));
-  uint32_t keep = from.absolute ? ~sign : ~0u, flip = from.negative ? sign : 0;
-  if (from.absolute || from.negative) TGC_LANES to.at[i] = (to.at[i] & keep) ^ flip;
+  uint32_t keep = from.is_absolute ? ~sign : ~0u, flip = from.is_negative ? sign : 0;
+  if (from.is_absolute || from.is_negative) TGC_LANES to.at[i] = (to.at[i] & keep) ^ flip;
 }
 
 void add_row(Table& to, std::string_view names, Row row) {
@@ -145,8 +145,8 @@ Source Builder::source(const Operand& o, Type type) {
       s = words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
     }
   }
-  s.negative = o.negative, s.absolute = o.absolute;
-  if ((s.negative || s.absolute) && !is_float(type)) refuse("a sign modifier on a non-float operand");
+  s.is_negative = o.is_negative, s.is_absolute = o.is_absolute;
+  if ((s.is_negative || s.is_absolute) && !is_float(type)) refuse("a sign modifier on a non-float operand");
   return s;
 }
 
@@ -157,7 +157,7 @@ Source Builder::scratch(uint32_t n, Part part) const {
 Op Builder::begin(Run run, bool is_vector) const {
   Op op{.run = run, .is_vector = is_vector};
   op.instruction = number_;
-  op.clamp = instruction->has("clamp");
+  op.clamps = instruction->has("clamp");
   if (int64_t factor = instruction->value("mul")) op.scale = factor == 4 ? 2 : 1;
   if (instruction->has("div")) op.scale = -1;
   return op;
@@ -172,7 +172,7 @@ void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
 void Builder::build_by_types() {
   allow({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   Op op = begin(row->run, row->is_vector);
-  if (op.clamp && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
+  if (op.clamps && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
@@ -208,7 +208,7 @@ void Builder::add_sub_dword(Op& op, Type to) {
     const Modifier* m = instruction->modifier(kNames[n]);
     if (m) from[n]->part = part_named(m->word);
     size_t first = row->to == Type::None ? 0 : 1;
-    from[n]->is_signed = operand(first + n).sign_extended;
+    from[n]->is_signed = operand(first + n).is_sign_extended;
   }
   const Modifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
   Part to_part = part ? part_named(part->word) : Part::Whole;

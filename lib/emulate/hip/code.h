@@ -39,9 +39,9 @@ struct Source {
   Part part = Part::Whole;
   bool is_signed = false;  // true: a byte or word part is sign-extended
   bool is_half = false;  // true: the register holds a 16-bit float, which is converted to float
-  bool negative = false, absolute = false;
+  bool is_negative = false, is_absolute = false;
 
-  bool is_plain() const { return part == Part::Whole && !is_half && !negative && !absolute; }
+  bool is_plain() const { return part == Part::Whole && !is_half && !is_negative && !is_absolute; }
 };
 
 struct Op {
@@ -51,7 +51,7 @@ struct Op {
   // second destination: a lane mask in scalar registers; for compare-and-swap, the register of the expected value
   uint16_t to2 = kTrash;
   bool is_vector = false;  // true: executes once per active lane
-  bool clamp = false;  // true: clamps the result to [0, 1]
+  bool clamps = false;  // true: clamps the result to [0, 1]
   int8_t scale = 0;  // multiplies the result by 2^scale, before clamping; for DPP: the index of the control
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
   uint8_t words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation

@@ -46,12 +46,14 @@ constexpr NamedRegister kNamed[] = {
 Operand parse_operand(std::string_view text) {
   Operand o;
   o.text = text;
-  if (take(text, "-") && !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) == 0)) o.negative = true;
+  if (take(text, "-") && !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) == 0))
+    o.is_negative = true;
   else text = o.text;
-  if (text.starts_with("neg(") && text.ends_with(")")) o.negative = true, text = text.substr(4, text.size() - 5);
-  if (text.starts_with("sext(") && text.ends_with(")")) o.sign_extended = true, text = text.substr(5, text.size() - 6);
+  if (text.starts_with("neg(") && text.ends_with(")")) o.is_negative = true, text = text.substr(4, text.size() - 5);
+  if (text.starts_with("sext(") && text.ends_with(")"))
+    o.is_sign_extended = true, text = text.substr(5, text.size() - 6);
   if (text.size() > 2 && text.front() == '|' && text.back() == '|')
-    o.absolute = true, text = text.substr(1, text.size() - 2);
+    o.is_absolute = true, text = text.substr(1, text.size() - 2);
   if (text == "null") return o.kind = Operand::Null, o;
   if (text == "off") return o.kind = Operand::Off, o;
   for (const NamedRegister& r : kNamed)

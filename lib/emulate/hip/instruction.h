@@ -20,7 +20,7 @@ struct Operand {
   int64_t integer = 0;
   bool is_literal = false;  // for an Integer: true for a literal (printed in hexadecimal), false for an inline constant
   double number = 0;  // value of a Float
-  bool negative = false, absolute = false, sign_extended = false;
+  bool is_negative = false, is_absolute = false, is_sign_extended = false;
   std::string_view text;
 
   bool is_register() const { return kind == Vector || kind == Scalar; }

@@ -46,8 +46,8 @@ template <class T>
     const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
     TGC_LANES to.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
     if constexpr (std::is_same_v<T, double>) {
-      if (from.absolute) TGC_LANES to.at[i] = std::fabs(to.at[i]);
-      if (from.negative) TGC_LANES to.at[i] = -to.at[i];
+      if (from.is_absolute) TGC_LANES to.at[i] = std::fabs(to.at[i]);
+      if (from.is_negative) TGC_LANES to.at[i] = -to.at[i];
     }
   } else {
     Lanes<uint32_t> word_room;
@@ -96,9 +96,9 @@ inline T apply_output_modifiers(const Op& o, T x) {
   float v = std::ldexp(float(x), o.scale);
   if constexpr (std::is_same_v<T, double>) {
     double d = std::ldexp(x, o.scale);
-    return o.clamp ? (d > 0 ? (d < 1 ? d : 1.0) : 0.0) : d;
+    return o.clamps ? (d > 0 ? (d < 1 ? d : 1.0) : 0.0) : d;
   }
-  return T(o.clamp ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
+  return T(o.clamps ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
 }
 
 inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>& bits) {
@@ -113,7 +113,7 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
 // Writes results of 64 or 16 bits. Floats are converted to halves.
 template <class T>
 [[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
-  bool finishes = std::is_floating_point_v<T> && (o.clamp || o.scale);
+  bool finishes = std::is_floating_point_v<T> && (o.clamps || o.scale);
   if constexpr (sizeof(T) == 8) {
     Lanes<uint64_t> bits;
     TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
@@ -147,7 +147,7 @@ template <class T, class F>
     write_converted(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
-      if (o.clamp || o.scale) {
+      if (o.clamps || o.scale) {
         Lanes<float> t;
         TGC_LANES t.at[i] = value(i);
         for (float& x : t.at) x = apply_output_modifiers(o, x);

@@ -141,7 +141,7 @@ void build_within_rows(Builder& b) {
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin(permute_run, false), restore = begin(restore_run, false);
-  permute.clamp = false, permute.bytes = 0xff, permute.words = 0, permute.to = scratch(3).place;
+  permute.clamps = false, permute.bytes = 0xff, permute.words = 0, permute.to = scratch(3).place;
   Instruction plain = whole;
   for (std::string_view suffix : {"_e64_dpp", "_dpp"})
     if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());

@@ -26,7 +26,7 @@ Source part_of(Builder& b, size_t n, Type type, bool upper) {
     s = b.source(o, o.kind == Operand::Float ? type : Type::U32);
     s.part = second ? Part::Word1 : Part::Word0;
   }
-  s.negative = s.negative != negative;
+  s.is_negative = s.is_negative != negative;
   return s;
 }
 
@@ -52,13 +52,13 @@ void build_packed(Builder& b) {
     uint16_t to = b.vector_place(b.operand(0), 2);
     for (uint16_t n = 0; n < 2; n++) {
       Op move = b.begin(opcodes().at("v_mov_b32").run);
-      move.clamp = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
+      move.clamps = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
       b.emit(move);
     }
     return;
   }
   Op pack = b.begin(opcodes().at("v_pack_b32_f16").run);
-  pack.clamp = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
+  pack.clamps = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
   b.emit(pack);
 }
 

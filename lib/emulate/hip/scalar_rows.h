@@ -13,8 +13,8 @@ inline T read_scalar(const Wave& w, const Source& from) {
   const uint32_t* at = w.s + from.place;
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, float>) {
     float value = std::is_same_v<T, Half> ? half_to_float(uint16_t(*at)) : std::bit_cast<float>(*at);
-    if (from.absolute) value = std::fabs(value);
-    return from.negative ? -value : value;
+    if (from.is_absolute) value = std::fabs(value);
+    return from.is_negative ? -value : value;
   } else if constexpr (sizeof(T) == 8) {
     return std::bit_cast<T>(uint64_t(at[0]) | uint64_t(at[1]) << 32);
   } else {
