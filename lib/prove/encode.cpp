@@ -126,15 +126,15 @@ std::string Encoder::define(DType d, const std::string& term) {
 }
 
 void Encoder::assert_interval(const std::string& term, const Interval& i, DType d) {
-  bool bits = senses_.ints == IntSense::Bits;
-  if (bits && is_index(d) &&
+  bool is_bits = senses_.ints == IntSense::Bits;
+  if (is_bits && is_index(d) &&
       !fits_64_bits(i))
     throw Unencodable{"an index of more than 64 bits"};
-  const char* le = !bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
+  const char* le = !is_bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
   Interval all;
   if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
-  if (i.least && !(bits && i.least == all.least)) text_ += "(assert " + call(le, literal(*i.least, d), term) + ")\n";
-  if (i.most && !(bits && i.most == all.most)) text_ += "(assert " + call(le, term, literal(*i.most, d)) + ")\n";
+  if (i.least && !(is_bits && i.least == all.least)) text_ += "(assert " + call(le, literal(*i.least, d), term) + ")\n";
+  if (i.most && !(is_bits && i.most == all.most)) text_ += "(assert " + call(le, term, literal(*i.most, d)) + ")\n";
 }
 
 SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, const std::string& at) {
@@ -249,13 +249,13 @@ SmtValue Encoder::load(UOp u) {
 std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
   if (size < 0 || (i.least && *i.least >= 0 && i.most && *i.most < size)) return "";
-  const bool bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.ints == IntSense::Bits;
   std::string out;
-  if (!(i.least && *i.least >= 0) && (!bits || is_signed(d)))
-    out = call(bits ? "bvsle" : "<=", literal(0, d), offset.term);
+  if (!(i.least && *i.least >= 0) && (!is_bits || is_signed(d)))
+    out = call(is_bits ? "bvsle" : "<=", literal(0, d), offset.term);
   const bool can_exceed = is_index(d) || dtypes::max(d.scalar()).to_int() >= size;
   if (can_exceed && !(i.most && *i.most < size))
-    out = both(out, call(!bits ? "<" : is_signed(d) ? "bvslt" : "bvult", offset.term, literal(size, d)));
+    out = both(out, call(!is_bits ? "<" : is_signed(d) ? "bvslt" : "bvult", offset.term, literal(size, d)));
   return out;
 }
 
@@ -451,8 +451,8 @@ SmtValue Encoder::comparison(UOp u, int lane) {
     std::string equal = call("fp.eq", a.term, b.term);
     return made(is_less ? call("fp.lt", a.term, b.term) : u.is(Op::CMPEQ) ? equal : call("not", equal));
   } else if (is_less) {
-    bool bits = !is_float && senses_.ints == IntSense::Bits;
-    return made(call(!bits ? "<" : is_signed(d) ? "bvslt" : "bvult", a.term, b.term));
+    bool is_bits = !is_float && senses_.ints == IntSense::Bits;
+    return made(call(!is_bits ? "<" : is_signed(d) ? "bvslt" : "bvult", a.term, b.term));
   }
   std::string equal = call("=", a.term, b.term);
   return made(u.is(Op::CMPEQ) ? equal : call("not", equal));

@@ -155,16 +155,17 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
   if (u.dtype().count() != u.src(0).dtype().count()) return fresh(u, to, intervals_.of(u, lane), lane);
   SmtValue a = source(u, 0, lane);
-  const bool bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.ints == IntSense::Bits;
   if (dtypes::is_int(from) && dtypes::is_int(to)) {
-    if (!bits) return wrapped(a.exact(), u, lane);
+    if (!is_bits) return wrapped(a.exact(), u, lane);
     return {a.term, intervals_.of(u, lane), a.defined};
   }
   if (is_real() && !is_exact_real(u.src(0))) return rounded(u, lane);
-  if (bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
+  if (is_bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
     return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.defined};
   SmtValue out = unknown(u, lane);
-  if (bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))  // not a function, because NaN has many patterns
+  // not a function, because NaN has many patterns
+  if (is_bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))
     text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
   return out;
 }
@@ -191,8 +192,8 @@ SmtValue Encoder::exact_cast(UOp u, int lane) {
   const SmtValue& a = value(whole, whole.dtype().count() > 1 ? lane : 0);
   Int low = dtypes::min(to).to_int(), high = dtypes::max(to).to_int();
   auto is_beyond = [&](const Int& v) { return v < dtypes::min(from).to_int() || v > dtypes::max(from).to_int(); };
-  const bool bits = senses_.ints == IntSense::Bits;
-  const char* le = !bits ? "<=" : is_signed(from) ? "bvsle" : "bvule";
+  const bool is_bits = senses_.ints == IntSense::Bits;
+  const char* le = !is_bits ? "<=" : is_signed(from) ? "bvsle" : "bvule";
   if (!is_beyond(low)) out.defined = both(out.defined, call(le, literal(low, from), a.term));
   if (!is_beyond(high)) out.defined = both(out.defined, call(le, a.term, literal(high, from)));
   return out;
@@ -223,9 +224,9 @@ SmtValue Encoder::cast(UOp u, int lane) {
 SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   const DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
   auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
-  const bool bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.ints == IntSense::Bits;
   if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + literal(0, from) + "))");
-  if (dtypes::is_int(to) && bits) {
+  if (dtypes::is_int(to) && is_bits) {
     int w = width_of(to), v = width_of(from);
     if (w == v) return {a.term, intervals_.of(u, lane), a.defined};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
@@ -239,7 +240,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
     if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
     return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
   }
-  if (is_real() && !bits) {
+  if (is_real() && !is_bits) {
     const std::string real = define(to, "(to_real " + a.term + ")");
     const bool fits = to.bitsize() >= 32 || can_lossless_cast(from, to);
     return made(fits ? real : float_cast(dtypes::float64, to, real));
@@ -247,11 +248,11 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   // REF converts an integer to float32 or float64, and rounds the result to a narrow float
   DType first = !is_narrow_float(to) ? to : to.is(Scalar::Float16) ? dtypes::float64 : dtypes::float32;
   std::string term;
-  if (is_ieee() && bits)
+  if (is_ieee() && is_bits)
     term = "((_ " + std::string(is_signed(from) ? "to_fp " : "to_fp_unsigned ") + ieee_widths(first) + ") RNE " +
            a.term + ")";
   else {  // an unknown function of the number, whatever the dtype of the integer
-    const std::string name = "CAST_" + name_of_scalar(first) + "_" + (bits ? name_of_scalar(from) : "integer");
+    const std::string name = "CAST_" + name_of_scalar(first) + "_" + (is_bits ? name_of_scalar(from) : "integer");
     term = call(function(name, sort(from), sort(first)), a.term);
   }
   SmtValue out = made(float_cast(first, to, term));
@@ -269,7 +270,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
 SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) {
   const DType to = u.dtype().scalar();
   auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
-  const bool bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.ints == IntSense::Bits;
   if (dtypes::is_float(to)) return made(float_cast(from, to, a.term));
   if (dtypes::is_bool(to)) {
     if (senses_.floats == FloatSense::Real) return made("(not (= " + a.term + " 0.0))");
@@ -277,7 +278,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
     return made(call(function("CAST_bool_" + name_of_scalar(from), sort(from), "Bool"), a.term));
   }
   if (!dtypes::is_int(to)) return unknown(u, lane);
-  if (senses_.floats == FloatSense::Real && !bits && !is_index(to)) {
+  if (senses_.floats == FloatSense::Real && !is_bits && !is_index(to)) {
     SmtValue out = made(ite("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
     out.defined = both(out.defined, "(and (<= " + literal(dtypes::min(to).to_int(), to) + " " + out.term +
                                         ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
@@ -288,7 +289,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
   SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
   assert_interval(out.term, out.interval, to);
   std::string fits = function("fits_" + dtypes_of, sort(from), "Bool");
-  if (is_ieee() && has_ieee_sort(from) && bits && !is_index(to)) {
+  if (is_ieee() && has_ieee_sort(from) && is_bits && !is_index(to)) {
     const bool s = is_signed(to);
     double low = s ? -std::ldexp(1, to.bitsize() - 1) : 0, high = std::ldexp(1, to.bitsize() - (s ? 1 : 0));
     std::string whole = define(from, "(fp.roundToIntegral RTZ " + a.term + ")");
