@@ -206,12 +206,12 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, c
   return out;
 }
 
-std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& chance, bool input_only) const {
+std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& chance, bool is_unchanged) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
   out.ast = *ast;
-  if (input_only) return out;
+  if (is_unchanged) return out;
   for (int64_t most : {32, 8, 4})
     if (is_too_large(out.ast))
       if (UOp smaller = smaller_kernel(out.ast, most)) out.ast = smaller;
@@ -247,10 +247,10 @@ UOp Maker::grid(FuzzKernel& out, RandomSource& chance) const {
 // ---- making a tensor graph: the unchanged or mutated `parent`, or a new graph
 
 std::optional<InputGraph> Maker::tensors(const KernelText* parent, RandomSource& chance) const {
-  bool input_only = parent;
+  bool is_unchanged = parent;
   if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
-  if (!input_only && chance.one_in(2)) {
+  if (!is_unchanged && chance.one_in(2)) {
     auto [name, value] = chance.one_of(kTensorSettings);
     (void)settings.set(name, value);
   }
@@ -261,7 +261,7 @@ std::optional<InputGraph> Maker::tensors(const KernelText* parent, RandomSource&
   }
   auto out = load_text(settings, InputKind::Pyrender, parent->ast, "golden");
   if (!out) return std::nullopt;
-  if (!input_only) {
+  if (!is_unchanged) {
     out->root = grown_tensor_graph(out->root, chance);
     if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
   }

@@ -109,7 +109,7 @@ class Maker {
 
   std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const Steering& steering,
                                    Recipe& recipe) const;
-  std::optional<FuzzKernel> grown(const KernelText& parent, RandomSource& chance, bool input_only) const;
+  std::optional<FuzzKernel> grown(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
   UOp from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const;
   UOp grid(FuzzKernel& out, RandomSource& chance) const;
   std::optional<InputGraph> tensors(const KernelText* parent, RandomSource& chance) const;

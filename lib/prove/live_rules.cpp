@@ -65,7 +65,7 @@ class LiveRulesProver {
   LiveRulesProver(const Settings& settings, std::string producer, const LiveRuleOptions& options, ProofCache& cache)
       : producer_(std::move(producer)),
         most_wrong_(options.most_wrong),
-        lists_(options.lists_instances),
+        lists_instances_(options.lists_instances),
         importer_(settings),
         prover_(importer_.graph(), {}, cache) {}
 
@@ -214,7 +214,7 @@ class LiveRulesProver {
     return "unknown: " + proof.why;
   }
   void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
-    if (!lists_) return;
+    if (!lists_instances_) return;
     const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
     rule.list.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
@@ -375,7 +375,7 @@ class LiveRulesProver {
 
   const std::string producer_;  // the release with the rules
   const size_t most_wrong_;
-  const bool lists_;
+  const bool lists_instances_;
   SidesImporter importer_;
   SidesProver prover_;
 };

@@ -40,8 +40,8 @@ struct Number {
 
 class Builder {
  public:
-  Builder(const Rule& rule, UOp root, const UOp* captured, bool wide)
-      : rule_(rule), root_(root), captured_(captured), graph_(root.graph()), wide_(wide) {}
+  Builder(const Rule& rule, UOp root, const UOp* captured, bool is_wide)
+      : rule_(rule), root_(root), captured_(captured), graph_(root.graph()), is_wide_(is_wide) {}
 
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
@@ -164,7 +164,7 @@ class Builder {
   // built for both, and assume that the value fits.
   DType selected(UOp u) {
     used_bounds_ = true;
-    DType d = wide_ ? dtypes::int64 : dtypes::int32;
+    DType d = is_wide_ ? dtypes::int64 : dtypes::int32;
     if (dtypes::is_int(u.dtype())) assumed_ = conjunction(assumed_, lies_in(u, d));
     return d;
   }
@@ -302,7 +302,7 @@ class Builder {
   const UOp root_;
   const UOp* captured_;
   Graph& graph_;
-  const bool wide_;
+  const bool is_wide_;
   bool used_bounds_ = false;
   UOp assumed_;
   std::string limit_;
