@@ -316,7 +316,7 @@ static bool is_once_for(UOp first, UOp reduce, const std::unordered_set<UOp>& lo
   return std::ranges::all_of(needed, [&](UOp r) { return around.contains(r); });
 }
 
-bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
+bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   if (before.is(Op::REDUCE) && before.num_src() == 1 && after.is(before.arg().op())) {
     std::vector<UOp> operands;
     operands_of(after, before.arg().op(), operands);
@@ -375,7 +375,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) {
         is_initialized |= py_equal(first.src(1).arg().to_const(), identity_element(op, before.dtype().scalar()));
   if (!is_initialized) return false;
   return are_terms(before, rest, lanes);
-}
+} catch (const LaneForms::TooMany&) { return false; }
 
 bool is_loop_in_parts(UOp before, UOp after) {
   auto ends_one = [](UOp u) { return u.is(Op::END) && u.num_src() == 2 && u.src(1).is(Op::RANGE); };
@@ -436,6 +436,17 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
   const bool are_same = loops_of(before) == loops_of(after);
   if (!are_same || has_axes) return {};
   return std::pair(before.src(0), after.src(0));
+}
+
+bool has_loops_in_order_of(UOp reduce, UOp other) {
+  auto loops_of = [](UOp u) {
+    std::vector<UOp> out;
+    for (UOp s : u.src().subspan(1))
+      for (UOp x : toposort(s))
+        if (x.is(Op::RANGE) && std::ranges::find(out, x) == out.end()) out.push_back(x);
+    return out;
+  };
+  return loops_of(reduce) == loops_of(other);
 }
 
 bool ends_same_loops(UOp before, UOp after) {

@@ -52,6 +52,8 @@ std::optional<std::pair<UOp, UOp>> terms_times_factors(UOp before, UOp after);
 // If both nodes are REDUCEs of the same op over the same loops, in any order, returns their terms. The nodes are equal
 // if the terms are, except that another order of the loops may round floats differently.
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after);
+// Returns true if two REDUCEs have their loops in the same order.
+bool has_loops_in_order_of(UOp reduce, UOp other);
 
 // Returns the node inside nested ENDs.
 UOp inside_ends(UOp u);

@@ -108,8 +108,6 @@ std::vector<std::pair<int64_t, int64_t>> list_of(Arg arg) {
   return out;
 }
 
-struct TooMany {};
-
 }  // namespace
 
 LaneForms::Form LaneForms::form_of(std::string text) {

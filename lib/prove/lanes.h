@@ -33,7 +33,9 @@ class LaneForms {
   Form value(UOp u, int lane, const Position& at);
   // Appends the stores of `u` to `out`. Returns false if `u` is something else than stores.
   bool effects(UOp u, const Position& at, std::vector<Effect>& out);
-  // Returns the forms of the terms that one lane of a REDUCE adds. Throws if the REDUCE is at too many positions.
+  // Thrown by value(), effects() and terms() if a REDUCE has too many positions of expanded axes.
+  struct TooMany {};
+  // Returns the forms of the terms that one lane of a REDUCE adds.
   std::vector<Form> terms(UOp reduce, int lane, const Position& at);
   Form form_of(std::string text);  // returns the form of the expression that `text` describes
 

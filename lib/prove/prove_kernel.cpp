@@ -198,7 +198,9 @@ class KernelProver {
     const HistoryStage& stage = stages()[number];
     const UOp input = history_.imported(stage.input), result = history_.imported(stage.result);
     if (!input || !result || input == result || parallel_axes(input) == parallel_axes(result)) return;
-    if (find_store_race(result) && !find_store_race(input))
+    const int64_t threads = parallel_iterations(result);
+    const bool has_more = threads < 0 || threads != parallel_iterations(input);
+    if (find_store_race(result) && (has_more || !find_store_race(input)))
       add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
   }
 

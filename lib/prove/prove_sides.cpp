@@ -75,6 +75,8 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
+    if (dtypes::is_float(s.before.dtype()) && !has_loops_in_order_of(s.before, s.after))
+      add(proof, true, FloatSense::Real);
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (const UOp term = selected_term(s.before)) {

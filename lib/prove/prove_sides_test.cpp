@@ -55,6 +55,10 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).method == "terms");
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
         RewriteProof::Kind::Proven);
+  UOp outer = g.range(Const(2), 1, AxisType::REDUCE);
+  const UOp at = outer * num(12) + r, moved = r + outer * num(12);
+  CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {outer, r})).sense < FloatSense::Real);
+  CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);  // other roundings
   UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
   CHECK(decide_sides(g, sum(r, {r}), sum(longer, {longer})).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(r, {r}), memory.index_ptr(r).load().reduce(std::vector<UOp>{r}, Op::MAX)).kind !=
@@ -92,6 +96,19 @@ TEST_CASE("SidesProver: loops of symbolic sizes end alike whatever the dtype of 
   const UOp before = store.end(loop_to(n, dtypes::index));
   CHECK(decide_sides(g, before, store.end(loop_to(n, dtypes::int32))).kind == RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, before, store.end(loop_to(m, dtypes::int32))).kind != RewriteProof::Kind::Proven);
+}
+
+TEST_CASE("SidesProver: a sum over too many positions of expanded axes is not an accumulator") {
+  Graph g;
+  constexpr int64_t kMany = 2048;
+  std::vector<UOp> positions;
+  for (int64_t i = 0; i < kMany; i++) positions.push_back(g.constant(dtypes::index, i));
+  UOp vector = g.node(Op::VECTORIZE, dtypes::index.vec(kMany), positions);
+  UOp axis = g.node(Op::UNROLL, dtypes::index, {vector}, g.tuple({g.tuple({Arg(0), Arg(kMany)})}));
+  UOp x = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(1), {}, 0).index_ptr(positions[0]).load();
+  UOp many = g.node(Op::REDUCE, dtypes::float32, {x, axis}, Op::ADD);
+  UOp both = g.node(Op::REDUCE, dtypes::float32, {g.node(Op::VECTORIZE, dtypes::float32.vec(2), {many, x})}, Op::ADD);
+  CHECK(decide_sides(g, both, many + many).kind != RewriteProof::Kind::Proven);
 }
 
 TEST_CASE("SidesProver: a register with several elements adds the terms of each sum") {

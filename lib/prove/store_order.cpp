@@ -222,6 +222,16 @@ std::set<std::string> parallel_axes(UOp root) {
   return out;
 }
 
+int64_t parallel_iterations(UOp root) {
+  int64_t out = 1;
+  for (UOp u : toposort(root))
+    if (is_parallel(u)) {
+      const int64_t size = loop_size(u);
+      if (size < 0 || __builtin_mul_overflow(out, size, &out)) return -1;
+    }
+  return out;
+}
+
 UOp find_store_race(UOp root) {
   std::vector<UOp> all = toposort(root), parallel;
   for (UOp u : all)

@@ -24,6 +24,8 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
 // Returns the names, with the sizes, of the parallel axes of a graph: launch indices, and ranges of the grid, of
 // workgroups and of CPU threads.
 std::set<std::string> parallel_axes(UOp root);
+// Returns the number of threads that the parallel axes of a graph make; -1 if a size is not constant.
+int64_t parallel_iterations(UOp root);
 
 // Returns a store to global memory by which several threads may store to one element; the empty UOp if none is found. A
 // store that is the same for all indices of an axis is no race. Skips stores of vectors with an index for each lane,

@@ -12,19 +12,17 @@ namespace tgc {
 
 // Returns the rows as lines, with the cells in columns two spaces apart and no trailing spaces. A column with an 'r' at
 // its index in `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading and does not widen
-// its column. The width of a cell is its number of bytes without ANSI
-// colors.
+// its column. The width of a cell is its number of code points outside color sequences.
 inline std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
-  auto width_of = [](const std::string& cell) { return ansistrip(cell).size(); };
   std::vector<size_t> widths;
   for (auto& row : rows)
     for (size_t i = 0; row.size() > 1 && i < row.size(); i++)
-      widths.resize(std::max(widths.size(), i + 1)), widths[i] = std::max(widths[i], width_of(row[i]));
+      widths.resize(std::max(widths.size(), i + 1)), widths[i] = std::max(widths[i], ansilen(row[i]));
   std::string out;
   for (auto& row : rows) {
     std::string line;
     for (size_t i = 0; i < row.size(); i++) {
-      const std::string space(row.size() > 1 ? widths[i] - width_of(row[i]) : 0, ' ');
+      const std::string space(row.size() > 1 ? widths[i] - ansilen(row[i]) : 0, ' ');
       const bool is_right = i < alignment.size() && alignment[i] == 'r';
       line += (i ? "  " : "") + (is_right ? space + row[i] : row[i] + space);
     }
