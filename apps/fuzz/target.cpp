@@ -92,7 +92,7 @@ std::pair<size_t, size_t> word_at(Bytes text, size_t at, bool is_line) {
   while (at < text.size() && belongs(at)) at++;
   return {first, at};
 }
-// Replaces a word or line of the text by one of `other`, or inserts the word or line of `other` after it.
+// Replaces a word or line of the text by one of `other`, or inserts a line of `other` after a line.
 void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
   bool is_line = random % 4 == 0, stays = random % 8 == 0;
   auto [from, to] = word_at(other, random / 8 % (other.size() + 1), is_line);

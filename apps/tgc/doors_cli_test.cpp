@@ -31,7 +31,7 @@ void refused(const std::string& arguments, double seconds = 20) {
 TEST_CASE("doors: numbers of a recording that lie outside of what they index are errors") {
   for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv"})
     for (const char* command : {"run ", "bisect "}) refused(command + door(name + std::string(".jsonl.gz")));
-  // sizes of zero are no error: the graph adds what an array without elements pads to, and computes the same
+  // a size of zero is no error: the graph pads an array without elements to a zero and adds it, so the results agree
   for (const char* command : {"run ", "bisect "}) CHECK(run_tgc(command + door("zero.jsonl.gz")).code == 0);
 }
 

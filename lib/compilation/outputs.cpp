@@ -89,7 +89,8 @@ std::string variable_text(UOp var) {
   return out + "]";
 }
 
-// Returns a launch size as tinygrad prints it: as infix text or, if the expression has no infix form, as repr text.
+// Returns a launch size or an estimate as tinygrad prints it: as infix text, with the repr of nodes that have no infix
+// form.
 std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), true, repr); }
 
 }  // namespace

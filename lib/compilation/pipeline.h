@@ -39,7 +39,7 @@ namespace tgc {
 enum class Ability : uint8_t {
   Rewrites,       // Row::rewrites and trace(): the rewrites of the stages are known
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
-  LeaveOut,       // without(): the graph can be compiled again
+  LeaveOut,       // without(): the graph can be compiled again with one rewrite left out
   Attempts,       // count(): how often rules were tried, and how long this took
   Reasons,        // the schedule has the reasons why each of its kernels is separate
   Specification,  // tinygrad 0.12.0's specification describes the graphs

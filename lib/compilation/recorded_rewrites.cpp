@@ -260,7 +260,7 @@ void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::spa
   to_->stage_end(result);
 }
 
-// Sends the matches of the depth that `rebuilt` uses, each after the matches nested in it.
+// Sends the matches at the depth rebuilt.level(), each after the matches nested in it, as matches at `depth`.
 void RecordedTrace::send(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
   send_rebuilt(rebuilt, count, depth);

@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-// The rows of tgc's own pipeline that a list selects.
+// The stages of tgc's own pipeline that a list of --stage selects.
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
   bool all = false;      // all rows are selected

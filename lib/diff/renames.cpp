@@ -38,8 +38,8 @@ std::optional<std::string> take_word(std::string_view& line) {
 // ---- forms: ops that releases represent differently; each line says how a graph is converted before the comparison
 
 constexpr std::string_view kForms[] = {
-    "PARAM",    // PARAM: of its ParamArg, only the slot or name is kept; an empty tag is removed
-    "BUFFER",   // BUFFER: only its number in the order of buffers is kept; an empty tag is removed
+    "PARAM",    // PARAM: only the slot or name is kept; its sources and an empty tag are removed
+    "BUFFER",   // BUFFER: only its number in the order of buffers is kept; its sources and an empty tag are removed
     "COPY",     // COPY: the device is removed
     "CAST",     // CAST: the dtype in its arg is removed
     "BITCAST",  // BITCAST: the dtype in its arg is removed

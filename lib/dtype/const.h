@@ -73,7 +73,7 @@ inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a
 // Python's min(a, b) and max(a, b): return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
-// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid.
+// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid, which py_neg must not get.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);

@@ -1,5 +1,6 @@
-// Checks of the order of stores to registers and shared memory. A graph orders two stores only if one of them is below
-// the other, so a rewrite may keep all values and still lose the order of stores.
+// Checks of the order of stores: stores to registers and shared memory that a rewrite leaves unordered, races of
+// threads for global memory, and missing barriers. A graph orders two stores only if one of them is below the other, so
+// a rewrite may keep all values and still lose the order of stores.
 #pragma once
 #include <set>
 #include <span>
@@ -24,7 +25,8 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
 // Returns the names, with the sizes, of the parallel axes of a graph: launch indices, and ranges of the grid, of
 // workgroups and of CPU threads.
 std::set<std::string> parallel_axes(UOp root);
-// Returns the number of threads that the parallel axes of a graph make; -1 if a size is not constant.
+// Returns the number of threads that the parallel axes of a graph make, at most: a variable size counts with its
+// largest value. -1 if an axis does not begin at 0, or if the number exceeds int64.
 int64_t parallel_iterations(UOp root);
 
 // Returns a store to global memory by which several threads may store to one element; the empty UOp if none is found. A

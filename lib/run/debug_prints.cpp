@@ -33,7 +33,7 @@ Status DebugPrints::compiled(Compilation& c) {
     return Unit{};
   }
   if (!watches_kernels()) return Unit{};
-  if (!c.loaded().list.empty()) return Unit{};  // a linear list has no stages to print
+  if (!c.loaded().list.empty()) return Unit{};  // a linear list is not lowered: nothing to print
   if (!c.begun_at()) kernel_begins(c.ast());
   auto outputs = c.outputs();
   if (!outputs) return outputs.diag();

@@ -47,9 +47,6 @@ class ExprIsolator {
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
   // Number of the DEFINE_GLOBAL with the values of leaves of type double. kLeaves + 1 has those of type long.
   static constexpr int64_t kLeaves = 1000000;
-  struct MemoryOf {
-    int64_t elements = -1;  // number of elements of the run's array; -1 if there is none
-  };
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
   // are added to `graph`.

@@ -244,8 +244,9 @@ class PageWriter {
     });
   }
 
-  // The names of the reasons, and by instruction: the reason of most of its stalls (-1: it hardly stalls), the cycles
-  // that waits for it took, and the instructions that it waits for with their cycles.
+  // Writes whether the stalls are modeled; each reason with its cycles and idle cycles; and by instruction: the main
+  // reason of its stalls (-1: it hardly stalls), how many cycles other instructions waited for it, and the instructions
+  // that it waits for, with their cycles.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
                            const std::vector<profile::InstructionTimes>& times) {
     json.member("modeled", stalls.is_modeled);

@@ -12,7 +12,7 @@ from tgc.export.golden import golden_lines, tagged_path
 from tgc.export.kinds import JSON
 from tgc.rule_changes import RuleChanges
 
-LEVELS = ("tensor", "kernel")  # a rule that changes a schedule changes the kernels' ASTs, too
+LEVELS = ("tensor", "kernel")  # causes first: a rule that changes a schedule also changes the kernels' ASTs
 BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"ParamArg":\{"\*":\[)(\d+)')
 
 

@@ -200,7 +200,7 @@ export class App {
     const graph = this.index.graphs[g], isBare = t === "pyrender" && !u && !q && !m && !f.length;
     return s <= 0 && r < 0 && n < 0 && d < 0 && isBare && !graph.bundle && !isConvicted(graph);
   }
-  // In idle time, reads the rewrites and prepares the drawings and texts of the next stages and of the next rewrite.
+  // In idle time: reads rewrites, prepares what the stages and the next rewrite show, and counts what a search finds.
   #prepareNext() {
     const {graph, drawings, story} = this, next = () => {
       if (drawings !== this.drawings) return;
