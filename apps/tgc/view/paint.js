@@ -38,10 +38,21 @@ export class Painting {
     this.drawn = () => {};  // called after each drawing
   }
 
-  // Small boxes are drawn high enough for the names of their ops.
+  // Small boxes are drawn high enough for the names of their ops and, unless they are very small, for one more line.
   heightOf(box) {
-    const isNamed = this.view.scale >= kNames;
-    return isNamed ? Math.max(box.height, (kTitle + 3) / this.view.scale) : box.height;
+    const {scale} = this.view, {big, step} = this.#textSizes();
+    const least = scale >= kText && box.height > 2 * Size.pad + Size.line ? 2 + 1.3 * big + step : (kTitle + 3) / scale;
+    return scale >= kNames ? Math.max(box.height, least) : box.height;
+  }
+  // Returns the sizes of titles and of other text, and the distance of lines. Text has a minimum size on the screen.
+  #textSizes() {
+    const {scale} = this.view, big = Math.max(12, kTitle / scale), small = Math.max(11, kSmall / scale);
+    return {big, small, step: Math.max(Size.line, small * 1.2)};
+  }
+  /** Returns the number of lines below the title that a box has room for. @param {Box} box */
+  roomForLines(box) {
+    const {big, step} = this.#textSizes();
+    return Math.max(0, Math.floor((this.heightOf(box) - 1.9 - 1.3 * big) / step));
   }
 
   draw() {
@@ -262,11 +273,10 @@ export class Painting {
     for (const by of [8, 4]) c.beginPath(), c.roundRect(x + by, y + by, Size.width, height, 5), c.fill(), c.stroke();
   }
 
-  // Draws the text of a box. Text has a minimum size on the screen, so a small box shows only its first lines.
+  // Draws the text of a box. A small box shows only its first lines.
   #drawNames(c, box, came, went, y, height) {
     const p = this.paint, {scale} = this.view, left = box.x + 14, right = box.x + Size.width - 8;
-    const big = Math.max(12, kTitle / scale), small = Math.max(11, kSmall / scale);
-    const step = Math.max(Size.line, small * 1.2), count = Math.max(0, Math.floor((height - 2 - 1.3 * big) / step));
+    const {big, small, step} = this.#textSizes(), count = this.roomForLines(box);
     const lines = count ? box.lines.slice(0, count) : [];
     let line = lines.length ? y + Size.pad + big * 0.58 : y + height / 2;
     c.textBaseline = "middle", c.textAlign = "left";
