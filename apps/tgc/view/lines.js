@@ -140,16 +140,18 @@ class Grouping {
     const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
     /** The groups that nodes of no line lead from. @type {Map<number, Set<number>>} */ const through = new Map();
     for (const n of this.order) {
-      const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : -1, from = new Set();
+      const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : -1;
+      const see = (/** @type {number} */ group) => {
+        if (own >= 0 && group !== own) users.get(group).add(own), hasSources.add(own);
+        else if (own < 0) through.has(n) ? through.get(n).add(group) : through.set(n, new Set([group]));
+      };
       if (own >= 0 && !lines.has(own)) lines.set(own, lineOf.get(n)), users.set(own, new Set()), size.set(own, 0);
       if (own >= 0) size.set(own, size.get(own) + 1);
       for (const s of g.sourcesOf(n)) {
-        if (groupOf.get(s) >= 0) from.add(this.root(groupOf.get(s)));
-        else for (const group of through.get(s) || []) from.add(group);
+        const group = groupOf.get(s);
+        if (group >= 0) see(this.root(group));
+        else if (through.has(s)) through.get(s).forEach(see);
       }
-      from.delete(own);
-      if (own < 0 && from.size) through.set(n, from);
-      else for (const group of from) users.get(group).add(own), hasSources.add(own);
     }
     return {users, lines, size, hasSources};
   }
