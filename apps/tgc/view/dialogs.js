@@ -8,7 +8,7 @@ import {byId, element} from "./list.js";
  * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
 
 const kToastMs = 4000;
-const kLongText = 24, kMostOfCell = 100;  // letters of a cell that is wrapped, and that shows only its first lines
+const kLongText = 24;  // letters of a cell that is wrapped, and that shows only its first lines
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {
@@ -108,7 +108,7 @@ function rowOf({cells, id = "", open}, heads) {
   if (id) out.id = id;
   cells.forEach((cell, i) => {
     const td = element("td", classOf(heads[i]));
-    if (typeof cell === "string" && cell.length > kMostOfCell) {
+    if (typeof cell === "string" && cell.length > kLongText) {
       const start = element("div", "start", cell);
       start.title = cell, td.append(start);
     } else td.append(cell);

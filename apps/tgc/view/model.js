@@ -94,10 +94,12 @@ export async function showModel(home, app) {
   }));
 }
 
-/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns; "#": of numbers
+/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns; "#": of numbers; "~":
+ * hidden in a narrow window
  * @param {import("./dialogs.js").TableRow[]} rows */
 function tableOf(heads, rows) {
-  const columns = heads.map((name) => ({name: name.replace(/^#/, ""), num: name.startsWith("#")}));
+  const columns = heads.map((name) => ({name: name.replace(/^~?#?/, ""), num: /^~?#/.test(name),
+    kind: name.startsWith("~") ? "minor" : ""}));
   return filteredTable(columns, rows).table;
 }
 function opener(app, item, text) {
@@ -151,8 +153,8 @@ function boundOf({bytes, ops, seconds}, peaks) {
 function itemTable(app, items, total, peaks, names, showBuffer) {
   const {schedule} = app, measured = app.measured ? ["#measured"] : [], inUse = memoryInUse(schedule, items);
   const memory = schedule.shared && schedule.shared.length ? ["#memory in use"] : [];
-  const heads = ["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", ...memory, "#operations",
-    "#GB/s", "#Gop/s", "bound by", "#nodes", "writes", "reads"];
+  const heads = ["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", ...memory, "~#operations",
+    "~#GB/s", "~#Gop/s", "bound by", "~#nodes", "writes", "reads"];
   const buffers = (list) => {
     const cell = element("span");
     for (const b of list) {
