@@ -185,6 +185,13 @@ class Grouping {
         if (!groupOf.has(s) && (!first.has(s) || this.#compare(own, first.get(s)) < 0)) first.set(s, own);
     }
     for (const [n, group] of first) out.set(n, shown.get(group));
+    // buffers that no line uses, such as those of the calls of a schedule
+    for (const op of ["BUFFER", "PARAM"]) {
+      const alone = order.filter((n) => g.opName(n) === op && !out.has(n) && !groupOf.has(n));
+      if (alone.length < 2) continue;
+      for (const n of alone) out.set(n, labels.length);
+      labels.push(op + " of no line of the program");
+    }
     return {labels, groupOf: out};
   }
 }

@@ -5,7 +5,8 @@ import {groupByLine} from "../lines.js";
 /** Returns the label of each node of a graph. @param {number[][]} sources of each node @param {any[]} methods
  * @param {number} [most] number of groups */
 function labelsOf(sources, methods, most = 200) {
-  const g = {ast: sources.length - 1, methods, sourcesOf: (n) => sources[n], nodesOf: () => [...sources.keys()]};
+  const g = {ast: sources.length - 1, methods, sourcesOf: (n) => sources[n], nodesOf: () => [...sources.keys()],
+    opName: (n) => (sources[n].length ? "ADD" : "BUFFER")};
   groupByLine(/** @type {any} */ (g), most);
   const groupOf = (n) => g.madeForNode.get(n);
   return sources.map((_, n) => (groupOf(n) === undefined ? "" : groupOf(n) + " " + g.madeOf[groupOf(n)]));
@@ -22,6 +23,10 @@ assert.deepEqual(labelsOf(chain, [line(5, "relu", [1, 4]), line(5, "add", [2, 5]
 const updates = [[], [0], [0], [1, 2]];
 const step = "0 net.py:3 step, in __call__";
 assert.deepEqual(labelsOf(updates, [line(3, "step", [1, 2])]).slice(1), [step, step, ""]);
+// buffers that only the SINK uses are one group
+assert.deepEqual(labelsOf([[], [], [0], [], [2, 1, 3]], [line(3, "exp", [2])]),
+  ["0 net.py:3 exp, in __call__", "1 BUFFER of no line of the program", "0 net.py:3 exp, in __call__",
+    "1 BUFFER of no line of the program", ""]);
 // many groups by lines: one group for each run of a function; lines of other functions tell functions of a name apart
 const many = Array.from({length: 600}, (_, n) => (n ? [n - 1] : []));
 const ofLine = (rest) => many.map((_, n) => n).filter((n) => n % 3 === rest && n < 599);
