@@ -302,12 +302,15 @@ function overview(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, own = app.index.graphs[state.g], list = element("dl");
   const out = [element("h2", "", nameOfGraph(own, state.g))];
-  const fact = (name, value) => {
-    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+  const fact = (name, value, kind = "") => {
+    if (!value) return;
+    const home = element("dd", kind, plain(String(value)));
+    if (kind) home.title = plain(String(value));
+    list.append(element("dt", "", name), home);
   };
   if (own.function) fact("record", graph.name);
   fact("target", shownTarget(graph.target));
-  fact("made for", graph.madeFor);
+  fact("made for", graph.madeFor, "start");
   const sizeOf = (size, what) => shownSize(size) + " " + what + (shownSize(size) === "1" ? "" : "s");
   const threads = own.threads ? " of " + sizeOf(own.threads, "thread") : "";
   if (own.groups) fact("launch", sizeOf(own.groups, "group") + threads);
