@@ -19,7 +19,7 @@ class Races {
   // only if their moments are equal. Threads of different teams race whatever their moments are.
   struct ThreadAccess {
     uint32_t instruction = 0, moment = 0;
-    uint16_t thread = kNobody;  // number of the thread in its block
+    uint16_t thread = kNoThread;  // number of the thread in its block
     Access access = Access::Load;
 
     bool stores() const { return access != Access::Load; }
@@ -61,7 +61,7 @@ class Races {
   }
 
  private:
-  static constexpr uint16_t kNobody = UINT16_MAX;
+  static constexpr uint16_t kNoThread = UINT16_MAX;
   static constexpr uint64_t kPageBytes = 4096;
 
   struct Cell {
@@ -90,7 +90,7 @@ class Races {
 
   bool is_one_team(const ThreadAccess& a, const ThreadAccess& b) const { return a.thread / team_ == b.thread / team_; }
   bool conflict(const ThreadAccess& before, const ThreadAccess& now) const {
-    if (before.thread == kNobody || before.thread == now.thread) return false;
+    if (before.thread == kNoThread || before.thread == now.thread) return false;
     if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
     return !is_one_team(before, now) || before.moment == now.moment;
   }
@@ -103,8 +103,9 @@ class Races {
     ThreadAccess &load = cell.load, &other = cell.other_load;
     bool together = is_one_team(load, now);
     if (now.stores()) cell.store = now;
-    else if (load.thread == kNobody || load.thread == now.thread || (together && load.moment != now.moment)) load = now;
-    else if (!together || other.thread == kNobody || is_one_team(load, other)) other = now;
+    else if (load.thread == kNoThread || load.thread == now.thread || (together && load.moment != now.moment))
+      load = now;
+    else if (!together || other.thread == kNoThread || is_one_team(load, other)) other = now;
   }
 
   uint32_t team_, epoch_ = 1;

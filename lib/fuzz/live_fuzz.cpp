@@ -75,7 +75,7 @@ class LiveCampaign {
   static InputGraph random_input(uint64_t seed, const std::string& name) {
     InputGraph in;
     in.graph = std::make_shared<Graph>();
-    in.root = RandomKernel(*in.graph, seed).ast();
+    in.root = RandomKernel(*in.graph, seed).make_ast();
     in.info.name = in.file = name;
     return in;
   }

@@ -195,7 +195,7 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, c
     Graph& graph = *out->graph;
     out->ast = chance.one_in(24)   ? matmul_kernel(graph, chance)
                : kind < 3          ? from_rule(*out, chance, steering, recipe)
-               : kind >= 7         ? RandomKernel(graph, chance.next()).ast()
+               : kind >= 7         ? RandomKernel(graph, chance.next()).make_ast()
                : chance.one_in(6)  ? edge_kernel(graph, chance)
                : chance.one_in(50) ? grid(*out, chance)
                                    : UOp();

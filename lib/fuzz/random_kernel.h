@@ -14,7 +14,7 @@ class RandomKernel {
  public:
   RandomKernel(Graph& graph, uint64_t seed) : g_(graph), state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
 
-  UOp ast() {
+  UOp make_ast() {
     std::vector<UOp> stores;
     for (size_t n = chance(8) ? 2 : 1; n > 0; n--) stores.push_back(store());
     return g_.sink(stores);

@@ -108,12 +108,12 @@ KernelWork work_of(Compilation& kernel, std::string from) {
     if (!list) throw Failure(list.diag());
     const Estimates made = program_info(*list).value_or_throw().estimates;
     out.ops = number_of(made.ops), out.bytes = number_of(made.mem);
-    out.is_most = !made.ops.is_int() || !made.mem.is_int();
+    out.is_upper_bound = !made.ops.is_int() || !made.mem.is_int();
     return out;
   }
   const KernelCost cost = cost_of(kernel.ast());
   out.ops = cost.ops, out.bytes = cost.bytes(), out.read = cost.read;
-  for (UOp u : toposort(kernel.ast())) out.is_most |= u.is(Op::DEFINE_VAR);
+  for (UOp u : toposort(kernel.ast())) out.is_upper_bound |= u.is(Op::DEFINE_VAR);
   return out;
 }
 
@@ -264,7 +264,7 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
   };
   std::string out;
   if (f.work) {
-    const char* most = f.work->is_most ? "at most " : "";
+    const char* most = f.work->is_upper_bound ? "at most " : "";
     out += formatted("operations: %s%s by %s", most, with_commas(f.work->ops).c_str(), f.work->from.c_str()) +
            rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
   }

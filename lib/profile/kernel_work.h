@@ -18,7 +18,7 @@ struct Profile;
 struct KernelWork {
   double ops = 0, bytes = 0;  // for one execution (lib/compilation/kernel_cost.h)
   double read = 0;            // the part of `bytes` that is read; 0: unknown
-  bool is_most = false;       // true if the figures are those for the largest values of the kernel's variables
+  bool is_upper_bound = false;       // true if the figures are those for the largest values of the kernel's variables
   std::string from;           // where the AST comes from: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
@@ -56,7 +56,7 @@ struct KernelFigures {
   std::optional<double> bytes;     // bytes of the kernel's buffers, each buffer counted once
 
   std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
-  bool ops_at_most() const { return work ? work->is_most : executed_at_most; }
+  bool ops_at_most() const { return work ? work->is_upper_bound : executed_at_most; }
 };
 KernelFigures figures_of(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
 // Returns the figures as lines of text: operations, bytes, and the device whose peak rates they are compared with. ""

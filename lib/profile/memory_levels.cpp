@@ -27,7 +27,7 @@ constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE",
 // Loads and stores of one unit that all waves execute, scaled from those of the followed waves.
 std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
                                     InstructionUnit unit, const char* name) {
-  MemoryLevel out{.name = name, .unit = "instructions", .bytes = 0.0, .is_most = true, .from = "the trace"};
+  MemoryLevel out{.name = name, .unit = "instructions", .bytes = 0.0, .is_upper_bound = true, .from = "the trace"};
   const auto times = p.instructions_of(kernel);
   for (size_t n = 0; n < std::min(times.size(), stalls.roles.size()); n++) {
     const InstructionRole& role = stalls.roles[n];
@@ -38,7 +38,7 @@ std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const Stall
   if (!out.requests || !f.followed) return {};
   const double scale = double(f.waves) / double(f.followed);
   out.requests *= scale, *out.bytes *= scale;
-  if (!*out.bytes) out.bytes.reset(), out.is_most = false;  // the roles do not say how many
+  if (!*out.bytes) out.bytes.reset(), out.is_upper_bound = false;  // the roles do not say how many
   return out;
 }
 
@@ -66,9 +66,9 @@ std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const St
     MemoryLevel level{.name = c.name, .unit = "requests", .requests = *hits + *misses,
                       .hit_rate = *hits / (*hits + *misses), .from = std::string(c.hits) + ", " + c.misses};
     if (c.line_bytes > 0) {
-      level.bytes = level.requests * c.line_bytes, level.is_most = true;
+      level.bytes = level.requests * c.line_bytes, level.is_upper_bound = true;
       device = {.name = "device memory", .unit = "cache lines", .requests = *misses, .bytes = *misses * c.line_bytes,
-                .is_most = true, .from = c.misses};
+                .is_upper_bound = true, .from = c.misses};
     }
     out.push_back(std::move(level));
   }
@@ -82,7 +82,7 @@ std::string memory_levels_text(const std::vector<MemoryLevel>& levels) {
   for (const MemoryLevel& l : levels)
     rows.push_back({l.name, formatted("%.0f", l.requests), l.unit,
                     l.hit_rate ? formatted("%.1f%%", *l.hit_rate * 100) : "-",
-                    l.bytes ? formatted("%s%.0f", l.is_most ? "<= " : "", *l.bytes) : "-", l.from});
+                    l.bytes ? formatted("%s%.0f", l.is_upper_bound ? "<= " : "", *l.bytes) : "-", l.from});
   return table(rows, "lrlrr");
 }
 
@@ -91,7 +91,8 @@ void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& level
     for (const MemoryLevel& l : levels)
       json.object([&] {
         json.member("name", l.name).member("requests", l.requests).member("unit", l.unit);
-        json.member("hit_rate", l.hit_rate).member("bytes", l.bytes).member("at_most", l.is_most).member("by", l.from);
+        json.member("hit_rate", l.hit_rate).member("bytes", l.bytes).member("at_most", l.is_upper_bound);
+        json.member("by", l.from);
       });
   });
 }

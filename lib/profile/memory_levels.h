@@ -15,7 +15,7 @@ struct MemoryLevel {
   double requests = 0;
   std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
   std::optional<double> bytes;
-  bool is_most = false;            // `bytes` are at most that many
+  bool is_upper_bound = false;            // `bytes` are at most that many
   std::string from;                // the counters, or "the trace"
 };
 

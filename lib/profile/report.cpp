@@ -236,7 +236,7 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings) {
     if (arch != p.trace.archs.end()) t.arch = arch->second;
     auto work = t.is_copy ? p.works.end() : p.works.find(t.name);
     if (work != p.works.end())
-      t.flops = work->second.ops, t.bytes = work->second.bytes, t.flops_at_most = work->second.is_most;
+      t.flops = work->second.ops, t.bytes = work->second.bytes, t.flops_at_most = work->second.is_upper_bound;
   }
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
     const KernelRun& run = p.trace.kernels[n];

@@ -90,7 +90,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 
 }  // namespace
 
-BucketCode::BucketCode(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
+BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
   std::vector<PatternChoice> all;  // all[k] is the pattern of programs[k]
   for (size_t i = 0; i < rules.size(); i++)
     for (PatternChoice& chosen : choices(*rules[i]->left)) {
@@ -102,7 +102,7 @@ BucketCode::BucketCode(std::vector<const Rule*> of_op) : rules(std::move(of_op))
   number_needs();
 }
 
-void BucketCode::number_needs() {
+void BucketPrograms::number_needs() {
   static std::atomic<size_t> classes{0};
   OpSet needed;
   for (const MatchProgram& p : programs) needed = needed | p.need;
@@ -115,7 +115,7 @@ void BucketCode::number_needs() {
   first_class = classes.fetch_add(num_classes);
 }
 
-void BucketCode::add(const Rule& rule, const PatternChoice& chosen, size_t number) {
+void BucketPrograms::add(const Rule& rule, const PatternChoice& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
   MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
@@ -212,7 +212,7 @@ bool programs_near(const PatternChoice& root) {
 }  // namespace
 
 template <class Mask, class Wanted, class Allowed>
-void BucketCode::index(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
+void BucketPrograms::index(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
                        Allowed allowed) {
   std::vector<uint64_t> any(words);  // mask of the programs that accept every value of the fact
   for (size_t p = 0; p < programs.size(); p++) {
@@ -223,7 +223,7 @@ void BucketCode::index(size_t values, Mask mask, const std::vector<PatternChoice
   for (size_t i = 0; i < values * words; i++) mask(i) |= any[i % words];
 }
 
-void BucketCode::index_masks(const std::vector<PatternChoice>& all) {
+void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
   auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
   auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };

@@ -35,14 +35,14 @@ constexpr size_t kMaxNodes = 32;
 // A program for one alternative of a rule, that is, for one order of commutative sources and one choice of each any_of.
 struct alignas(64) MatchProgram {
   const Rule* rule;
-  uint32_t first, count;    // range in BucketCode::steps
-  uint32_t number;          // index of its rule in BucketCode::rules
+  uint32_t first, count;    // range in BucketPrograms::steps
+  uint32_t number;          // index of its rule in BucketPrograms::rules
   uint64_t bound;           // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   bool check_need;          // true if `need` must be checked, because the masks and steps do not imply it
   uint16_t same = 0;        // bit set of indices into NearNodes::kPairs: the two nodes of these pairs must be the same
   OpSet need;               // ops that must occur among the sources (UPat.early_reject)
-  uint32_t need_bits = 0;   // `need` as a bit set; BucketCode::number_of numbers the bits
+  uint32_t need_bits = 0;   // `need` as a bit set; BucketPrograms::number_of numbers the bits
 };
 
 // ---- masks: a mask is the set of programs that accept one value of a fact about a node
@@ -95,7 +95,7 @@ OpSet early_reject(const pat::PatNode& n);
 struct PatternChoice;
 
 // The match programs and masks of all rules for one root op.
-struct BucketCode {
+struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
@@ -108,7 +108,7 @@ struct BucketCode {
   size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
   size_t first_class = 0;                       // RuleStats::tries_[first_class + c] counts tries at nodes of class c
 
-  explicit BucketCode(std::vector<const Rule*> rules);
+  explicit BucketPrograms(std::vector<const Rule*> rules);
   // Returns the class of node `u`: the set of ops among its sources, as a bit set in which only numbered ops count.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;
@@ -127,13 +127,13 @@ struct BucketCode {
   void index(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted, Allowed allowed);
 };
 
-// The rules for one root op, whose BucketCode is built when a node of that op is first matched. The compilation of a
-// small kernel needs the BucketCode of about one op in ten; building all would take longer than the compilation.
+// The rules for one root op. Their BucketPrograms are built when a node of that op is first matched: the compilation of
+// a small kernel needs those of about one op in ten, and building all would take longer than the compilation.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
   ~Bucket() { delete code_.load(); }
-  const BucketCode& code() const {
-    const BucketCode* made = code_.load(std::memory_order_acquire);
+  const BucketPrograms& code() const {
+    const BucketPrograms* made = code_.load(std::memory_order_acquire);
     return made ? *made : make();
   }
 
@@ -141,18 +141,18 @@ struct Matcher::Bucket {
   const std::vector<const Rule*>& all;  // all rules of the matcher, not only those for nodes of op `root`
 
  private:
-  const BucketCode& make() const {
+  const BucketPrograms& make() const {
     std::lock_guard guard(making_);
     if (!code_.load(std::memory_order_relaxed)) {
       std::vector<const Rule*> rules;
       for (const Rule* rule : all)
         if (rule->left->ops.contains(root)) rules.push_back(rule);
-      code_.store(new BucketCode(std::move(rules)), std::memory_order_release);
+      code_.store(new BucketPrograms(std::move(rules)), std::memory_order_release);
     }
     return *code_.load(std::memory_order_relaxed);
   }
   mutable std::mutex making_;
-  mutable std::atomic<const BucketCode*> code_{nullptr};
+  mutable std::atomic<const BucketPrograms*> code_{nullptr};
 };
 
 }  // namespace tgc

@@ -160,7 +160,7 @@ OpSet ops_of_sources(UOp u) {
 }
 
 // Returns word `w` of the AND of all masks for node `u`: bit i is program 64 * w + i.
-[[gnu::always_inline]] inline uint64_t allowed(const BucketCode& code, UOp u, size_t w) {
+[[gnu::always_inline]] inline uint64_t allowed(const BucketPrograms& code, UOp u, size_t w) {
   const size_t n = u.num_src(), words = code.words;
   const UOp* const src = u.src().data();
   const KindMasks* const kinds = code.kind_masks.data() + w;
@@ -288,7 +288,7 @@ class OverridePolicy {
 
 // The match loop of Matcher::rewrite and Matcher::rewrite_watched, which pass different policies `count`.
 template <class Count>
-[[gnu::always_inline]] inline UOp match(const BucketCode& code, UOp u, void* ctx, const char* ctx_type,
+[[gnu::always_inline]] inline UOp match(const BucketPrograms& code, UOp u, void* ctx, const char* ctx_type,
                                         Hit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
@@ -322,7 +322,7 @@ UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, R
                              RewriteOverride* rewrite_override) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  const BucketCode& code = bucket->code();
+  const BucketPrograms& code = bucket->code();
   auto go = [&](auto& count) {
     if (!rewrite_override) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
     return match(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));

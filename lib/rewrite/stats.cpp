@@ -44,7 +44,7 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   out.resize(num_rules());
   // adds `count` to the attempts of those rules of a bucket that have number `from` or higher and may match a node of
   // class `node_class`
-  auto add = [&](const BucketCode& code, uint32_t node_class, uint32_t from, uint64_t count) {
+  auto add = [&](const BucketPrograms& code, uint32_t node_class, uint32_t from, uint64_t count) {
     uint32_t next = from;
     for (const MatchProgram& p : code.programs) {
       if (p.number < next || (p.need_bits & ~node_class)) continue;
@@ -55,7 +55,7 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   std::sort(tried_.begin(), tried_.end());
   tried_.erase(std::unique(tried_.begin(), tried_.end()), tried_.end());
   for (const Bucket* bucket : tried_) {
-    const BucketCode& code = bucket->code();
+    const BucketPrograms& code = bucket->code();
     for (uint32_t c = 0; c < code.num_classes && code.first_class + c < tries_.size(); c++)
       if (uint64_t count = tries_[code.first_class + c]) add(code, c, 0, count);
   }

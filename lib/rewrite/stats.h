@@ -42,12 +42,12 @@ class RuleStats {
   };
   struct Stop {  // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
     const Bucket* bucket;
-    uint32_t node_class, last_rule;  // node_class: see BucketCode::class_of
+    uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
     uint64_t count;
   };
   Stop& find(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
   void stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
-  // Counts one match of a node with a bucket's rules. `at` is BucketCode::first_class + BucketCode::class_of(the node).
+  // Counts one match of a node with a bucket's rules. `at` is first_class + class_of(the node) of its BucketPrograms.
   void try_bucket(const Bucket& bucket, size_t at) {
     if (at >= tries_.size()) tries_.resize(2 * at + 64);
     if (tries_[at]++ == 0) tried_.push_back(&bucket);

@@ -38,9 +38,9 @@ from tgc.results import (
   Program,
   Proof,
   Proofs,
-  ProvenRewrite,
   Reason,
   Resources,
+  RewriteProof,
   Run,
   Spills,
   Variable,
@@ -48,6 +48,6 @@ from tgc.results import (
 
 __all__ = ["ArrayComparison", "Bisection", "Buffer", "Call", "Check", "Counter", "Debug", "Difference", "DifferingRecord", "Element", "Explanation",
            "Finding", "Instruction", "Kernel", "KernelRun", "KernelTime", "NanFind", "NanStep", "Occupancy", "Page", "Profile", "ProfiledKernel",
-           "Program", "Proof", "Proofs", "ProvenRewrite", "Reason", "Recording", "Resources", "Rewrite", "Run", "Schedule", "Spills", "Stage",
+           "Program", "Proof", "Proofs", "Reason", "Recording", "Resources", "Rewrite", "RewriteProof", "Run", "Schedule", "Spills", "Stage",
            "TgcError", "Variable", "bench", "binary", "bisect", "check", "debug", "diff", "explain", "find_nan", "lint", "load", "profile",
            "prove", "record", "run", "view"]

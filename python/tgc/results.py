@@ -291,8 +291,8 @@ class Bisection(Result):
 
 
 @dataclass(frozen=True)
-class ProvenRewrite(Result):
-  """A rewrite that is not proven. rewrite: its number among those of its rule in its stage; counterexample: values
+class RewriteProof(Result):
+  """The proof attempt of a rewrite that is not proven. rewrite: its number among those of its rule in its stage; counterexample: values
   for which the sides differ, if it is refuted; why: what the prover could not do; count: number of equal rewrites."""
   stage: str = ""
   rule: str = ""
@@ -318,8 +318,8 @@ class Proof(Result):
   rewrites: int = 0
   proven: int = 0
   sampled: int = 0
-  refuted: tuple[ProvenRewrite, ...] = made_of(tuple_of(ProvenRewrite.from_json), ())
-  unknown: tuple[ProvenRewrite, ...] = made_of(tuple_of(ProvenRewrite.from_json), ())
+  refuted: tuple[RewriteProof, ...] = made_of(tuple_of(RewriteProof.from_json), ())
+  unknown: tuple[RewriteProof, ...] = made_of(tuple_of(RewriteProof.from_json), ())
   error: str | None = None
   seconds: float = made_of(real, 0.0)
 
