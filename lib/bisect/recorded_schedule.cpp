@@ -254,6 +254,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     v.detail = run.stores_nothing ? "the graph stores nothing, and its schedule has no kernels"
                : run.ran.kernels  ? "its kernels compute what the tensor graph says"
                                   : "its stages compute what the tensor graph says";
+    if (run.ran.kernels && !run.floats.empty()) v.detail += ", for floats " + run.floats;
     if (v.kind == Kind::Known) v.detail = "tinygrad does not keep the old content of a buffer for a late read";
     return;
   }

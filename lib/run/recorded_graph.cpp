@@ -83,8 +83,9 @@ void RecordedTensorGraph::read_variables() {
       throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in.file});
 }
 
-void RecordedTensorGraph::draw_buffers() {
-  floats = input_distribution(in.root).floats;
+void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
+  floats = others.value_or(input_distribution(in.root).floats);
+  buffers.clear();
   draw_buffers_of(reference);
   if (!schedule) return;
   for (auto& [slot, numbers] : schedule->buffers) {

@@ -33,8 +33,9 @@ class RecordedTensorGraph {
   // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
 
-  // Fills the buffers that have no content yet with the arrays of --inputs, or with random numbers.
-  void draw_buffers();
+  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` replaces the
+  // floats that suit the graph. draw_buffers_of() fills those of `reference` that have no content yet.
+  void draw_buffers(std::optional<Floats> others = {});
   void draw_buffers_of(const TensorReference& reference);
   // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
   // whether there are any. draw_whole_numbers() fills the float buffers without given arrays with small whole numbers.

@@ -1,6 +1,7 @@
 #include "lib/run/recorded_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/run/repro_command.h"
 #include "lib/runtime/npz.h"
@@ -17,6 +18,13 @@ constexpr double kMoreSeconds = 1;       // time limit in seconds of all runs wi
 constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; smaller arrays are drawn several
                                          // times
 constexpr int64_t kMostTurns = 8;
+
+bool has_only_numbers(const Array& array) {
+  if (!dtypes::is_float(array.dtype())) return true;
+  for (int64_t i = 0; i < array.size(); i++)
+    if (!std::isfinite(element_as_double(array, i))) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -169,7 +177,8 @@ void RecordedRun::note_import(const std::string& stage) {
 // ---- further runs
 
 std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(const TensorArrays& usual,
-                                                                             std::string_view sizes) {
+                                                                             std::string_view sizes,
+                                                                             bool is_finite) {
   auto outputs = std::exchange(report_.outputs, {});
   auto stages = std::exchange(report_.stages, {});
   auto ran = std::exchange(report_.ran, {});
@@ -178,6 +187,8 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   auto done = catch_failures([&] {
     SlotArrays actual = graph_.schedule ? sides_.run_recorded() : SlotArrays();
     compare(comparison, actual);
+    if (is_finite && !std::ranges::all_of(comparison.expected(), [](auto& e) { return has_only_numbers(e.second); }))
+      throw Failure("the graph has no meaning for these floats");
     return actual;
   });
   const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
@@ -193,12 +204,28 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   return {result, std::move(outputs)};
 }
 
-void RecordedRun::run_on_all_sizes() {
+bool RecordedRun::may_run_again() const {
   const bool is_plain =
       only_compares_with_ref(graph_.options) && graph_.options.device.name.empty() && !graph_.session.over.native;
-  if (!is_plain || sides_.is_compiled() || report_.stores_nothing || report_.result() != RunReport::Result::Passed)
-    return;
-  if (!report_.seed || graph_.work() > kSmall) return;
+  return is_plain && !sides_.is_compiled() && !report_.stores_nothing && report_.seed &&
+         report_.result() == RunReport::Result::Passed;
+}
+
+void RecordedRun::run_on_both_signs() {
+  if (graph_.floats != Floats::Unit || !may_run_again()) return;
+  const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
+  const TensorArrays usual = graph_.buffers;
+  const std::string unit = report_.floats;
+  graph_.draw_buffers(Floats::Normal);
+  const auto result = run_again(usual, "", true).first;
+  graph_.floats = Floats::Unit;
+  report_.floats = result == RunReport::Result::Trouble ? unit : result == RunReport::Result::Failed
+                                                              ? "of both signs"
+                                                              : "between 0 and 1, and of both signs";
+}
+
+void RecordedRun::run_on_all_sizes() {
+  if (!may_run_again() || graph_.work() > kSmall) return;
   const DeadlineScope limit(kMoreSeconds);
   int64_t most = graph_.schedule ? 1 : kEnoughElements;
   for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());

@@ -23,6 +23,9 @@ class RecordedRun {
   // After run(): if the run passed and the schedule is small, runs it again with inputs of all sizes (all_sizes.h). If
   // the results differ, makes this run the reported one.
   void run_on_all_sizes();
+  // After run(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both signs. If
+  // the results differ, and those of the graph are all finite, makes this run the reported one.
+  void run_on_both_signs();
   // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
   void run_on_whole_numbers();
 
@@ -33,8 +36,10 @@ class RecordedRun {
   void compare(RecordedComparison& comparison, const SlotArrays& actual);
   // Runs and compares again with the arrays that graph_ has now. Returns the result and the comparisons. If the results
   // differ, they become the report's, and `sizes` describes the arrays. Otherwise restores the report and the arrays,
-  // which were `usual`.
-  std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes);
+  // which were `usual`. With `is_finite`, the result is Trouble if the graph computes an infinity or a NaN.
+  std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes,
+                                                                  bool is_finite = false);
+  bool may_run_again() const;  // returns true if run() compared drawn inputs in REF with the graph, and passed
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
   // `is_wrong`: the results of the kernels are wrong, too. Otherwise, a stage that differs between right ones is

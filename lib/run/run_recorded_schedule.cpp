@@ -49,6 +49,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     ran.value_or_throw();
     more = run.graph().more_values();
     run.run_on_whole_numbers();
+    run.run_on_both_signs();
     run.run_on_all_sizes();
     return Unit{};
   });

@@ -201,7 +201,7 @@ function accusation(out, app) {
   const [from, to] = app.accusedSides(app.state.g);
   const divides = !app.graph.producer && /\/\/|%/.test(`${from} ${to}`);
   const facts = [
-    ["blamed", accused.verdict === "same" ? "nothing is wrong" : accused.verdict],
+    ["blamed", accused.verdict === "same" ? "no fault found" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", withoutColors(from)], ["after", withoutColors(to)],
     ["values", pointText(accused.witness || accused.wrong_element)],

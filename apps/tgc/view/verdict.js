@@ -45,7 +45,9 @@ function ruleText(rule) {
 
 // Says what a bisection found: the rule, values for which it is wrong, and what it made of what.
 function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
-  if (verdict === "same") return {kind: "right", items: [bold("tgc bisect: "), span("nothing is wrong")]};
+  if (verdict === "same")
+    return {kind: "right", items: [bold("tgc bisect: "), span("the kernel computes what its AST says; whether the " +
+      "AST is right is a question for the schedule")]};
   const items = [bold("tgc bisect: ")], place = app.accusedPlace(app.state.g);
   if (rule) {
     items.push(...ruleItems(app, rule + (branch ? ` [${branch}]` : ""), stage, place));
