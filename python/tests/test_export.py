@@ -334,6 +334,21 @@ c = b.sin().realize()
   assert "EXP2" in made["lines.py:4"] and "SIN" in made["lines.py:5"] and "EXP2" not in made["lines.py:5"]
 
 
+def test_reasons_of_kernels_that_share_memory(export: Export, tmp_path: pathlib.Path) -> None:
+  if RELEASE.startswith(("0.11", "0.12")): return  # tgc makes the schedules of 0.12 itself
+  (tmp_path / "norm.py").write_text("""
+from tinygrad import Tensor
+x = Tensor.empty(8, 16).softmax()
+y = x - x.mean(-1, keepdim=True)
+(y / (y.var(-1, keepdim=True) + 1)).softmax().realize()
+""")
+  export("-o", "run.jsonl", "norm.py")
+  records = [json.loads(line) for line in (tmp_path / "run.tensor.jsonl").read_text().splitlines()[1:]]
+  kernels = [k for r in records for k in r.get("kernels", []) if "made_by" in k["stored"]]
+  assert len(kernels) >= 4
+  for k in kernels: assert k["stored"]["made_by"][0] in k["metadata"]
+
+
 def test_hostile_graphs_run_no_code() -> None:
   for text in ("ast = __import__('os').system('true')", "ast = UOp.const(dtypes.int, 1).arg", "ast = 1", "import os", "ast = UOp(", "x" * 10):
     with pytest.raises(graph_text.GraphTextError): graph_text.read_graph(text)

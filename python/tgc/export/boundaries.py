@@ -13,14 +13,14 @@ import inspect
 import sys
 import textwrap
 import types
-from typing import Any
+from typing import Any, cast
 
 from tgc.export.hooks import call_on_import, set_attribute
 from tgc.export.kinds import JSON, Node
 from tgc.export.metadata import metadata_list
 from tgc.export.origins import ORIGIN, origins_of
 
-REASON, ADDED_FOR, ASKED_FOR = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for"
+REASON, ADDED_FOR, ASKED_FOR, PLANNED = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for", "_tgc_planned"
 STAGES = {"STAGE", "BUFFERIZE"}
 VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # ops that may lie between a stored value and its buffer
 MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # what a value reads
@@ -117,6 +117,10 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
   name = node.op.name
   if name in ("CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"): return follow_contiguous(node, new)
   found = node.__dict__.get(REASON)
+  if name == "BUFFER":  # the memory plan may give one place to several values
+    values = node.__dict__.get(PLANNED) or ([found] if isinstance(found, dict) else [])
+    if values and new is not node: new.__dict__.setdefault(PLANNED, []).extend(values)
+    return
   if name in STAGES and not isinstance(found, dict):
     value = node.src[0]
     reasons = value.__dict__.get(REASON)
@@ -128,7 +132,6 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
     found = about(node) | {"reasons": [{"why": "own"}]}
   if not isinstance(found, dict): return
   if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | cost(node.src[0]) if name in STAGES else found
-  elif name == "BUFFER": new.__dict__[REASON] = found  # the memory plan may give parts of one buffer to several values
   elif below_views(new).op.name in STAGES: below_views(new).__dict__[REASON] = found
 
 
@@ -176,16 +179,23 @@ def about(value: Node) -> JSON:
   return {"node": described(value)} | ({"made_by": metadata_list(made_by[:1])} if made_by else {})
 
 
-def reason_of(buffer: Node) -> JSON | None:
-  """Returns why the scheduler made the buffer, an argument of a kernel; None if the program's tensor graph has it."""
-  while buffer.op.name in VIEWS and REASON not in buffer.__dict__ and buffer.src: buffer = buffer.src[0]
+def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
+  """Returns why the scheduler made the buffer, the first argument of a kernel with this metadata; None if the program's tensor graph
+  has the buffer. Of several values in one place of the memory plan, the kernel's is that of its metadata; if this leaves values that
+  differ, the answer has only the reasons that they share."""
+  while buffer.op.name in VIEWS and not {REASON, PLANNED} & buffer.__dict__.keys() and buffer.src: buffer = buffer.src[0]
   found = buffer.__dict__.get(REASON)
-  return found if isinstance(found, dict) else None
+  if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None
+  values = buffer.__dict__[PLANNED] + ([found] if isinstance(found, dict) else [])
+  own = [v for v in values if v.get("made_by", [None])[0] in metadata]
+  if own and all(v == own[0] for v in own): return cast(JSON, own[0])
+  reasons = [v["reasons"] for v in own or values]
+  return {"reasons": reasons[0] if all(r == reasons[0] for r in reasons) else [{"why": "other"}]}
 
 
-def reasons_of_kernel(call: Node) -> JSON:
-  """Returns why a kernel, a CALL of a schedule, stores its first argument."""
+def reasons_of_kernel(call: Node, metadata: list[JSON]) -> JSON:
+  """Returns why a kernel, a CALL of a schedule with this metadata, stores its first argument."""
   if stores := [m for u, made_by in origins_of(call.src[0]).items() if u.op.name == "STORE" for m in made_by]:
     return {"reasons": [{"why": "assign"}], "made_by": metadata_list(stores[:1])}
-  found = reason_of(call.src[1]) if len(call.src) > 1 else None
+  found = reason_of(call.src[1], metadata) if len(call.src) > 1 else None
   return {"reasons": [{"why": "output"}]} if found is None else found

@@ -460,9 +460,9 @@ class GraphRecorder(Recorder):
           bufs.append(parts[0] if len(parts) == 1 else {"multi": parts})
         except Exception: self.report_failure("buffer of a kernel")
       item: JSON = {"ast": graph_text(call.src[0], self.producer), "bufs": bufs}
-      if has_reasons: item["stored"] = boundaries.reasons_of_kernel(call)
-      if not self.replays: self.note_kernel(item, call.src[0], values)
       info = metadata_of(call.src[0])
+      if has_reasons: item["stored"] = boundaries.reasons_of_kernel(call, info)
+      if not self.replays: self.note_kernel(item, call.src[0], values)
       if info:
         item["metadata"] = info
         self.metadata[call.src[0].key] = info
