@@ -262,6 +262,12 @@ def test_usage_errors(export: Export, words: list[str], message: str) -> None:
   assert message in export(*words, code=2).stderr
 
 
+def test_values_of_options_are_no_programs(export: Export, tmp_path: pathlib.Path) -> None:
+  if RELEASE.startswith("0.11"): return
+  export("--rules", "-o", "rules.jsonl", "--only", "no/such_file.py")
+  assert (tmp_path / "rules.jsonl").is_file()
+
+
 def test_jit_lint(export: Export, tmp_path: pathlib.Path) -> None:
   (tmp_path / "frozen.py").write_text("""
 from tinygrad import Tensor, TinyJit

@@ -51,13 +51,13 @@ function ticks(most, count) {
   return Array.from({length: Math.floor(most / step) + 1}, (_, i) => i * step);
 }
 
-/** Draws buffers that share memory: a box for each buffer, as wide as the time of its use and as high as its size.
+/** Draws the memory of the buffers: a box for each value, as wide as the time that it is kept and as high as its size.
  * @param {any} schedule @param {Item[]} items @param {string[]} names of the buffers
  *  @param {(buffer: number) => void} opened */
 export function memoryPlan(schedule, items, names, opened) {
   const height = kPlanHeight, label = "memory plan; the table of buffers has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, role: "img", "aria-label": label});
-  const lives = livesOf(schedule, items), starts = [];
+  const spans = keptSpans(items), starts = [];
   let all = 0;
   for (const shared of schedule.shared) starts.push(all), all += shared.bytes;
   const inner = kWidth - kLeft - kEdge, x = (i) => kLeft + i / items.length * inner;
@@ -71,21 +71,24 @@ export function memoryPlan(schedule, items, names, opened) {
     root.append(svg("text", {x: x(i), y: height - 12, class: "quiet", "text-anchor": "middle"}, String(i)));
   const below = {x: kWidth - kEdge, y: height - 1, class: "quiet", "text-anchor": "end"};
   root.append(svg("text", below, "item of the schedule"));
-  schedule.buffers.forEach((b, i) => {
-    if (!b.place || b.place.shared === undefined || !lives.has(i)) return;
-    const {first, last} = lives.get(i), low = starts[b.place.shared] + b.place.offset, bottom = y(low);
+  const draw = (b, i, {first, last}, name) => {
+    const low = starts[b.place.shared] + b.place.offset, bottom = y(low);
     const top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
     const left = x(first), width = Math.max(1, x(last + 1) - left), fill = kPaints[i % kPaints.length];
     const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75,
       stroke: "currentColor", "stroke-width": 0.3, tabindex: -1});
     box.append(svg("title", {},
-      plain(`buffer ${i}  ${names[i]}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
+      plain(`buffer ${i}  ${name}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
     box.addEventListener("click", () => opened(i));
     root.append(box);
     if (width < kLeastLabel || bottom - top < kLeastLabelHeight) return;
     const at = {x: left + 4, y: (top + bottom) / 2 + 4, class: "on", "pointer-events": "none"};
-    const text = `${i}: ${amount(b.bytes, "B")} ${names[i]}`, most = Math.floor(width / kPerLetter);
+    const text = `${i}: ${amount(b.bytes, "B")} ${name}`, most = Math.floor(width / kPerLetter);
     root.append(svg("text", at, text.length > most ? text.slice(0, most - 1) + "\u2026" : text));
+  };
+  schedule.buffers.forEach((b, i) => {
+    if (!b.place || b.place.shared === undefined) return;
+    (spans.get(i) || []).forEach((span, n) => draw(b, i, span, n ? "of " + items[span.first].madeFor : names[i]));
   });
   const inUse = memoryInUse(schedule, items);
   const steps = inUse.map((bytes, i) => `${x(i)},${y(bytes)} ${x(i + 1)},${y(bytes)}`).join(" ");
@@ -99,24 +102,35 @@ export function memoryPlan(schedule, items, names, opened) {
   return root;
 }
 
-/** Returns for each used buffer its first and last item. @param {any} schedule @param {Item[]} items
- *  @returns {Map<number, {first: number, last: number}>} */
-export function livesOf(schedule, items) {
-  const out = new Map();
+/** Returns for each used buffer the spans of items in which it holds one value. A buffer that is read first is an input
+ * of the schedule: the program has it all the time. A value that no item reads is an output, and lasts to the end.
+ * @param {Item[]} items @returns {Map<number, {first: number, last: number}[]>} */
+export function keptSpans(items) {
+  const out = new Map(), end = items.length - 1;
   items.forEach((item, i) => {
-    for (const b of schedule.kernels[item.number].buffers)
-      out.set(b, {first: out.has(b) ? out.get(b).first : i, last: i});
+    for (const b of item.reads)
+      if (out.has(b)) Object.assign(out.get(b).at(-1), {last: i, isRead: true});
+      else out.set(b, [{first: 0, last: end, isRead: true, isInput: true}]);
+    for (const b of item.writes) {
+      const spans = out.get(b) || [];
+      if (spans.length && (spans[0].isInput || item.reads.includes(b))) continue;
+      spans.push({first: i, last: i}), out.set(b, spans);
+    }
   });
+  for (const spans of out.values()) {
+    if (spans[0].isInput) spans[0].last = end;
+    if (!spans.at(-1).isRead) spans.at(-1).last = end;
+  }
   return out;
 }
 
-/** Returns for each item the number of bytes of the buffers that share memory and are in use while it runs.
+/** Returns for each item the number of bytes of the values that are kept while it runs.
  * @param {any} schedule @param {Item[]} items @returns {number[]} */
 export function memoryInUse(schedule, items) {
-  const lives = livesOf(schedule, items), change = new Array(items.length + 1).fill(0);
+  const spans = keptSpans(items), change = new Array(items.length + 1).fill(0);
   schedule.buffers.forEach((b, i) => {
-    if (!b.place || b.place.shared === undefined || !lives.has(i)) return;
-    change[lives.get(i).first] += b.bytes, change[lives.get(i).last + 1] -= b.bytes;
+    if (!b.place || b.place.shared === undefined) return;
+    for (const {first, last} of spans.get(i) || []) change[first] += b.bytes, change[last + 1] -= b.bytes;
   });
   let now = 0;
   return items.map((_, i) => (now += change[i]));

@@ -65,7 +65,8 @@ export async function showModel(home, app) {
   if (schedule.shared && schedule.shared.length) {
     const inUse = memoryInUse(schedule, items), peak = Math.max(...inUse);
     heading("Memory plan");
-    facts("Buffers that share memory, from the item that first uses each to the last; offsets upwards. At most ",
+    facts("Each value from the item that stores it to the last that reads it; inputs are kept all the time, outputs " +
+      "to the end; offsets upwards. At most ",
       amount(peak, "B"), " are in use at a time, at item ", String(inUse.indexOf(peak)),
       ". The line shows the memory in use at each item. A click shows the buffer.");
     out.push(memoryPlan(schedule, items, names, showBuffer));
@@ -124,7 +125,7 @@ function nodeTable(app, items, graph, nodes) {
 function namesOf(schedule, items) {
   return schedule.buffers.map((b, i) => {
     const writer = items.find((item) => item.writes.includes(i));
-    return plain(b.name || (writer && writer.madeFor ? "of " + writer.madeFor : b.input ? "input" : ""));
+    return plain(b.name || (writer ? writer.madeFor && "of " + writer.madeFor : "input"));
   });
 }
 

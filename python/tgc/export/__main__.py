@@ -113,7 +113,7 @@ def divided_arguments(parser: argparse.ArgumentParser, words: list[str]) -> tupl
   if "--" in words:
     split = words.index("--")
     return parser.parse_args(words[:split]), words[split + 1:]
-  values = {"-o", "--output", "--id", "--replay", "--viz"}
+  values = {name for action in parser._actions if action.nargs in (None, "+") for name in action.option_strings}  # take a value
   split = next((i for i, word in enumerate(words) if word.endswith(".py") and (i == 0 or words[i - 1] not in values)), len(words))
   return parser.parse_args(words[:split]), words[split:]
 
