@@ -215,7 +215,7 @@ class Gatherer {
     if (a.is_tensor_graph == b.is_tensor_graph) return std::move(content_);
     auto kind = [](const RecordedGraph& g) { return g.is_tensor_graph ? "a tensor graph" : "a kernel"; };
     return Diag{.message = "'" + a.name + "' is " + kind(a) + " and '" + b.name + "' " + kind(b),
-                .expected = "two of a kind"};
+                .expected = "two of a kind (the tensor graphs of a recording are shown with its kernels)"};
   }
 
   std::string shown_name(const std::string& name) const {
@@ -264,9 +264,8 @@ class Gatherer {
     if (!compiled || (!plan_.run && !plan_.bisect)) return Unit{};
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
       return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
-    if (in.is_tensor_graph && plan_.bisect)
-      return Diag{.message = "--bisect means nothing for a tensor graph of " + in.info.producer, .file = in.file};
-    if (in.is_tensor_graph) return Unit{};  // add_recorded_kernels() runs its kernels
+    if (in.is_tensor_graph && !plan_.bisect) return Unit{};  // add_recorded_kernels() runs its kernels
+    if (in.is_tensor_graph) return Diag{"a page bisects kernels only; `tgc bisect` searches schedules", in.file};
     Session imports = session_;
     imports.over.imports = true;
     auto imported = imports.compiler()->import(in);
@@ -291,6 +290,7 @@ class Gatherer {
   // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
+    if (plan_.prove) session_.note("the proofs are those of the kernels; `tgc prove` decides the schedules");
     // by the kernel's id (by its AST if it has no id): the graph that has the schedule, and the index in the schedule
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
