@@ -119,7 +119,9 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
   found = node.__dict__.get(REASON)
   if name == "BUFFER":  # the memory plan may give one place to several values
     values = node.__dict__.get(PLANNED) or ([found] if isinstance(found, dict) else [])
-    if values and new is not node: new.__dict__.setdefault(PLANNED, []).extend(values)
+    if not values or new is node: return
+    planned = new.__dict__.setdefault(PLANNED, [])
+    planned += [v for v in values if not any(v is p for p in planned)]  # a node may be rewritten many times
     return
   if name in STAGES and not isinstance(found, dict):
     value = node.src[0]
