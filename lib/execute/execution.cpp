@@ -118,8 +118,10 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.repeats; i++) {
-    // stop early enough that another slow run and the comparison of the results still fit into the time limit
-    if (options.repeats == 0 || trial.seconds_left() < 2 * longest + trial.seconds / 10) break;
+    // stop early enough that another slow run, the comparison of the results and the report fit into the time limit
+    constexpr double kReport = 2e-7;  // seconds to send and sort the time of one run
+    const double rest = 2 * longest + kReport * double(out.seconds.size()) + trial.seconds / 10;
+    if (options.repeats == 0 || trial.seconds_left() < rest) break;
     const Clock::time_point repeat = Clock::now();
     double seconds = kernel->time(arguments).value_or_throw();
     longest = std::max(longest, seconds_since(repeat));
