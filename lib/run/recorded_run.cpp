@@ -69,8 +69,10 @@ void RecordedRun::check_kernel_order() {
   not_compared_ = note_order(report_.order, *graph_.schedule, report_.notes);
 }
 
-void RecordedRun::compare(RecordedComparison& comparison, const SlotArrays& actual) {
+void RecordedRun::compare(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
   comparison.compute();
+  if (is_finite && !std::ranges::all_of(comparison.expected(), [](auto& e) { return has_only_numbers(e.second); }))
+    throw Failure("the graph has no meaning for these floats");
   if (!graph_.options.compare.expect.empty()) comparison.take_expected();
   comparison.find_invalid();
   if (graph_.schedule) report_.outputs = comparison.compare(actual);
@@ -186,9 +188,7 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   RecordedComparison comparison(graph_, sides_, not_compared_);
   auto done = catch_failures([&] {
     SlotArrays actual = graph_.schedule ? sides_.run_recorded() : SlotArrays();
-    compare(comparison, actual);
-    if (is_finite && !std::ranges::all_of(comparison.expected(), [](auto& e) { return has_only_numbers(e.second); }))
-      throw Failure("the graph has no meaning for these floats");
+    compare(comparison, actual, is_finite);
     return actual;
   });
   const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
@@ -215,13 +215,11 @@ void RecordedRun::run_on_both_signs() {
   if (graph_.floats != Floats::Unit || !may_run_again()) return;
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
   const TensorArrays usual = graph_.buffers;
-  const std::string unit = report_.floats;
   graph_.draw_buffers(Floats::Normal);
   const auto result = run_again(usual, "", true).first;
   graph_.floats = Floats::Unit;
-  report_.floats = result == RunReport::Result::Trouble ? unit : result == RunReport::Result::Failed
-                                                              ? "of both signs"
-                                                              : "between 0 and 1, and of both signs";
+  if (result == RunReport::Result::Failed) report_.floats = "of both signs";
+  if (result == RunReport::Result::Passed) report_.floats = "between 0 and 1, and of both signs";
 }
 
 void RecordedRun::run_on_all_sizes() {

@@ -32,11 +32,12 @@ class RecordedRun {
  private:
   void check_kernel_order();
   // Compares the results of the kernels with those of the graph. Also compares the results of the stages if the record
-  // has no kernels, with --each-stage, and if the results differ and the first wrong stage is to be found.
-  void compare(RecordedComparison& comparison, const SlotArrays& actual);
+  // has no kernels, with --each-stage, and if the results differ and the first wrong stage is to be found. With
+  // `is_finite`, throws if the graph computes an infinity or a NaN.
+  void compare(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
   // Runs and compares again with the arrays that graph_ has now. Returns the result and the comparisons. If the results
   // differ, they become the report's, and `sizes` describes the arrays. Otherwise restores the report and the arrays,
-  // which were `usual`. With `is_finite`, the result is Trouble if the graph computes an infinity or a NaN.
+  // which were `usual`. The result is Trouble if compare() throws.
   std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes,
                                                                   bool is_finite = false);
   bool may_run_again() const;  // returns true if run() compared drawn inputs in REF with the graph, and passed
