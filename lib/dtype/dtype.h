@@ -97,7 +97,7 @@ class DType {
   // vector, or if n is out of range.
   DType vec(int64_t n) const;
   // Returns a pointer to `size` elements of this dtype (-1 if unlimited). Throws Failure if this is a pointer already.
-  // Of an image, returns the image, or throws Failure unless `space` is GLOBAL.
+  // For an image, returns the image itself; throws Failure for an image if `space` is not GLOBAL.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
   int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited or not a pointer
 

@@ -17,13 +17,14 @@ constexpr size_t kMostAccesses = 3;    // most hints of each kind about single a
 constexpr uint32_t kWidest = 16;       // most bytes of a lane that one instruction accesses
 constexpr uint32_t kRegisterBytes = 4;
 
-// What a change does more or less of. Two changes contradict each other if one does less of what the other does more.
-// UPCAST more makes fewer threads.
+// The effects of a change on a kernel, as bits. A change that adds UPCAST has kFewerThreads. An increase is followed by
+// the decrease that contradicts it.
 enum Effect : uint32_t {
   kMoreThreads = 1, kFewerThreads = 2, kMoreUnroll = 4, kLessUnroll = 8, kLargerGroups = 16, kSmallerGroups = 32
 };
+constexpr uint32_t kIncreases = kMoreThreads | kMoreUnroll | kLargerGroups;
 // Returns the effects that contradict `effects`.
-uint32_t opposite(uint32_t effects) { return (effects & 0x15) << 1 | (effects & 0x2a) >> 1; }
+uint32_t opposite(uint32_t effects) { return (effects & kIncreases) << 1 | (effects >> 1 & kIncreases); }
 
 // One way to make a change.
 struct Way {
@@ -38,6 +39,9 @@ struct Candidate {
   std::vector<Way> ways;
   uint32_t line = 0;      // source line of the access that the hint is about; 0: it is about none
 };
+void sort_by_gain(std::vector<Candidate>& list) {
+  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.gain; });
+}
 
 class HintFinder {
  public:
@@ -83,7 +87,7 @@ class HintFinder {
   // the hints without a way, and that about the waits for an access that another hint is about.
   std::vector<Hint> weighed() {
     std::erase_if(out_, [](const Candidate& c) { return c.hint.gain < kLeastGain; });
-    std::ranges::stable_sort(out_, std::greater(), [](const Candidate& c) { return c.hint.gain; });
+    sort_by_gain(out_);
     std::vector<Hint> hints;
     std::set<uint32_t> lines;  // of the accesses of hints
     uint32_t excluded = 0;     // Effects
@@ -282,7 +286,7 @@ class HintFinder {
                 {"let neighbouring lanes access neighbouring elements of it"}});
     }
     for (std::vector<Candidate>* list : {&far, &banks, &narrow}) {
-      std::ranges::stable_sort(*list, std::greater(), [](const Candidate& c) { return c.hint.gain; });
+      sort_by_gain(*list);
       list->resize(std::min(list->size(), kMostAccesses));
       std::ranges::move(*list, std::back_inserter(out_));
     }

@@ -420,34 +420,28 @@ UOp inside_ends(UOp u) {
   return u;
 }
 
+// Returns the RANGEs below the sources of a REDUCE after the first, each once: a merged loop is an expression.
+static std::vector<UOp> loops_of(UOp reduce) {
+  std::vector<UOp> out;
+  for (UOp s : reduce.src().subspan(1))
+    for (UOp x : toposort(s))
+      if (x.is(Op::RANGE) && std::ranges::find(out, x) == out.end()) out.push_back(x);
+  return out;
+}
+
 std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) {
   if (!before.is(Op::REDUCE) || !after.is(Op::REDUCE) || !(before.arg() == after.arg())) return {};
   if (before.dtype() != after.dtype() || before.src(0).dtype() != after.src(0).dtype()) return {};
-  bool has_axes = false;  // the REDUCE also has axes of vectors
-  auto loops_of = [&](UOp u) {  // all RANGEs below the sources after the first: a merged loop is an expression
-    std::unordered_set<UOp> out;
-    for (UOp s : u.src().subspan(1))
-      for (UOp x : toposort(s)) {
-        if (x.is(Op::RANGE)) out.insert(x);
-        has_axes |= x.is(Op::UNROLL);
-      }
-    return out;
+  auto has_axes = [](UOp u) {  // the REDUCE also has axes of vectors
+    return std::ranges::any_of(u.src().subspan(1), [](UOp s) {
+      return std::ranges::any_of(toposort(s), [](UOp x) { return x.is(Op::UNROLL); });
+    });
   };
-  const bool are_same = loops_of(before) == loops_of(after);
-  if (!are_same || has_axes) return {};
+  if (!std::ranges::is_permutation(loops_of(before), loops_of(after)) || has_axes(before) || has_axes(after)) return {};
   return std::pair(before.src(0), after.src(0));
 }
 
-bool has_loops_in_order_of(UOp reduce, UOp other) {
-  auto loops_of = [](UOp u) {
-    std::vector<UOp> out;
-    for (UOp s : u.src().subspan(1))
-      for (UOp x : toposort(s))
-        if (x.is(Op::RANGE) && std::ranges::find(out, x) == out.end()) out.push_back(x);
-    return out;
-  };
-  return loops_of(reduce) == loops_of(other);
-}
+bool has_loops_in_order_of(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
 
 bool ends_same_loops(UOp before, UOp after) {
   // loops with the same numbers and sizes are the same, even if their indices have other dtypes

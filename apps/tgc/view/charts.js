@@ -53,8 +53,8 @@ function ticks(most, count) {
 
 /** Draws the memory of the buffers: a box for each value, as wide as the time that it is kept and as high as its size.
  * @param {any} schedule @param {Item[]} items @param {string[]} names of the buffers
- *  @param {(buffer: number) => void} opened */
-export function memoryPlan(schedule, items, names, opened) {
+ *  @param {number[]} inUse of memoryInUse() @param {(buffer: number) => void} opened */
+export function memoryPlan(schedule, items, names, inUse, opened) {
   const height = kPlanHeight, label = "memory plan; the table of buffers has the same data";
   const root = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, role: "img", "aria-label": label});
   const spans = keptSpans(items), starts = [];
@@ -90,7 +90,6 @@ export function memoryPlan(schedule, items, names, opened) {
     if (!b.place || b.place.shared === undefined) return;
     (spans.get(i) || []).forEach((span, n) => draw(b, i, span, n ? "of " + items[span.first].madeFor : names[i]));
   });
-  const inUse = memoryInUse(schedule, items);
   const steps = inUse.map((bytes, i) => `${x(i)},${y(bytes)} ${x(i + 1)},${y(bytes)}`).join(" ");
   root.append(svg("polyline", {points: steps, class: "use", "pointer-events": "none"}));
   inUse.forEach((bytes, i) => {  // the strip below the chart, with a tooltip for each item
@@ -109,18 +108,15 @@ export function keptSpans(items) {
   const out = new Map(), end = items.length - 1;
   items.forEach((item, i) => {
     for (const b of item.reads)
-      if (out.has(b)) Object.assign(out.get(b).at(-1), {last: i, isRead: true});
-      else out.set(b, [{first: 0, last: end, isRead: true, isInput: true}]);
+      if (!out.has(b)) out.set(b, [{first: 0, last: end, isInput: true}]);
+      else if (!out.get(b)[0].isInput) Object.assign(out.get(b).at(-1), {last: i, isRead: true});
     for (const b of item.writes) {
       const spans = out.get(b) || [];
       if (spans.length && (spans[0].isInput || item.reads.includes(b))) continue;
       spans.push({first: i, last: i}), out.set(b, spans);
     }
   });
-  for (const spans of out.values()) {
-    if (spans[0].isInput) spans[0].last = end;
-    if (!spans.at(-1).isRead) spans.at(-1).last = end;
-  }
+  for (const spans of out.values()) if (!spans.at(-1).isRead) spans.at(-1).last = end;
   return out;
 }
 

@@ -62,21 +62,22 @@ export async function showModel(home, app) {
     if (old) old.classList.remove("shown");
     row.classList.add("shown"), row.scrollIntoView({block: "center"});
   };
+  const inUse = memoryInUse(schedule, items);
   if (schedule.shared && schedule.shared.length) {
-    const inUse = memoryInUse(schedule, items), peak = Math.max(...inUse);
+    const peak = Math.max(...inUse);
     heading("Memory plan");
     facts("Each value from the item that stores it to the last that reads it; inputs are kept all the time, outputs " +
       "to the end; offsets upwards. At most ",
       amount(peak, "B"), " are in use at a time, at item ", String(inUse.indexOf(peak)),
       ". The line shows the memory in use at each item. A click shows the buffer.");
-    out.push(memoryPlan(schedule, items, names, showBuffer));
+    out.push(memoryPlan(schedule, items, names, inUse, showBuffer));
   }
   heading("Kernels by cost");
   const peaks = peaksOf(index, items, isMeasured);
   facts("A kernel is bound by memory or arithmetic if it reaches half of that peak rate: ",
     amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"), ", ",
     peaks.are, ".");
-  out.push(itemTable(app, items, total, peaks, names, showBuffer));
+  out.push(itemTable(app, items, total, peaks, inUse, names, showBuffer));
   heading("Buffers");
   out.push(bufferTable(app, schedule, items, names));
   if (graph.madeOf.length && !graph.isByLine) {
@@ -151,8 +152,8 @@ function boundOf({bytes, ops, seconds}, peaks) {
   return least[0] >= least[1] ? "memory" : "arithmetic";
 }
 
-function itemTable(app, items, total, peaks, names, showBuffer) {
-  const {schedule} = app, measured = app.measured ? ["#measured"] : [], inUse = memoryInUse(schedule, items);
+function itemTable(app, items, total, peaks, inUse, names, showBuffer) {
+  const {schedule} = app, measured = app.measured ? ["#measured"] : [];
   const memory = schedule.shared && schedule.shared.length ? ["#memory in use"] : [];
   const heads = ["#item", "kernel", "made for", "#share", "#estimate", ...measured, "#bytes", ...memory, "~#operations",
     "~#GB/s", "~#Gop/s", "bound by", "~#nodes", "writes", "reads"];
