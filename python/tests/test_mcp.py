@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import json
 import os
 import pathlib
@@ -67,6 +68,17 @@ def test_client_that_follows_the_answers_finds_ten_culprits(folder: pathlib.Path
       assert named in answers[-1], (record, answers)
       assert sum(len(a.encode()) for a in answers) <= MOST_BYTES
   talk(make_server([folder], allow_run=True), work)
+
+
+def test_an_answer_follows_a_changed_file(folder: pathlib.Path) -> None:
+  recording = folder / "run.jsonl"
+  header, first, second = gzip.decompress((folder / FAULTS).read_bytes()).decode().splitlines()[:3]
+
+  async def work(client: Client) -> None:
+    for record in (first, second):
+      recording.write_text(f"{header}\n{record}\n")
+      assert json.loads(record)["id"] in await call(client, "records", input="run.jsonl")
+  talk(make_server([folder]), work)
 
 
 def test_nothing_runs_without_consent(folder: pathlib.Path) -> None:

@@ -13,7 +13,7 @@ import anyio
 
 from tgc.process import TgcError, binary, diagnostics_of, visible
 
-PAGE = 3600  # characters of a page; six of them and their last lines are less than 24 kB
+PAGE = 3600  # characters of a page; in ASCII, six pages with their last lines are less than 24 kB
 OUTPUT_LIMIT = 1 << 26  # bytes of a command's output: more is cut off
 KEPT = 8  # outputs that are kept, so that further pages need no further run
 
@@ -57,25 +57,33 @@ class Output:
     except ValueError: return [json.loads(line) for line in self.text.splitlines() if line.startswith("{")]
 
 
+def changed_at(word: str) -> int:
+  """Returns when the file of an INPUT, FILE or FILE#ID, was changed, in nanoseconds; 0 for other words of a command."""
+  try: return os.stat(word.partition("#")[0]).st_mtime_ns
+  except (OSError, ValueError): return 0
+
+
 class Commands:
   """Runs commands of tgc, and keeps the last outputs."""
 
   def __init__(self, folder: str, seconds: float) -> None:
     self.folder, self.seconds = folder, seconds
-    self.kept: dict[tuple[str, ...], Output] = {}
+    self.kept: dict[tuple[object, ...], Output] = {}
 
   async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> Output:
-    """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over."""
-    if keep and words in self.kept: return self.kept[words]
+    """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over. `keep`: returns the last
+    output of the same words, if it is still kept."""
+    key = (*words, *map(changed_at, words))
+    if keep and key in self.kept: return self.kept[key]
     done = await self.execute([binary(), *words])
     if done.code not in allowed: raise TgcError(diagnostics_of(done.errors) or [done.text[:1000]], words, done.code)
     if keep:
-      self.kept[words] = done
+      self.kept[key] = done
       if len(self.kept) > KEPT: del self.kept[next(iter(self.kept))]
     return done
 
   async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> Output:
-    """Runs a program. Raises TgcError when the time is over. Kills the program if the host cancels the request."""
+    """Runs a program. Kills it when the time is over, which raises TgcError, and if the host cancels the request."""
     out: dict[str, bytes] = {}
 
     async def read(name: str, stream: Any) -> None:
@@ -103,5 +111,5 @@ class Commands:
 
 
 def end_session(pid: int) -> None:
-  """Kills what a program left running in its session."""
+  """Kills the process group of a program that was started in a session of its own."""
   with contextlib.suppress(ProcessLookupError, PermissionError): os.killpg(pid, signal.SIGKILL)
