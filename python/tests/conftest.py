@@ -1,4 +1,4 @@
-"""What the tests share. They run with each release of tinygrad that scripts/tests/python installs."""
+"""What the tests share. They run with the releases of tinygrad that scripts/tests/python installs, some with each of them."""
 from __future__ import annotations
 
 import os

@@ -24,7 +24,7 @@ CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", 
 
 
 def caches() -> list[dict[Any, Any]]:
-  """Returns the caches that the installed tinygrad has."""
+  """Returns those of CACHES that the loaded modules of tinygrad have."""
   modules = [(sys.modules.get(module), name) for module, name in CACHES]
   return [cache for module, name in modules if isinstance(cache := getattr(module, name, None), dict)]
 
@@ -63,9 +63,11 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
 def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = False, watch_nan: bool = False, name: str = "record") -> Iterator[Recording]:
   """Records everything that this process compiles in a block, with any tinygrad from 0.11 on. Yields the recording.
 
-  The recording can be read after the block. Its ids are NAME.0, NAME.1, ... Without a `path` (out.jsonl.gz), its files
-  are removed with the object. `rewrites` keeps every match of a rule; `inputs` keeps the arrays of the kernels. `watch_nan`
-  looks after each kernel call for a NaN that it made of numbers, which tgc.find_nan() explains.
+  The recording can be read after the block. The ids of its kernels are NAME.0, NAME.1, ..., those of its schedules
+  NAME.s0, NAME.s1, ... `path` is the file of the kernels, such as out.jsonl.gz; without it, the files are removed with
+  the object. `rewrites` keeps every rewrite that a rule made; `inputs` keeps the arrays of the kernels. `watch_nan`
+  looks after each kernel call for a NaN that it made of numbers, which tgc.find_nan() explains. Raises TgcError if
+  tinygrad is not installed, or if this process is recorded already.
   """
   folder = tempfile.TemporaryDirectory(prefix="tgc.") if path is None else None
   out = Recording(path if path is not None else pathlib.Path(folder.name, "record.jsonl.gz") if folder else "", folder)
@@ -89,7 +91,7 @@ class Debug:
 
   @property
   def schedule(self) -> Schedule:
-    """The schedule of the tensors."""
+    """The schedule of the tensors; of several, the one with the most kernels. Raises TgcError if there is none."""
     made = [s for s in self.recording.schedules if s.kernels]
     if not made: raise TgcError(["there is nothing to schedule: the tensors are realized or constant"])
     return max(made, key=lambda s: len(s.kernels))
@@ -113,7 +115,8 @@ class Debug:
 
 
 def debug(*tensors: Any) -> Debug:
-  """Shows the graph of tensors, their schedule and why its kernels are not fused, without running them."""
+  """Shows the graph of tensors, their schedule and why its kernels are not fused, without running them. Needs tinygrad
+  0.12 or later."""
   if installed_version() is None: raise TgcError([NO_TINYGRAD])
   from tinygrad.uop.ops import UOp
   folder = tempfile.TemporaryDirectory(prefix="tgc.")

@@ -1,12 +1,14 @@
 """Steps of a CI job: record a program at two commits, compare the recordings, and report.
 
-  python -P -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT
-  python -P -m tgc.ci base     record the program at that commit, unless FOLDER has the recording already (a cache)
-  python -P -m tgc.ci head     record the program in the checkout
-  python -P -m tgc.ci compare  write the difference as a table to GITHUB_STEP_SUMMARY, and the page of both as FOLDER/page.html
+  python -P -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT python -P -m tgc.ci base
+  record the program at that commit, unless FOLDER has the recording already (a cache) python -P -m tgc.ci head
+  record the program in the checkout python -P -m tgc.ci compare  write the difference as a table to
+  GITHUB_STEP_SUMMARY, and FOLDER/page.html: the first kernel
+                               that differs or, if none does, both recordings
   python -P -m tgc.ci conform  compare a port of the compiler with goldens, and write the result to GITHUB_STEP_SUMMARY
 
--P keeps the files of a pull request from being imported in place of tgc's. action.yml and conform/action.yml call these steps. Each option has an environment variable: --base is TGC_BASE.
+-P keeps the files of a pull request from being imported in place of tgc's. action.yml and conform/action.yml call these
+steps. Each option has an environment variable: --base is TGC_BASE.
 The exit code is 1 if --fail-on says that the result is a failure, and 2 if a step could not be done.
 """
 from __future__ import annotations
@@ -62,7 +64,7 @@ def program_of(command: str) -> list[str]:
 
 
 def record(command: str, output: pathlib.Path, folder: str) -> None:
-  """Records a command that runs in a folder. A command that fails is recorded, too. Raises TgcError without a record."""
+  """Records a command that runs in a folder, also if the command fails. Raises TgcError if nothing was compiled."""
   output.parent.mkdir(parents=True, exist_ok=True)
   path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
   words = [sys.executable, "-m", "tgc.export", "--rewrites", "--id=run", "-o", str(output), "--", *program_of(command)]
@@ -174,7 +176,7 @@ def step_compare(options: argparse.Namespace) -> int:
 
 
 def changed_pairs(base: pathlib.Path, head: pathlib.Path) -> list[tuple[str, str]]:
-  """Returns the kernels of both sides that differ, as inputs of tgc: the page shows the first of them."""
+  """Returns the pairs of kernels that differ, as inputs of tgc."""
   known = [{r.id for r in load(path).kernels} for path in (base, head)]
   found = [(r.id, r.id_b or r.id) for r in diff(base, head).differing]
   return [(f"{base}#{a}", f"{head}#{b}") for a, b in found if a in known[0] and b in known[1]]

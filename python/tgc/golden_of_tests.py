@@ -17,7 +17,7 @@ BUFFER_NUMBER = re.compile(r'("op":"UNIQUE"[^\n]*"arg":|"op":"BUFFER"[^\n]*"Para
 
 
 def numbered_buffers(graph: str) -> str:
-  """Numbers the buffers of a graph by their first use: tinygrad numbers them by process."""
+  """Returns a graph's text with its buffers numbered by their first use: tinygrad numbers the buffers of a process."""
   numbers: dict[str, int] = {}
   return BUFFER_NUMBER.sub(lambda m: m[1] + str(numbers.setdefault(m[2], len(numbers))), graph)
 
@@ -39,7 +39,8 @@ def digest(*parts: Any) -> bytes: return hashlib.sha256("\0".join(map(str, parts
 
 
 def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
-  """Returns hashes of what a record was made of, and of what was made: equal hashes mean equal records."""
+  """Returns two hashes: of what a record was made of (graph, target, settings), and of what was made of it (stages,
+  kernels, source, error)."""
   graph: Callable[[str], str] = numbered_buffers if level == "tensor" else str
   key = digest(level, graph(record["ast"]), record.get("target"), sorted((record.get("settings") or {}).items()))
   stages = [(s["name"], graph(s.get("ir") or "")) for s in record.get("stages", ())]
@@ -53,7 +54,7 @@ class Golden:
 
   def __init__(self, path: pathlib.Path) -> None:
     self.made: dict[bytes, set[bytes]] = {}
-    self.sources: dict[bytes, tuple[str, str]] = {}  # level and line
+    self.sources: dict[bytes, tuple[str, str]] = {}  # by what a record was made of: level and line
     self.headers: dict[str, str] = {}
     self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
     self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
@@ -73,7 +74,8 @@ class Golden:
         self.keys.setdefault(test_of(record["id"]), []).append((record["id"], key))
 
   def lines_for(self, test: str, level: str, wanted: list[bytes]) -> list[str]:
-    """Returns the golden's lines to compare a test with: those of equal input graphs, and the other ones of the test."""
+    """Returns the golden's lines of a level to compare a test with: those made of the same (`wanted`), then the test's
+    own."""
     found = [line for key in wanted for kind, line in [self.sources.get(key, ("", ""))] if kind == level]
     return found + [line for line in self.tests.get((level, test), ()) if line not in found]
 

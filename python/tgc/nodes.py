@@ -15,7 +15,7 @@ from tgc.process import JSON, visible
 INFIX = {"ADD": "+", "SUB": "-", "MUL": "*", "IDIV": "//", "CDIV": "//", "FLOORDIV": "//", "MOD": "%", "CMOD": "%", "FLOORMOD": "%", "FDIV": "/",
          "POW": "**", "SHL": "<<", "SHR": ">>", "AND": "&", "OR": "|", "XOR": "^", "CMPLT": "<", "CMPNE": "!=", "CMPEQ": "=="}
 BUFFERS = ("DEFINE_GLOBAL", "PARAM")
-MOST_NODES = 60  # largest expression that is shown
+MOST_NODES = 60  # operations of the largest expression that is shown whole
 NUMBER = re.compile(r"-?\d+")
 
 
@@ -53,8 +53,8 @@ def first_number(argument: Any) -> Any:
 
 
 def expression(nodes: list[JSON], number: int) -> str:
-  """Returns a node of a record's JSON as an expression: `(((r0*4)+r1)<10)`, with data0 for a buffer and r0 for a loop. If
-  it is large, MOST_NODES nodes are written; #N is the number of a further node."""
+  """Returns a node of a record's JSON as an expression: `(((r0*4)+r1)<10)`, with data0 for a buffer and r0 for a loop.
+  After MOST_NODES operations, #N stands for node N and what is below it."""
   left = MOST_NODES
 
   def text(number: int) -> str:

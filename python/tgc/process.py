@@ -66,7 +66,8 @@ def binary() -> str:
 
 
 def diagnostics_of(stderr: str) -> list[str]:
-  """Returns tgc's messages in a text of standard error. A line that is indented continues a message."""
+  """Returns tgc's messages in a text of standard error, without notes. A line that does not begin with `tgc: `
+  continues the message before it."""
   out: list[str] = []
   for line in stderr.splitlines():
     if line.startswith("tgc: "): out.append(line.removeprefix("tgc: "))
@@ -90,15 +91,16 @@ def call(*arguments: str, allowed: Sequence[int] = (0, 1), stdin: str | None = N
 
 
 def call_json(*arguments: str, allowed: Sequence[int] = (0, 1)) -> Any:
-  """Runs tgc with arguments and --json. Returns the object that it prints. Raises TgcError as call() does."""
+  """Runs tgc with arguments and --json. Returns the object that it prints. Raises TgcError as call() does, and if it
+  prints no JSON."""
   done = call(*arguments, "--json", allowed=allowed)
   try: return json.loads(done.stdout)
   except json.JSONDecodeError as e: raise TgcError(diagnostics_of(done.stderr) or [f"tgc printed no JSON: {e}"], done.args) from e
 
 
 def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc") -> Iterator[JSON]:
-  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress. Raises TgcError
-  at the end if the exit code is not 0 or 1."""
+  """Runs tgc with arguments and --json. Yields each object that it prints, one a line, and shows the progress
+  (progress()). Raises TgcError at the end if the exit code is not 0 or 1."""
   command = [binary(), *arguments, "--json"]
   last: JSON = {}
   with tempfile.TemporaryFile("w+", errors="replace") as stderr:
@@ -116,7 +118,7 @@ def call_json_lines(*arguments: str, total: int | None = None, label: str = "tgc
 
 
 def progress(items: Iterator[str] | Any, total: int | None, label: str) -> Iterator[str]:
-  """Shows a bar of tqdm, if tqdm is installed, while items are iterated; not for a single item."""
+  """Shows a bar of tqdm, if tqdm is installed, while items are iterated; not if their number is unknown or below 2."""
   if total is None or total < 2: return iter(items)
   try:
     from tqdm.auto import tqdm

@@ -1,6 +1,6 @@
 """Recordings of tinygrad: the kernels and schedules of a file that tgc.export wrote, as objects.
 
-Objects read the file when a fact is asked for. Graphs are texts, as tinygrad's pyrender prints them.
+Objects read the file when a fact is asked for.
 """
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Rewrite:
 
   @property
   def rule_text(self) -> str | None:
-    """The text of the rule in the installed tinygrad; None if that is another one than the record's."""
+    """The text of the rule in the installed tinygrad; None if that is another release than the record's, or has no such
+    place."""
     return rule_text(self.rule, self.record.producer)
 
   def __str__(self) -> str:
@@ -55,7 +56,8 @@ class Rewrite:
 class Call:
   """A step of a schedule: a kernel, or a copy between devices, which has no kernel.
 
-  ast: the graph. buffers: those of data0, data1, ... metadata: the Tensor methods and program lines that it was made for."""
+  ast: the graph as it was recorded, JSON of nodes or tinygrad's text. buffers: those of data0, data1, ... metadata: the
+  Tensor methods and program lines that the step was made for, as JSON."""
   kernel: Kernel | None
   ast: str
   buffers: tuple[Buffer, ...]
@@ -63,7 +65,8 @@ class Call:
 
 
 class Stage:
-  """The graph of a record after one stage of tinygrad. str() is the graph's text."""
+  """The graph of a record after one stage of tinygrad. str() is the graph's text, in the form of tinygrad's pyrender.
+  `changed` is whether the stage changed the graph."""
 
   def __init__(self, record: Record, name: str, facts: JSON) -> None:
     self.record, self.name, self.facts = record, name, facts
@@ -74,7 +77,8 @@ class Stage:
 
   @property
   def nodes(self) -> list[JSON]:
-    """The nodes of the graph, the root last: op, dtype, src (numbers of nodes), arg, tag."""
+    """The nodes of the graph, the root last: op, dtype, src (numbers of nodes), arg, tag. Raises TgcError for a graph
+    that was recorded as text (0.12.0 without rewrites)."""
     graph = next((stage.facts["ir"] for stage in reversed(self.before()) if "ir" in stage.facts), self.record.facts["ast"])
     if not graph.lstrip().startswith("{"): raise TgcError([f"{self.record.id} was recorded as text, without nodes; use text"])
     return list(json.loads(graph)["nodes"])
@@ -159,7 +163,7 @@ class Record:
 
   @functools.cached_property
   def rewrites(self) -> list[Rewrite]:
-    """Every match of a rule, in order. Needs a recording with rewrites: tgc.record(), or tgc.export --rewrites."""
+    """Every rewrite that a rule made, in order. Raises TgcError for a recording without rewrites."""
     if "rewrites" not in self.facts:
       if self.recording.has_rewrites: return []  # no rule matched
       raise TgcError([f"{self.recording.path} has no rewrites; record it with rewrites=True, or `python -m tgc.export --rewrites`"])
@@ -257,7 +261,8 @@ class Recording:
     self.path, self.folder, self.open = pathlib.Path(path), folder, False  # open: the recording is still being made
 
   def file(self, level: str) -> pathlib.Path:
-    """Returns the file of a level: kernel, tensor or jit. The recording's own path may be of any level."""
+    """Returns the file of a level: kernel, tensor or jit. The recording's own path may be of any level; if it is not
+    that of the kernels, the paths of other levels do not exist."""
     own = self.own_level
     return self.path if level == own else tagged_path(self.path, level) if own == "kernel" else self.path.parent / "none"
 
@@ -283,7 +288,7 @@ class Recording:
   def listings(self) -> dict[str, JSON]: return {}
 
   def listed(self, level: str) -> list[JSON]:
-    """Returns what `tgc records` says of each record."""
+    """Returns what `tgc records` says of each record of a level. Raises TgcError while the recording is being made."""
     if self.open: raise TgcError(["the recording is not finished; leave the block of tgc.record() first"])
     if level not in self.listings:
       # the exit code is 2 if tinygrad refused a graph, whose record is listed nevertheless
@@ -312,7 +317,8 @@ class Recording:
   @overload
   def __getitem__(self, wanted: str) -> Kernel | Schedule: ...
   def __getitem__(self, wanted: int | str) -> Kernel | Schedule:
-    """Returns a kernel by its number in `kernels`, or the kernel or schedule of an id or, if only one has it, of a name."""
+    """Returns a kernel by its number in `kernels`, or the kernel or schedule with an id or, if only one has it, a name.
+    Raises IndexError or KeyError if there is none."""
     if isinstance(wanted, int): return self.kernels[wanted]
     records: list[Kernel | Schedule] = [*self.all_kernels, *self.schedules]
     if found := next((r for r in records if r.id == wanted), None): return found
@@ -326,7 +332,8 @@ class Recording:
   def __bool__(self) -> bool: return True  # also if nothing was compiled
 
   def save(self, path: Path) -> Recording:
-    """Copies the recording's files to a path that ends with .jsonl or .jsonl.gz."""
+    """Copies the files of kernels, schedules and jits to a path that ends with .jsonl or .jsonl.gz. Returns the
+    copy."""
     to = Recording(path)
     for level in ("kernel", "tensor", "jit"):
       source, target = self.file(level), to.path if level == "kernel" else tagged_path(to.path, level)
@@ -361,7 +368,8 @@ Input = Any  # a Kernel, a Schedule, a Recording, a tensor of tinygrad, or the p
 
 
 def recorded(x: Input) -> Input:
-  """Returns the recording of the schedule and the kernels of a tensor, which it does not run; other objects as they are."""
+  """Returns a recording of the schedule and the kernels of a tensor, without running them; other objects as they
+  are."""
   if (kind := type(x)).__name__ != "Tensor" or kind.__module__.split(".")[0] != "tinygrad": return x
   from tgc.capture import debug
   return debug(x).recording

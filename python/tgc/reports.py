@@ -71,7 +71,7 @@ def run(x: Input, **options: Any) -> Run:
 
 def bisect(x: Input, **options: Any) -> Bisection:
   """Finds the rewrite, renderer or compiler pass that makes a kernel compute a wrong result (`tgc bisect`). The answer for
-  a recording or a tensor is that of the first kernel that is wrong, else of the first kernel."""
+  a recording or a tensor is that of the first kernel whose verdict is not "same", else of the first kernel."""
   found: Bisection | None = None
   x = recorded(x)
   for name in inputs_of(x):
@@ -128,7 +128,8 @@ class Difference(Result):
 
 
 def diff(a: Input, b: Input, **options: Any) -> Difference:
-  """Compares two recordings stage by stage, or two graphs by their structure (`tgc diff`). True if they differ."""
+  """Compares two recordings stage by stage, or two graphs by their structure (`tgc diff`). The result is true if they
+  differ."""
   arguments = (input_of(a), input_of(b), *command_line_options(options))
   return dataclasses.replace(Difference.from_json(call_json("diff", *arguments)), arguments=arguments)
 

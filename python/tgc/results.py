@@ -69,7 +69,7 @@ class Program:
   name, function_name: without colors. global_size, local_size: work groups, and threads of a group, by axis.
   globals, outs, ins: numbers of the buffers, of those that it stores and that it loads. applied_opts: as tinygrad
   prints them. ops, lds, mem: tinygrad's estimates of operations, of bytes that loads and stores move, and of bytes
-  of the buffers that it touches; a text with the variables if a kernel has any.
+  of the buffers that the kernel touches. Sizes and estimates that depend on variables are texts.
   """
   name: str = ""
   function_name: str = ""
@@ -104,8 +104,8 @@ class Spills(Result):
 
 @dataclass(frozen=True)
 class Occupancy(Result):
-  """resident: waves (warps) that a compute unit (SM) holds at a time; most: the most that it can hold; of: the unit
-  of both; limiter: the resource that would admit more."""
+  """resident: waves (warps) that can run at a time on the part of a GPU that schedules them; most: the most that this
+  part can hold; of: the unit of both, "wave" or "warp"; limiter: the resource that admits no more, or an empty text."""
   resident: int = 0
   most: int = 0
   of: str = ""
@@ -114,9 +114,9 @@ class Occupancy(Result):
 
 @dataclass(frozen=True)
 class Resources(Result):
-  """The resources of the device that a kernel needs; None: the compiler does not report it.
+  """The resources of the device that a kernel needs; None: the compiler does not report the resource.
 
-  compiler: what reports it. estimate: whether the registers are an estimate. registers, scalar_registers: for each
+  compiler: what reports them. estimate: whether the registers are an estimate. registers, scalar_registers: for each
   thread. spills: on NVIDIA GPUs and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs.
   shared_bytes: bytes of a work group; scratch_bytes: bytes of a thread; code_bytes: bytes of machine code.
   vector_bits: width of the widest vector, in bits. threads: threads of a work group.
@@ -176,8 +176,8 @@ class KernelRun(Result):
   """One kernel or schedule that was run and compared.
 
   result: "passed", "failed", "ran" (nothing was compared) or "trouble". arrays: the outputs. reference: what they were
-  compared with. seed: that of the inputs that were drawn. error: why the kernel did not run. repeat: the command that
-  repeats the run.
+  compared with. seed: that of the inputs that were drawn. error: why the run or the comparison failed. made_for: the
+  Tensor methods and program lines. repeat: the command that repeats the run.
   """
   kernel: str = made_of(without_colors, "")
   device: str = ""
@@ -206,7 +206,7 @@ S = TypeVar("S", bound=Result)
 
 @dataclass(frozen=True)
 class Results(Sequence[S]):
-  """Results of several kernels, in order."""
+  """Results of several kernels or schedules, in order."""
   results: tuple[S, ...]
 
   @overload
@@ -220,7 +220,8 @@ class Results(Sequence[S]):
 
 @dataclass(frozen=True, repr=False)
 class Run(Results[KernelRun]):
-  """The results of tgc.run(), one per kernel. `passed` is true if every kernel computes the expected values."""
+  """The results of tgc.run(), one per kernel or schedule. `passed` is true if there is one and each computes the
+  expected values; `failed` are all others, also those that could not run."""
   @property
   def passed(self) -> bool: return bool(self.results) and all(r.passed for r in self.results)
   @property
@@ -263,11 +264,12 @@ class NanFind(Result):
 class Bisection(Result):
   """The result of tgc.bisect().
 
-  verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ...
-  (lib/bisect/README.md). rule: the rule or the line of tinygrad that is wrong; None if nothing is wrong, or no rule
-  is known. stage: the stage of the rewrite; rewrite: its number among the rewrites of that rule in that stage, from
-  1. before, after: both sides. witness: values for which the sides differ. confirmed: whether the result is right
-  without the rewrite. runs: number of runs of the kernel. seconds: time that the search took.
+  verdict: "same" if nothing is wrong, else what is: "rewrite", "renderer", "compiler", "schedule", ...; "known",
+  "flaky" and "unresolved" name no culprit (lib/bisect/README.md). rule: the rule that is wrong, FILE:LINE of tinygrad
+  or the name of a rule of tgc; None if nothing is wrong, or no rule is known. stage: the stage of the rewrite; rewrite:
+  its number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values for which
+  the sides differ. confirmed: whether a proof was found that the rewrite is the cause. runs: number of runs of the
+  kernel. seconds: time that the search took.
   """
   verdict: str = ""
   kernel: str = made_of(without_colors, "")
@@ -292,8 +294,9 @@ class Bisection(Result):
 
 @dataclass(frozen=True)
 class RewriteProof(Result):
-  """The proof attempt of a rewrite that is not proven. rewrite: its number among those of its rule in its stage; counterexample: values
-  for which the sides differ, if it is refuted; why: what the prover could not do; count: number of equal rewrites."""
+  """A rewrite that is refuted or unknown. rewrite: its number among those of its rule in its stage; counterexample:
+  values for which the sides differ, if it is refuted; why: what the prover could not do; count: number of equal
+  rewrites."""
   stage: str = ""
   rule: str = ""
   rewrite: int = 0

@@ -21,7 +21,7 @@ DIGITS = 12
 
 @functools.cache
 def without_comments(text: str) -> str:
-  """Returns the tokens of a rule's text, which may be a part of a statement."""
+  """Returns the tokens of a rule's text, which may be a part of a statement, joined by spaces."""
   tokens: list[str] = []
   try:
     for t in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -37,8 +37,8 @@ def hash_of(parts: Iterable[str]) -> str: return hashlib.sha256("\0".join(parts)
 
 
 def function_hash(function: types.FunctionType, known: dict[Any, str], depth: int = MOST_CALLS) -> str:
-  """Returns a hash of what decides a function's results: its code, its constants, and the same of the functions that it calls.
-  `known` holds the hashes of functions that were asked for before."""
+  """Returns a hash of what decides a function's results: its code, its constants, and the same of tinygrad's functions
+  that it calls, to the depth `depth`. `known` caches the hashes, by function and depth."""
   key = function, depth
   if key not in known: known[key] = hash_of(parts_of(function, known, depth))
   return known[key]
@@ -65,7 +65,8 @@ def parts_of(function: types.FunctionType, known: dict[Any, str], depth: int) ->
 
 
 def rule_hashes() -> dict[str, str]:
-  """Returns a hash of each rule of the matchers that exist in this process, by file and line."""
+  """Returns a hash of each rule of the matchers that exist in this process, by file and line. Leaves out rules whose
+  function is not tinygrad's."""
   from tinygrad.uop.ops import PatternMatcher
   parts: dict[str, set[str]] = {}
   known: dict[Any, str] = {}

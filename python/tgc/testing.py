@@ -71,7 +71,7 @@ class TestRecorder(GraphRecorder):
     set_attribute(UOp, "unique_num", itertools.count(FIRST_BUFFER))
 
   def begin(self, test: str) -> None:
-    """Begins the records of a test, with tinygrad as a new process has it."""
+    """Begins the records of a test, with empty caches and with random numbers from the seed."""
     from tgc.capture import caches
     self.prefix, self.kernel_ids, self.schedules = test, {}, 0
     self.made.clear()
@@ -88,7 +88,7 @@ class TestRecorder(GraphRecorder):
     return f"{self.prefix}.runtime" if called_by_runtime() else super().kernel_id(ast)
 
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
-    # Until 0.13, tinygrad numbers kernels of the same shape in the order in which it compiles them: r_8_8, r_8_8n1.
+    # Up to 0.13, tinygrad numbers kernels of the same shape in the order in which it compiles them: r_8_8, r_8_8n1.
     for module, name in (("postrange", "Scheduler"), ("kernel", "Kernel")):  # 0.12 and 0.13, 0.11
       kind = getattr(sys.modules.get(f"tinygrad.codegen.opt.{module}"), name, None)
       if (counts := getattr(kind, "kernel_cnt", None)) is not None: counts.clear()

@@ -25,9 +25,10 @@ With --watch-nan, out.nan.json and out.inputs hold the first kernel call that ma
 `tgc check out*.jsonl.gz` replays the records. This runs a kernel on the program's values and compares the results:
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
 
-For releases other than 0.12.0, and with --walk, --rewrites or --letters, each graph is kept as its nodes and every named
-rewrite is a stage. The calls of TinyJits are recorded too, in out.jit.jsonl.gz. `tgc diff old.jsonl.gz new.jsonl.gz`
-compares two such recordings; `tgc lint out.jit.jsonl.gz` finds common mistakes with jits.
+For releases other than 0.12.0, and with --walk, --rewrites, --letters, --watch-nan or --viz, each graph is kept as its
+nodes and every named rewrite is a stage. If a program is run, the calls of TinyJits are recorded too, in
+out.jit.jsonl.gz. `tgc diff old.jsonl.gz new.jsonl.gz` compares two such recordings; `tgc lint out.jit.jsonl.gz` finds
+common mistakes with jits.
 
 --targets names the targets that each kernel is compiled for (CPU:CLANG, CUDA:CUDA:sm_80, ...; the devices need not be
 there). Without it, kernels are recorded for the device that the program uses. A kernel compiled under changed settings
@@ -38,8 +39,8 @@ runs a program, it sets PARALLEL=0 unless PARALLEL is set, so that the ids do no
 as it is made, so the records before a crash are complete. The exit code is the program's, or 2 if nothing could be
 recorded.
 
---answer writes no file. It answers the questions of `tgc conform --with`, `tgc reduce --tinygrad` and `tgc fuzz
---tinygrad`, read from standard input, on standard output. tinygrad 0.12.0 answers all questions; later releases and
+--answer writes no file. It answers the questions of `tgc conform --with` and of the options --tinygrad and --live of
+tgc's commands, read from standard input, on standard output. tinygrad 0.12.0 answers all questions; later releases and
 commits answer those about whole kernels and schedules. --replay and --answer need 0.12 or later.
 
 In a program, `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and

@@ -1,7 +1,7 @@
 """Answers tgc's questions about graphs with the installed tinygrad: one line of JSON per question, one per answer.
 
-The protocols are those of `tgc conform` (lib/compare/README.md) and of lib/live/README.md. A question with a "stage" asks for the result of that stage.
-A question without one asks for the golden record of a kernel, {"record": ...}:
+The protocols are those of `tgc conform` (lib/compare/README.md) and of lib/live/README.md. A question with a "stage"
+asks for the result of that stage. A question without one asks for the golden record of a kernel, {"record": ...}:
   "after"   stages that the graph has been through already; they are skipped
   "until"   the last stage to run
   "texts"   {stage: text in tgc}; the first stage whose text differs is the last to run, and its rule matches are recorded
@@ -51,7 +51,8 @@ class StageDone(Exception): pass
 
 @contextlib.contextmanager
 def with_settings(settings: JSON) -> Iterator[None]:
-  """Applies a question's settings: context variables by a Context, all others in the environment."""
+  """Applies the settings of a question that are in ALLOWED_SETTINGS: context variables by a Context, the others in the
+  environment. Ignores other settings. Raises ValueError for a changed setting of READ_ON_IMPORT."""
   numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
   if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
   in_context = {k: int(v) for k, v in numeric.items() if k in helpers.ContextVar._cache}
@@ -78,7 +79,7 @@ def renderer_of(target: str) -> Any:
 # ---- one stage
 
 def run_stage(name: str, sink: Node, renderer: Any) -> Any:
-  """Returns the result of one stage. Skips the stages before it and stops after it."""
+  """Returns the result of one stage, None if there is no such stage. Skips the stages before it and stops after it."""
   from tinygrad.codegen.opt.postrange import Scheduler
   result = None
   def only_stage(function: Function, stage_name: str | None) -> Any:
@@ -108,7 +109,8 @@ def listing(lines: Any) -> str:
 
 
 def stage_of(question: JSON) -> Any:
-  """Runs the question's stage. Returns a graph, a linear list or a source; None if tinygrad lacks that stage."""
+  """Runs the question's stage. Returns a graph, a linear list or a source; None if tinygrad lacks that stage, or the
+  question has no target."""
   target, stage = question["target"], question["stage"]
   if not target: return None
   nodes = parse_nodes(question["graph"])

@@ -40,13 +40,13 @@ def bound_arguments(args: list[Any]) -> dict[str, int]:
 
 
 def number_of_elements(buffer: Any) -> int:
-  """Returns the number of elements of a buffer of a call; `size` is a number up to 0.12, and a method since."""
+  """Returns the number of elements of a buffer of a call. Releases differ: max_numel(), a number `size`, or numel()."""
   if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
   return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
 
 def contents(buffer: Any) -> Any:
-  """Returns (dtype, bytes) of an allocated buffer; None for any other object."""
+  """Returns (dtype, bytes) of an allocated buffer; None for any other object, and if its bytes cannot be read."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
   try: return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
@@ -54,7 +54,8 @@ def contents(buffer: Any) -> Any:
 
 
 class ArraySaver:
-  """Saves the arrays of kernels in files. `programs`: by a program's graph, and by (name, source): (id of its record, launch facts)."""
+  """Saves the arrays of kernels in files. `programs`: by the key of a kernel's AST, and by (name, source) of its
+  program: (id of its record, launch facts)."""
 
   def __init__(self, recorder: Any) -> None:
     self.recorder = recorder

@@ -28,7 +28,7 @@ MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # what a 
 
 @functools.cache
 def conditions(code: types.CodeType, line: int) -> str:
-  """Returns the conditions of the ifs around a line of a function."""
+  """Returns the conditions of the if statements in whose bodies a line of a function is."""
   try: tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
   except (OSError, SyntaxError, TypeError): return ""
   at = line - code.co_firstlineno + 1
@@ -89,7 +89,8 @@ def install(module: Any) -> None:
 
 
 def cost(value: Node) -> JSON:
-  """Returns what the scheduler weighs before it removes a STAGE: how many buffers its value reads, and whether it reduces one."""
+  """Returns what the scheduler weighs before it removes a STAGE: how many buffers its value reads, and whether a
+  reduction in the value reads one."""
   buffers: set[Any] = set()
   reduces: list[Any] = []
   seen: set[Any] = set()
@@ -156,7 +157,8 @@ def note_asked(sink: Node) -> None:
 
 
 def follow_contiguous(node: Node, new: Node) -> None:
-  """Notes for which node a rule adds a CONTIGUOUS: a REDUCE that is split, or a store or a copy that needs its source in memory."""
+  """Notes for which node a rule adds a CONTIGUOUS: a REDUCE that is split, or a store or a copy that needs its source
+  in memory. Passes the notes of a rewritten CONTIGUOUS on."""
   name = node.op.name
   if name == "CONTIGUOUS":
     if ADDED_FOR in node.__dict__: new.__dict__[ADDED_FOR] = node.__dict__[ADDED_FOR]

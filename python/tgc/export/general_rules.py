@@ -92,7 +92,7 @@ def functions_of(file: str) -> list[Any]:
 
 
 def syntax_of(code: Any) -> Any:
-  """Returns the syntax of a function. Raises NotGeneral where several functions on a line differ."""
+  """Returns the syntax of a function. Raises NotGeneral if it is not found, or if several functions that differ fit."""
   def is_same(n: Any) -> bool:
     if isinstance(n, ast.Lambda): names, lines, name = [n.args], [n.lineno], "<lambda>"
     else: names, lines, name = [n.args], [n.lineno, *[d.lineno for d in n.decorator_list]], n.name
@@ -262,7 +262,7 @@ class General:
 
 def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, Node]], str]:
   """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for each dtype and op that the
-  pattern admits. If the rule looks at its operands, returns none, and why."""
+  pattern admits. If the rule cannot run on unknown values, returns none, and why."""
   try:
     rule = General(pattern, function)
     out = rule.sides(False)

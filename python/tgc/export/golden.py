@@ -1,7 +1,7 @@
 """Reads and writes the exporter's files: golden records as JSON lines, plain or gzip, and npz files of arrays.
 
-Each line of a gzip file is a gzip member of its own and is written at once, so the file is complete up to its last
-record at any moment.
+A Writer makes each line of a gzip file a gzip member of its own and writes it at once, so the file is complete up to
+its last record at any moment.
 """
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from typing import IO, Any, NoReturn
 
 from tgc.export.kinds import JSON, Path, Settings
 
-NATIVE_RELEASE = "0.12.0"  # for this release of tinygrad, stages are kept as tinygrad prints them; for others, as nodes
+# For this release, stages are kept as tinygrad prints them, unless options ask for nodes; for others, as nodes.
+NATIVE_RELEASE = "0.12.0"
 LEVELS = ("kernel", "tensor", "jit")  # one file per level
 LONGEST_LINE = 1 << 29  # bytes; tgc's limit input-bytes
 # tinygrad's settings that change the text of a stage. The header of a recording says which of them were set.
@@ -80,7 +81,8 @@ def checked_settings(settings: JSON, allowed: Collection[str] = SETTINGS) -> Set
 
 
 def apply_settings(settings: JSON, override: bool = True) -> None:
-  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported."""
+  """Sets the environment variables of a golden file's settings, which tinygrad reads when it is imported; with
+  `override` false, only those that are not set yet."""
   for name, value in checked_settings(settings).items():
     if override or name not in os.environ: os.environ[name] = value
 

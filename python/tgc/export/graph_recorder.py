@@ -1,7 +1,7 @@
-"""Records any tinygrad from 0.11 on: every named rewrite of a graph is a stage, and each graph is kept as its nodes.
+"""Records any tinygrad from 0.11 on: every named rewrite of a graph, but those of QUERIES and of VIZ's views, is a
+stage, and each graph is kept as its nodes.
 
-Replaces graph_rewrite and the functions that begin a kernel or a schedule. It knows no stage by name; names.py holds what
-differs between releases.
+Replaces graph_rewrite and the functions that begin a kernel or a schedule; names.py lists their names by release.
 """
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def print_graph(graph: Node) -> str | None:
 
 class GraphRecorder(Recorder):
   """Takes Recorder's options and: version (tinygrad's), rewrites (record every match of a rule), letters (record the
-  text of the release's pyrender)."""
+  text of the release's pyrender), watch_nan ("nan" or "inf": look for the first one) and stop (end the program
+  there)."""
 
   def __init__(self, options: JSON, is_child: bool = False) -> None:
     super().__init__(options, is_child)
@@ -390,7 +391,8 @@ class GraphRecorder(Recorder):
     self.write("tensor", record, self.own_settings(), self.late_reads.metadata_of(sink, sink.op.name != "CALL"))
 
   def record_sink(self, sink: Node) -> None:
-    """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions."""
+    """Records the schedule of a tensor graph and its kernels, without running them: calls the watched functions. Raises
+    NotImplementedError with tinygrad 0.11."""
     if "transform_to_call" in self.functions: return self.record_sink_by_calls(sink)
     if not self.version.startswith("0.12"): raise NotImplementedError(f"tgc_export needs tinygrad 0.12 or later; installed: {self.version}")
     from tinygrad.codegen import get_program

@@ -35,7 +35,7 @@ RECORDS = ("BufferizeOpts", "CallInfo", "ConstFloat", "Estimates", "Kernel", "Ke
 
 
 class GraphTextError(ValueError):
-  """A text that is not the text of a graph. The message names the line."""
+  """A text or JSON that does not describe a graph or a value. The message says where or why."""
 
 
 def cap_spec() -> None:
@@ -76,7 +76,8 @@ def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(
 def is_number(x: Any) -> bool: return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
 def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
 def is_parameter(x: Any) -> bool:
-  """Returns True for the number of a buffer, or for a ParamArg, whose name and bounds stand in Python code."""
+  """Returns True for the number of a buffer, or for a ParamArg whose name is an identifier and whose bounds are
+  numbers."""
   bounds = getattr(x, "vmin_vmax", None)
   return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
                             (bounds is None or is_tuple(bounds, is_number, is_number)))

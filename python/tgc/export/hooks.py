@@ -100,8 +100,8 @@ def called_by_runtime() -> bool:
 
 
 def call_site() -> JSON:
-  """Returns where tinygrad runs the stage that is running or has just ended: the lines of the calls, innermost first, and
-  the function of the innermost one."""
+  """Returns where tinygrad runs the stage that is running or has just ended: the lines of the two innermost calls,
+  innermost first, and the function of the innermost one."""
   frame: types.FrameType | None = sys._getframe(1)
   lines: list[str] = []
   function = None
@@ -132,7 +132,8 @@ def is_own_file(file: str) -> bool:
 
 
 def program_lines(limit: int = 8) -> list[str]:
-  """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, the exporter and the standard library."""
+  """Returns FILE:LINE::FUNCTION of the `limit` innermost stack frames outside tinygrad, tgc and the standard
+  library."""
   frame: types.FrameType | None = sys._getframe(1)
   out: list[str] = []
   while frame and len(out) < limit:

@@ -5,10 +5,12 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
   {"event":"call",                        one call of a TinyJit
    "jit":0,"function":"step","place":"train.py:12",        the TinyJit: number, function, line of its definition
    "call":1,"phase":"warmup"|"capture"|"replay",           number of the call, and what TinyJit did in it
+   "from":"train.py:30",                                   line of the program that calls
    "var_vals":{"pos":3},                                   values of the variables that the arguments bind
    "args":{"x":{"kind":"tensor","buffer":3,"shape":[4],"of":[0,1]}},  arguments; of: jit and call that returned the tensor
    "sees":{"mult":"2","model.training":"True","w":"buffer 5"},  outer variables that the function uses;
-                                                           "unrealized 6": a tensor that is not computed yet
+                                                           "unrealized 6": a tensor that is not computed yet;
+                                                           "list of 3": a list whose tensors the kernels read
    "changes":["count"],                                    outer variables that the function changed
    "reads":[{"place":"train.py:14"}],                      lines that read a tensor's value inside the function
    "rebinds":[{"name":"bn.mean","was":0,"is":6,"computed":true}],  outer variables that hold another tensor after a capture
@@ -216,7 +218,7 @@ class JitRecorder:
       self.write({"event": "read", "jit": source[0], "call": source[1], "buffer": self.buffer_of(tensor), "place": program_line()})
 
   def record_late(self, tensors: list[Any]) -> None:
-    """Records that tensors are computed, outside all jits, which a capture made."""
+    """Records that the program computes, outside all jits, tensors that a capture made."""
     try:
       for jit, call, moved, inputs in self.late.read_by(tensors):
         self.write({"event": "late", "jit": jit, "call": call, "moved": [self.buffer_of_node(u) for u in moved], "inputs": inputs,
@@ -316,8 +318,8 @@ class JitRecorder:
     return base.op.name in ("BUFFER", "BUFFER_VIEW", "CONST", "MSTACK", "MSELECT", "PARAM") or bool(getattr(base, "is_realized", False))
 
   def register_outputs(self, result: Any, jit: Any, event: JSON) -> Any:
-    """Notes the tensors that a call returns. Replaces those that the jit returns again in each replay by new tensors of
-    the same buffers, so that each belongs to one call."""
+    """Notes the tensors that a call returns. Except in a warm-up call, replaces them by new tensors of the same
+    buffers: a jit returns the same objects in each replay, and a tensor should belong to one call."""
     outputs = event["outputs"] = []
     def own(x: Any) -> Any:
       if is_tensor(x):

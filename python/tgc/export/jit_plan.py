@@ -29,11 +29,12 @@ from tgc.export.kinds import JSON, Node
 
 PLACES = {"captured calls": "TinyJit.__call__", "inputs of the jit": "jit_lower", "memory plan": "memory_plan_rewrite",
           "calls to replay": "graph_split_rewrite", "replay": "CapturedJit.__call__"}
-MOST_REPLAYS = 8  # records of the calls of one jit
+MOST_REPLAYS = 8  # most records of the calls of one jit, each of another kind
 
 
 def captured_call() -> JSON:
-  """Returns the local variables of the TinyJit call that captures: what the function returned, and the variables' values."""
+  """Returns the local variables of the TinyJit call that captures: what the function returned, and the variables'
+  values; {} if no such call runs."""
   frame: types.FrameType | None = sys._getframe(1)
   while frame and not (frame.f_code.co_name == "__call__" and "ret" in frame.f_locals and "var_vals" in frame.f_locals): frame = frame.f_back
   return dict(frame.f_locals) if frame else {}
@@ -43,7 +44,7 @@ def buffers_below(node: Node) -> list[Node]: return [u for u in node.toposort() 
 
 
 def place_of(module: Any, function: str) -> list[str]:
-  """Returns the line of a function, as "engine/jit.py:67"."""
+  """Returns the line of a function, as ["engine/jit.py:67"]; [] if it is not found."""
   found: Any = module
   for name in function.split("."): found = getattr(found, "_" + name, None) or getattr(found, name, None)
   code = getattr(inspect.unwrap(found), "__code__", None) if found is not None else None

@@ -1,9 +1,10 @@
 """Answers the questions of a live pipeline (`tgc ... --live`): the record that the exporter would write of a graph.
 
 {"about": true} asks for the release and its settings. {"live": true, ...} asks for a record (lib/live/README.md):
-  "rewrites"   record every match of a rule
-  "opts"       opts that tinygrad applies to the kernel in place of its own, as text
-  "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: tinygrad compiles without the N-th match of the rule
+  "model"      an ONNX file: run it on zeros, and answer with the records of its kernels; "sizes": its symbolic
+  dimensions "rewrites"   record every match of a rule "opts"       opts that tinygrad applies to the kernel in place of
+  its own, as text "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: tinygrad compiles without the
+  N-th match of the rule
 
 Answers without rewrites are made in this process, so that tinygrad's own caches serve all kernels. The caches also change
 how often a rule matches, so answers with "rewrites" or "leave_out" are made in a child of a process that has compiled
@@ -40,7 +41,8 @@ COLLECT_AFTER = 64  # answers between two garbage collections; Python's automati
 
 
 class MatchFilter:
-  """Leaves one match of a rule out: the N-th in a stage, and each later match of the same rule and node there."""
+  """Leaves one match of a rule out: the N-th in a stage (of the kernel, if `stage` is None), and each later match of
+  the same rule and node in that stage."""
 
   def __init__(self, recorder: Any, place: str, n: int, stage: int | None = None) -> None:
     self.recorder, self.place, self.n, self.stage = recorder, place, n, stage
@@ -124,7 +126,7 @@ class LiveRecorder(GraphRecorder):
     return "realize"
 
   def record_of_native(self, question: JSON) -> JSON:
-    """Answers a question for 0.12.0: leaves the settings out that this release does not have."""
+    """Answers a question with the settings of 0.12.0: leaves out those that this release does not have."""
     known = {k: v for k, v in question["settings"].items() if k in self.allowed_settings()}
     return self.record_of({**question, "settings": known, "rewrites": "texts" in question})
 

@@ -61,9 +61,10 @@ class RuleDepth(threading.local):
 
 
 def rewrite_with_callback(on_match: Function, declines: Function | None = None, times: Function | None = None) -> Function:
-  """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match.
-  `depth` is 0, or the number of rules that are running: a rule may rewrite other graphs. If declines(location, before) is
-  true, the rule does not apply, and the rules after it are tried. `times` returns the RuleTimes to count in, or None."""
+  """Returns a replacement for PatternMatcher.rewrite that calls on_match(location, before, after, depth) for each match
+  that makes a node; not for those of tinygrad's compiler of patterns (uop/upat.py). `depth` is 0, or the number of
+  rules that are running: a rule may rewrite other graphs. If declines(location, before) is true, the rule does not
+  apply, and the rules after it are tried. `times` returns the RuleTimes to count in, or None."""
   running = RuleDepth()
   def rewrite(self: Any, uop: Node, ctx: Any = None) -> Any:
     patterns = self.pdict.get(uop.op, ())

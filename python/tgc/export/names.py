@@ -1,10 +1,11 @@
-"""Everything in the exporter that names a part of tinygrad and differs between releases. To teach the exporter a release,
-add its names here; where several releases are listed, the first name that exists is used."""
+"""Names of tinygrad's parts that differ between releases: ops, functions, stages, settings and renderers. To teach the
+exporter a release, add its names here. Modules that watch one mechanism (boundaries, origins, jit_plan, ...) name its
+parts themselves."""
 from __future__ import annotations
 
 import platform
 
-# The ops of each release, as a hash: a checkout with these ops is that release, or a changed copy of it.
+# The first digits of the SHA-256 of each release's ops: a checkout with these ops is that release, or a changed copy.
 OPS = {"0.11.0": "475a2d31", "0.12.0": "6dc44a40", "0.13.0": "704a3921", "0.14.0": "ae8a1b69"}
 
 # The functions that begin a kernel or a schedule, in each release that has them: (module, function).
@@ -22,7 +23,7 @@ STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
 # Ops of a buffer that begin where the buffer begins.
 KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
-# Settings that do not change what is compiled.
+# Settings that records do not list: those that change no stage of a kernel, and those whose effects are in the records.
 NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
                     "REWRITE_STACK_LIMIT", "PROCESS_REPLAY", "CAPTURE_PROCESS_REPLAY", "CACHELEVEL", "CCACHE", "DEV", "BEAM", "JIT",
                     "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}

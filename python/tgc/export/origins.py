@@ -109,7 +109,8 @@ class Origins:
   def __init__(self) -> None: self.thread = threading.local()
 
   def watch(self) -> None:
-    """Watches the rewrites of tensor graphs. tinygrad is loaded."""
+    """Watches the rewrites of tensor graphs, and the functions that make nodes without a note. Call it once tinygrad is
+    loaded."""
     from tinygrad import tensor
     from tinygrad.uop import ops
     context = getattr(ops, "RewriteContext", None)
@@ -167,8 +168,9 @@ class Origins:
 
 
 def origins_of(ast: Node) -> dict[Any, Any]:
-  """Returns the methods that made each node of a kernel, as tinygrad's metadata, by node; those of its loads only if it
-  computes nothing of them but a sum: an equal load may belong to another kernel."""
+  """Returns the methods that made each node of a kernel, as tinygrad's metadata, by node; those of its loads only if
+  the kernel has no other nodes with methods, and computes nothing but reductions: an equal load may belong to another
+  kernel."""
   out: dict[Any, Any] = {}
   loads: dict[Any, Any] = {}
   computes = False

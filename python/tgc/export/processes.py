@@ -42,7 +42,8 @@ except ImportError: sys.modules["sitecustomize"] = mine
 
 
 def program_name(command: list[str]) -> str:
-  """Returns the prefix of record ids: the name of the script or module; for a test runner, of what it runs."""
+  """Returns the prefix of record ids: the name of the script or module; for a test runner, of what it runs; "code" for
+  -c, "stdin" for -."""
   if command[0] in ("-", "-c"): return "stdin" if command[0] == "-" else "code"
   is_module, words = command[0] == "-m", command[1:] if command[0] == "-m" else command
   if is_module and words[0] in ("unittest", "pytest"): words = [w for w in words[1:] if not w.startswith("-")] or words

@@ -86,7 +86,7 @@ class Recorder:
     return f"{self.id_prefix()}.s{self.schedules - 1}"
 
   def note_kernel(self, item: JSON, ast: Node, values: dict[str, int]) -> None:
-    """Completes `item`, a kernel of a schedule: the id of its record, and the values of its variables."""
+    """Notes the values of the variables of `item`, a kernel of a schedule, and sets the id of its record in it."""
     from tinygrad.helpers import BEAM
     if values: self.var_vals[ast.key] = values
     if ast.op.name == "SINK" and BEAM.value < 1: item["id"] = self.kernel_id(ast)  # a search compiles other graphs

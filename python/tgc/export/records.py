@@ -193,7 +193,8 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
 # ---- one schedule
 
 def device_of(sink: Node) -> str:
-  """Returns the device of a schedule without its number: the first device of the first tensor that has one."""
+  """Returns the device of a schedule without its number: the first device of the first tensor that has one, or the
+  default."""
   from tinygrad.device import Device
   device = next((s._device for s in sink.src if s._device is not None), Device.DEFAULT)
   return (device if isinstance(device, str) else device[0]).split(":")[0]

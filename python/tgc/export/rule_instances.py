@@ -12,7 +12,7 @@ from tgc.export.kinds import Node
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
 FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
 
-INDEX_LIMIT = 1 << 40  # largest bound of a variable
+INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
 MOST_ITERATIONS = 1 << 14  # most iterations of a loop
 MOST_SHIFT = 130  # Python computes 1 << n of any n
 
@@ -120,7 +120,7 @@ class Maker:
     return [v * c, v + c, v % c, v // c, v * c + self.variable()][kind - 4]
 
   def leaf(self, dtype: Any) -> Any:
-    """Returns a variable, an element of a buffer, or an expression of one."""
+    """Returns a constant, a variable, an element of a buffer, or an expression of these."""
     if self.random.random() < 0.15: return self.constant(dtype, None)
     if self.is_weak(dtype): return self.index_expression()
     if self.condition is not None and self.odd():

@@ -213,7 +213,7 @@ def program_of(question: JSON) -> str:
 
 
 def are_equal(a: Any, b: Any) -> bool:
-  """Returns True if both numbers are the same, or floats that differ by rounding."""
+  """Returns True if both numbers are the same, or if one is a float and they differ by at most 1 %."""
   if not isinstance(a, float) and not isinstance(b, float): return bool(a == b)
   a, b = float(a), float(b)
   return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 0.01 * max(abs(a), abs(b))

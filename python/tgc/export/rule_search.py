@@ -95,7 +95,8 @@ class Search:
     self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
-    """Makes the node of a seed, with some numbers changed. Returns None if the rule does not apply to it."""
+    """Makes the node of a seed, with some numbers changed. Returns None if there is no such node, or the rule does not
+    apply."""
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
     try:

@@ -12,7 +12,7 @@ from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import constant_of
 
 MOST_CHOICES = 24  # decisions of one run
-MOST_RUNS = 64  # most runs of one rule with one dtype
+MOST_RUNS = 64  # most runs of one rule with one choice of dtypes and ops
 # Methods that build nodes, and do not depend on their operands but for dtypes.
 BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
             "sqrt", "exp2", "log2", "sin"}

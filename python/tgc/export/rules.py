@@ -28,9 +28,9 @@ ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.moveme
 # Rules of these files are left out: they check graphs, write text or select instructions.
 NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24  # most instances of one rule
-MOST_OF_FEW = 48  # most instances of one rule, if there are few rules
+MOST_OF_FEW = 48  # most instances of one rule, if at most FEW rules are selected
 MOST_NEAR = 5  # rules that an error names
-FEW = 4  # a rule with fewer instances gets some from programs
+FEW = 4  # rules with fewer instances also get those of rule_programs
 
 
 def all_rules() -> Iterator[tuple[Any, Function]]:
@@ -61,7 +61,8 @@ def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
 
 
 def rules_outside(wanted: str) -> list[tuple[Any, Function]]:
-  """Returns the rules of a file that no stage uses: of the installed tinygrad, or a path from the working directory."""
+  """Returns the rules of the file that `wanted`, FILE or FILE:LINE, names outside of ROOMS: a file of the installed
+  tinygrad, or a path from the working directory. Imports the file, which may raise. Empty if there is no such file."""
   import tinygrad
   file = pathlib.Path(wanted.rpartition(":")[0] if wanted.rpartition(":")[2].isdigit() else wanted)
   package = pathlib.Path(tinygrad.__path__[0])
@@ -112,8 +113,8 @@ def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[No
 
 
 def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> int:
-  """Writes a recording of instances of the rules whose place contains `only`: of the part-th of `of` equal parts of
-  their places. Returns the number of rules."""
+  """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
+  part-th of `of` parts of their places. Returns the number of places."""
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
@@ -157,7 +158,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
 
 
 def is_place_of(place: str, wanted: str) -> bool:
-  """Returns True if FILE:LINE is the wanted place or, if that has no line, contains it."""
+  """Returns True if FILE:LINE ends with the wanted place or, if that has no line, contains it."""
   return place.endswith(wanted) if wanted.rpartition(":")[2].isdigit() else wanted in place
 
 

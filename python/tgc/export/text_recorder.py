@@ -34,7 +34,8 @@ class TextRecorder(Recorder):
     return {k: ContextVar._cache[k] for k in SETTINGS if k in ContextVar._cache}
 
   def note_settings(self) -> None:
-    """Takes the settings that tinygrad was loaded with from the environment; they go into the header."""
+    """Reads the settings that tinygrad was loaded with from the environment, and the number of CPUs; the header has
+    both."""
     self.initial_vars = {k: v.value for k, v in self.context_vars().items()}
     self.header_settings = {k: os.environ[k] for k in SETTINGS if os.environ.get(k, "") != ""}
     self.header_settings["CPU_COUNT"] = str(self.initial_vars["CPU_COUNT"])  # CPU kernels depend on it, set or not

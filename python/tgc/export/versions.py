@@ -54,8 +54,8 @@ def installed_commit() -> str | None:
 
 
 def installed_version() -> str | None:
-  """Returns the version of the tinygrad that would be imported: of a checkout, or of pip's package. Returns None if there
-  is no tinygrad."""
+  """Returns the version of the tinygrad that would be imported: of a checkout, of pip's package, or of the release with
+  the same ops; "of unknown version" if none is known. Returns None if there is no tinygrad."""
   spec = importlib.util.find_spec("tinygrad")
   if spec is None or spec.origin is None: return None
   package = pathlib.Path(spec.origin).parent

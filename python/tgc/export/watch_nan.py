@@ -50,7 +50,7 @@ class NanWatcher(ArraySaver):
     self.runs: dict[Any, int] = {}       # kernel: how often it ran
     self.writers: weakref.WeakKeyDictionary[Any, JSON] = weakref.WeakKeyDictionary()  # buffer: the call that stored to it last
     self.unwritten: weakref.WeakSet[Any] = weakref.WeakSet()  # buffers that a kernel read before anything stored to them
-    self.given: JSON | None = None       # the first input that has a NaN, though no kernel has stored to its memory
+    self.given: JSON | None = None       # the first input, in memory that no kernel stored to, that has or makes a NaN
 
   def splits(self, linear: Any, jit: Any) -> bool: return not self.found and all(c.op.name == "CALL" for c in linear.src)
 
@@ -121,7 +121,7 @@ class NanWatcher(ArraySaver):
     print_message(f"kernel {kernel_id} makes {what} of numbers in call {self.calls}{place}; `tgc run {self.recorder.output} --nan` explains it")
 
   def finish(self) -> None:
-    """Says what was watched."""
+    """Prints how many calls were watched, and what was found."""
     kind = "NaN or infinity" if self.infinite else "NaN"
     print_message(f"{self.calls} kernel calls were watched, which took {self.seconds:.1f} s; " +
                   (f"{self.file.name} has the first find" if self.found else f"none made a {kind} of numbers"))

@@ -1,10 +1,10 @@
 """Serves tgc's commands to a coding agent, as a server of the Model Context Protocol on standard input and output.
 
-  python -P -m tgc.mcp --folder=PROJECT            what a client's configuration starts; needs pip install 'tgc[mcp]'
+  python -P -m tgc.mcp --folder=PROJECT            what a client's configuration starts; needs 'tinygrad-tgc[mcp]'
 
-The server reads and writes files in the folders that it is given, and no others; symbolic links are followed first. It
-does not run the program that it records, or compiled kernels, without consent: it asks the client's user (elicitation),
-or --allow-run allows it. It records with the tinygrad of the Python that runs the server.
+Inputs and outputs are files in the folders that the server is given; symbolic links are followed first. The server does
+not run a program, compiled kernels, or tinygrad on smaller kernels (reduce) without consent: it asks the client's user
+(elicitation), or --allow-run allows it. It records with the tinygrad of the Python that runs the server.
 """
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
   parser.add_argument("--folder", action="append", metavar="DIR",
                       help="a folder for inputs and outputs; repeat it for more; default: the working folder")
   parser.add_argument("--allow-run", action="store_true", help="run programs and kernels without asking")
-  parser.add_argument("--seconds", type=float, default=60, metavar="S", help="limit of one call; default: 60")
+  parser.add_argument("--seconds", type=float, default=60, metavar="S",
+                      help="limit of each command that a call runs; default: 60")
   options = parser.parse_args(arguments)
   try:
     from tgc.mcp.server import make_server

@@ -1,4 +1,4 @@
-"""Limits of the server: files within the folders that it was given, and programs to which the host consents."""
+"""Limits of the server's inputs and outputs: files within the folders that it was given."""
 from __future__ import annotations
 
 import itertools
@@ -10,7 +10,7 @@ OUTPUTS = (".jsonl", ".jsonl.gz", ".html", ".repro")  # recordings, pages and re
 
 
 class Refused(Exception):
-  """The server may not do what was asked. The text says what would be allowed."""
+  """The server refuses an input, an output or a device. The text says why."""
 
 
 class Folders:
@@ -33,8 +33,8 @@ class Folders:
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused for what is no regular file, or has a neighbour that leads outside: tgc
-    also reads the files beside a recording, such as RUN.inputs."""
+    """Returns an existing file. Raises Refused if the file is outside the folders or no regular file, or if a file
+    beside it is a link that leads outside: tgc also reads the files beside a recording, such as RUN.inputs."""
     path = self.resolved(name)
     if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
@@ -49,8 +49,9 @@ class Folders:
     return whole
 
   def output(self, name: str) -> pathlib.Path:
-    """Returns the path of a file to write. Raises Refused as file() does for an existing one, and if its folder is
-    missing, its ending is none of OUTPUTS, or it is a file that this server has not written."""
+    """Returns the path of a file to write. Raises Refused if the path is outside the folders, the folder is missing,
+    the ending is none of OUTPUTS, the file exists and this server has not written it, or a file beside it is a link
+    that leads outside."""
     path = self.resolved(name)
     if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
     if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")
@@ -65,7 +66,7 @@ class Folders:
     return self.output(next(name + ending for name in names if not (self.roots[0] / (name + ending)).exists()))
 
   def recordings(self) -> list[str]:
-    """Returns the names of the recordings in the folders, the newest first."""
+    """Returns the names of the .jsonl and .jsonl.gz files in the folders, the newest first."""
     files = (p for root in self.roots for p in root.rglob("*.jsonl*") if p.name.endswith((".jsonl", ".jsonl.gz")))
     found = [p for p in files if p.is_file() and self.holds(p.resolve())]
     return [self.short(p) for p in sorted(found, key=lambda p: -p.stat().st_mtime)]

@@ -38,10 +38,9 @@ class Consent(BaseModel):
   remember: bool = Field(default=False, description="also allow it for later calls, until the server ends")
 
 
-
 def asked(ctx: Ctx, what: str, question: str, following: str) -> Consent | Elicit[Consent]:
-  """Returns consent that was given before, or the question. Raises ToolError, with the call to make instead, if the host
-  cannot be asked."""
+  """Returns consent that --allow-run or an earlier answer gives, or the question. Raises ToolError, with the call to
+  make instead, if the host cannot be asked."""
   state = state_of(ctx)
   if state.allow_run or what in state.allowed: return Consent()
   capabilities = ctx.client_capabilities

@@ -16,13 +16,14 @@ from tgc.mcp.tools import READ_ONLY, TOOLS
 
 INSTRUCTIONS = """Finds what tinygrad's compiler does wrong. Order of calls for a wrong result: record (a program) or
 records (a file), run, bisect, trace. Each answer ends with the next call to make; `more` is the call for the next page.
-A verdict of `unresolved`, `unknown` or `sampled` decides nothing. Inputs are FILE or FILE#ID, relative to the server's
+`unresolved`, `unknown`, `sampled` and `ran` decide nothing. Inputs are FILE or FILE#ID, relative to the server's
 folders."""
 
 
 def make_server(folders: Sequence[str | os.PathLike[str]], allow_run: bool = False,
                 seconds: float = 60) -> MCPServer[State]:
-  """Returns a server for files in `folders`. `seconds` limits each call. Raises OSError if a folder does not exist."""
+  """Returns a server for files in `folders`. `seconds` limits each command that a call runs. Raises OSError if a folder
+  does not exist."""
   access = Folders(folders)
 
   @contextlib.asynccontextmanager

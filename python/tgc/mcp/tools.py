@@ -1,4 +1,4 @@
-"""The tools of the server. Each calls one command of tgc and says which call comes next."""
+"""The tools of the server. Each runs a command of tgc, or the exporter, and says which call comes next."""
 from __future__ import annotations
 
 import contextlib
@@ -55,7 +55,7 @@ P = ParamSpec("P")
 
 
 def tool(function: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
-  """Makes errors of tgc errors that the model reads, with the next call."""
+  """Turns TgcError and Refused into errors that the model reads, with the next call."""
   @functools.wraps(function)
   async def called(*args: P.args, **kwargs: P.kwargs) -> str:
     try: return await function(*args, **kwargs)
@@ -67,7 +67,7 @@ def tool(function: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
 
 
 def option(name: str, value: object) -> list[str]:
-  """Returns an option of tgc, or nothing for a value that was not given."""
+  """Returns an option of tgc, or nothing for a value that was not given. Raises Refused for a plugin as the device."""
   if value in (None, "", False): return []
   if name == "device" and str(value).startswith("plugin"):
     raise Refused("a plugin is code, which this server does not load")
@@ -125,7 +125,8 @@ async def records(ctx: Ctx, input: RecordingOrNone = "", page: PageNumber = 1) -
 
 @tool
 async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None, page: PageNumber = 1) -> str:
-  """Run kernels or schedules and compare the results with the reference interpreter. Reports those that fail."""
+  """Run kernels or schedules and compare the results with the reference interpreter. Reports those that fail or cannot
+  run."""
   state = granted(ctx, consent)
   place = state.folders.input(input)
   ran = await state.commands.run("run", place, *option("device", device), "--json", allowed=(0, 1, 2))
