@@ -305,16 +305,58 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
 
 }  // namespace
 
-// Returns true if `first`, the first store to the register of a REDUCE, runs outside of the REDUCE's loops, and in each
-// iteration of the loops around the REDUCE.
-static bool is_once_for(UOp first, UOp reduce, const std::unordered_set<UOp>& loops) {
-  std::unordered_set<UOp> around;
-  for (UOp u : toposort(first))
-    if (u.is(Op::RANGE)) around.insert(u);
-  if (std::ranges::any_of(loops, [&](UOp r) { return around.contains(r); })) return false;
-  const auto needed = reduce.ranges();
-  return std::ranges::all_of(needed, [&](UOp r) { return around.contains(r); });
+std::optional<int64_t> constant_integer(UOp u) {
+  if (!u || !dtypes::is_int(u.dtype().scalar())) return {};
+  const auto all = toposort(u);
+  // the bounds of an expression that depends on nothing are its value
+  if (!std::ranges::all_of(all, [](UOp x) { return x.is(Op::CONST) ? !x.is_invalid() : x.in(ops::ALU); })) return {};
+  if (!py_equal(u.vmin(), u.vmax()) || !u.vmin().is_int()) return {};
+  return u.vmin().to_int().to_int64();
 }
+
+namespace {
+
+// Finds the stores to one element of the register of a REDUCE.
+class RegisterElement {
+ public:
+  RegisterElement(UOp reg, int64_t element) : reg_(reg), element_(element) {}
+
+  // Returns true if `u` is the element, without a gate.
+  bool is_place(UOp u) const {
+    return u.is(Op::INDEX) && u.num_src() == 2 && behind_after(u.src(0)) == reg_ &&
+           constant_integer(u.src(1)) == element_;
+  }
+  // Returns the only store to the element below `root`; null if there is none, if there are several, or if another
+  // store may write the element.
+  UOp only_store_below(UOp root) const {
+    UOp out;
+    for (UOp u : toposort(root)) {
+      if (!u.is(Op::STORE) || !in_backward_slice_with_self(u.src(0), reg_)) continue;
+      const UOp place = u.src(0);
+      const bool is_element = place.is(Op::INDEX) && place.num_src() == 2 && behind_after(place.src(0)) == reg_;
+      const auto element = is_element ? constant_integer(place.src(1)) : std::nullopt;
+      if (!element) return {};
+      if (*element != element_) continue;
+      if (out || u.num_src() != 2) return {};
+      out = u;
+    }
+    return out;
+  }
+
+ private:
+  UOp reg_;
+  int64_t element_;
+};
+
+// Returns true if `first`, the store that sets the register of a REDUCE, runs outside of the REDUCE's loops and in each
+// iteration of the loops around the REDUCE, and if the loops around `end`, which adds the terms, are around `first`.
+bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
+  if (std::ranges::any_of(toposort(first), [&](UOp u) { return loops.contains(u); })) return false;
+  auto is_around = [&](UOp r) { return lies_in(first, r); };
+  return std::ranges::all_of(reduce.ranges(), is_around) && std::ranges::all_of(end.ranges(), is_around);
+}
+
+}  // namespace
 
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   if (before.is(Op::REDUCE) && before.num_src() == 1 && after.is(before.arg().op())) {
@@ -324,31 +366,28 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   }
   if (!before.is(Op::REDUCE) || !after.is(Op::INDEX) || !after.src(0).is(Op::AFTER)) return false;
   const Op op = before.arg().op();
-  UOp reg = behind_after(after.src(0));
-  if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2) return false;
-  UOp end = after.src(0).src(1);
-  // fail for a gate, which is a third source: it would leave out an iteration or read another value
-  auto has_gate = [](UOp u) { return u.num_src() != 2; };
-  if (!end.is(Op::END) || !after.src(1).is_const() || has_gate(after)) return false;
+  const UOp reg = behind_after(after.src(0)), end = after.src(0).src(1);
+  const auto number = after.num_src() == 2 ? constant_integer(after.src(1)) : std::nullopt;
+  if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2 || !end.is(Op::END) || !number) return false;
+  if (after.src(0).src(0) != reg || in_backward_slice_with_self(before, reg)) return false;
+  const RegisterElement element(reg, *number);
   std::unordered_set<UOp> loops;
   for (UOp s : before.src().subspan(1))
     if (s.is(Op::RANGE)) loops.insert(s);
     else return false;
   if (set_of(end.src().subspan(1)) != loops) return false;
-  // Returns the only store to the element of the register; null if there is none, or if others may store to it.
-  auto store_in = [&](UOp stores) {
-    UOp out;
-    bool is_only = true;
-    for (UOp x : stores.is(Op::GROUP) ? stores.src() : std::span<const UOp>(&stores, 1)) {
-      if (!x.is(Op::STORE) || !x.src(0).is(Op::INDEX)) return UOp();
-      if (behind_after(x.src(0).src(0)) != reg) continue;
-      if (!x.src(0).src(1).is_const()) return UOp();
-      if (!(x.src(0).src(1).arg() == after.src(1).arg())) continue;
-      is_only &= !out && !has_gate(x) && !has_gate(x.src(0)), out = x;
-    }
-    return is_only ? out : UOp();
-  };
-  UOp store = store_in(end.src(0));
+  // the loops must store to the element once
+  UOp store;
+  const UOp stores = end.src(0);
+  for (UOp x : stores.is(Op::GROUP) ? stores.src() : std::span<const UOp>(&stores, 1)) {
+    if (!x.is(Op::STORE) || !x.src(0).is(Op::INDEX)) return false;
+    if (behind_after(x.src(0).src(0)) != reg) continue;
+    const auto at = constant_integer(x.src(0).src(1));
+    if (!at) return false;
+    if (*at != *number) continue;
+    if (store || x.num_src() != 2 || !element.is_place(x.src(0))) return false;
+    store = x;
+  }
   if (!store) return false;
   // one operand of the stored value must be the register; the others are the terms
   std::vector<UOp> operands;
@@ -356,25 +395,19 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   UOp register_read;
   std::vector<UOp> rest;
   for (UOp u : operands) {
-    bool reads = u.is(Op::INDEX) && behind_after(u.src(0)) == reg;
-    if (reads && register_read) return false;
+    const bool reads = u.is(Op::INDEX) && behind_after(u.src(0)) == reg;
+    if (reads && (register_read || !element.is_place(u))) return false;
     if (reads) register_read = u;
     else rest.push_back(u);
   }
-  if (!register_read || has_gate(register_read) || !register_read.src(0).is(Op::AFTER)) return false;
-  if (!(register_read.src(1).arg() == after.src(1).arg())) return false;
-  // the register must be read after its initialization, once for each iteration of the loops
-  UOp start = register_read.src(0);
+  if (!register_read || !register_read.src(0).is(Op::AFTER)) return false;
+  // the register must be read once for each iteration of the loops, after the only store that sets it
+  const UOp start = register_read.src(0), first = element.only_store_below(start);
   std::unordered_set<UOp> needs = set_of(start.src().subspan(1));
-  for (UOp r : loops)
-    if (!needs.contains(r)) return false;
-  bool is_initialized = false;
-  for (UOp x = start; x.is(Op::AFTER); x = x.src(0))
-    for (UOp dep : x.src().subspan(1))
-      if (UOp first = store_in(dep); first && first.src(1).is_const() && is_once_for(first, before, loops))
-        is_initialized |= py_equal(first.src(1).arg().to_const(), identity_element(op, before.dtype().scalar()));
-  if (!is_initialized) return false;
-  return are_terms(before, rest, lanes);
+  if (!std::ranges::all_of(loops, [&](UOp r) { return needs.contains(r); })) return false;
+  if (!first || !first.src(1).is_const() || !is_once_for(first, before, end, loops)) return false;
+  const Const identity = identity_element(op, before.dtype().scalar());
+  return py_equal(first.src(1).arg().to_const(), identity) && are_terms(before, rest, lanes);
 } catch (const LaneForms::TooMany&) { return false; }
 
 bool is_loop_in_parts(UOp before, UOp after) {

@@ -24,6 +24,9 @@ bool is_same_iterations(const RangeMap& map);
 // the values; returns false if there are too many.
 bool is_one_to_one_into(UOp index, int64_t size);
 
+// Returns the value of an integer that depends on nothing, such as 2 * 4 + 1; nullopt for others, and for Invalid.
+std::optional<int64_t> constant_integer(UOp u);
+
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
 struct WrongIteration {
   std::vector<std::pair<UOp, int64_t>> at;

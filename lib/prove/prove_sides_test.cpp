@@ -147,6 +147,37 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, {}, gate)).kind != RewriteProof::Kind::Proven);
 }
 
+TEST_CASE("SidesProver: a register of rows and columns is set once, outside of the loops of its sum") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp r = g.range(Const(8), 0, AxisType::REDUCE), other = g.range(Const(2), 1, AxisType::REDUCE);
+  UOp row = g.range(Const(3), 2, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
+  const UOp term = memory.index_ptr(row * num(8) + r).load(), zero = g.constant(dtypes::float32, 0.0);
+  const UOp reg = g.node(Op::DEFINE_REG, dtypes::float32.ptr(4, AddrSpace::REG), {}, 0);
+  auto after = [&](UOp of, std::vector<UOp> deps) {
+    deps.insert(deps.begin(), of);
+    return g.node(Op::AFTER, of.dtype(), deps);
+  };
+  // element of a register of two rows and columns
+  auto at = [&](UOp of, int64_t y, int64_t x) { return of.index_ptr(num(y) * num(2) + num(x)); };
+  auto read = [&](UOp of, int64_t y, int64_t x) { return of.index(num(y) * num(2) + num(x)); };
+  const UOp set = at(after(reg, {row}), 1, 0).store(zero);
+  auto sum_of = [&](std::vector<UOp> before, std::vector<UOp> ended) {
+    const UOp start = after(reg, before);
+    return read(after(reg, {at(start, 1, 0).store(read(start, 1, 0) + term).end(ended)}), 1, 0);
+  };
+  const UOp sum = term.reduce(std::vector<UOp>{r}, Op::ADD);
+  auto is_proven = [&](UOp value) { return decide_sides(g, sum, value).kind == RewriteProof::Kind::Proven; };
+  CHECK(is_proven(sum_of({set, r}, {r})));
+  CHECK(is_proven(sum_of({set, at(reg, 0, 1).store(term), r}, {r})));
+  // another store may set the element: element 2 again, or one that is not known
+  CHECK_FALSE(is_proven(sum_of({set, at(reg, 0, 2).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
+  CHECK_FALSE(is_proven(sum_of({set, reg.index_ptr(row).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
+  CHECK_FALSE(is_proven(sum_of({at(reg, 1, 0).store(zero), r}, {r})));  // set before the loop over rows
+  CHECK_FALSE(is_proven(sum_of({set, r, other}, {r})));                 // another loop around adds each term twice
+  CHECK_FALSE(is_proven(sum_of({at(after(reg, {row, r}), 1, 0).store(zero), r}, {r})));  // set again in each iteration
+}
+
 TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
   Graph g;
   auto load = [&](int64_t n) {

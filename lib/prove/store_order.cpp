@@ -27,15 +27,10 @@ struct StoredElements {
   }
 };
 
-std::optional<int64_t> number(UOp u) {
-  if (!u.is_const() || !u.arg().is_int()) return {};
-  return u.arg().as_int().to_int64();
-}
-
 // Returns the constant values of an index's lanes; empty if one is not constant.
 std::vector<int64_t> lanes_of(UOp index) {
   std::vector<int64_t> out;
-  if (auto one = number(index)) out.assign(size_t(index.dtype().count()), *one);
+  if (auto one = constant_integer(index)) out.assign(size_t(index.dtype().count()), *one);
   if (index.is(Op::VCONST))
     for (Arg v : index.arg().items()) {
       if (!v.is_int() || !v.as_int().to_int64()) return {};
@@ -43,7 +38,7 @@ std::vector<int64_t> lanes_of(UOp index) {
     }
   if (index.is(Op::VECTORIZE))
     for (UOp s : index.src()) {
-      auto one = number(s);
+      auto one = constant_integer(s);
       if (!one) return {};
       out.push_back(*one);
     }

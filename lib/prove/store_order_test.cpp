@@ -24,6 +24,9 @@ TEST_CASE("has_unordered_stores: stores to one element must wait for each other"
   CHECK(!has_unordered_stores(r.g.sink({first, r.place(r.reg, 1).store(r.number(2))})));
   UOp later = r.place(r.reg.after({first}), 0).store(r.number(2));
   CHECK(!has_unordered_stores(r.g.sink({first, later})));
+  auto at_row = [&](int64_t row) { return r.reg.index_ptr(r.g.constant(dtypes::index, row) * Const(2)); };
+  CHECK(!has_unordered_stores(r.g.sink({first, at_row(1).store(r.number(2))})));
+  CHECK(has_unordered_stores(r.g.sink({first, at_row(0).store(r.number(2))})));
   UOp all = r.vector(r.reg).store(r.numbers(r.number(2)));
   CHECK(has_unordered_stores(r.g.sink({all, r.place(r.reg, 3).store(r.number(2))})));
   UOp memory = r.g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0);
