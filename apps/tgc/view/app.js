@@ -122,7 +122,8 @@ export class App {
     const out = schedule.kernels.map((_, item) => (graphs[this.graphOfItem(item, scheduled)] || {}).measured || 0);
     return out.some(Boolean) ? out : null;
   }
-  /** Whether the page shows all graphs as a list: it has no schedule, or the state asks for the list. */
+  /** Whether the page shows all graphs as a list: the state asks for the model view, but not for that of a schedule
+   * that the page or, with `k`, the shown graph has. */
   get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
   /** Returns the graph of an item of the schedule that graph `of` has; -1: none.
    * @param {number} item @param {number} of */
@@ -263,8 +264,8 @@ export class App {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the number of the first graph that is wrong, or else of the first one that differs; 0 if there is none.
-  // `hasSchedule`: returns the first graph with a schedule instead.
+  // Returns the number of the first graph that is wrong, or else of the first one that differs, or else of the first
+  // one of the overview. `hasSchedule`: returns the first graph with a schedule instead, if there is one.
   #firstGraph(hasSchedule) {
     const entries = entriesOf(this), scheduled = this.index.graphs.findIndex((g) => g.schedule);
     if (hasSchedule && scheduled >= 0) return scheduled;

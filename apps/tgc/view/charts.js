@@ -120,7 +120,7 @@ export function keptSpans(items) {
   return out;
 }
 
-/** Returns for each item the number of bytes of the values that are kept while it runs.
+/** Returns for each item the number of bytes of the values in planned memory that are kept while it runs.
  * @param {any} schedule @param {Item[]} items @returns {number[]} */
 export function memoryInUse(schedule, items) {
   const spans = keptSpans(items), change = new Array(items.length + 1).fill(0);

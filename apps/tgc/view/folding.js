@@ -147,7 +147,8 @@ function contracted(graph, owner) {
   return {order: sourcesFirst(graph.order.map(boxOf).reverse(), sources), sources};
 }
 
-/** Leaves out sources that have no entry: of two graphs drawn as one, nodes that both have are in the second graph.
+/** Returns the keys below the roots, sources first. Leaves out sources that have no entry: of two graphs drawn as one,
+ * nodes that both have are in the second graph.
  * @param {number[]} roots @param {Map<number, number[]>} sources */
 function sourcesFirst(roots, sources) {
   const order = [], kOpen = 1, kDone = 2, state = new Map();

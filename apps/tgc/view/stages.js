@@ -159,7 +159,7 @@ export class StageList {
     }
   }
 
-  // Returns what a stage did to loops: ["+4 THREAD"].
+  // Returns what a stage did to loops: ["+THREAD 4"].
   #loops(stage) {
     const {graph} = this.app;
     if (!this.loops.has(stage))

@@ -157,7 +157,7 @@ export class TextView {
     return before.toString().length;
   }
 
-  /** Copies the selected text, or else all lines. Returns whether that was possible. */
+  /** Copies all lines to the clipboard. Returns whether that was possible. */
   async copy() {
     const text = this.lines.map(plain).join("\n") + "\n";
     try {
