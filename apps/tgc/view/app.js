@@ -171,8 +171,11 @@ export class App {
     if (this.state.q !== old.q || before !== this.graph) this.foundAt = new Map(), this.foundAnywhere = new Set();
     this.query = queryOf(this.state.q);
     this.scene = this.drawings.scene(this.state);
-    if (follows && this.chosen) this.#follow(this.chosen);
-    else this.chosen = this.state.n < 0 ? null : {place: this.story.placeOf(this.state, this.state.n), n: this.state.n};
+    const selected = this.state.n;
+    if (!follows || !this.chosen)
+      this.chosen = selected < 0 ? null : {place: this.story.placeWith(this.state, selected), n: selected};
+    const isOlder = this.chosen && this.chosen.place < this.story.placeOf(this.state, selected);
+    if (this.chosen && (follows || isOlder)) this.#follow(this.chosen);
     const {n} = this.state;
     this.relatives = n >= 0 ? this.story.relatives(this.story.placeOf(this.state, n), [n]) : null;
     this.#showGraph(before !== this.graph, old);

@@ -75,7 +75,7 @@ function namesOfB(a, b, pairs) {
 }
 
 // Returns a list with -1 for all elements that are not in its longest increasing part.
-function increasing(list) {
+export function increasing(list) {
   const ends = [], before = new Map();  // ends: by length, the index of the smallest last element
   list.forEach((x, i) => {
     if (x < 0) return;

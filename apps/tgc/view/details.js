@@ -10,6 +10,7 @@ import {calledName, itemsOfCall} from "./calls.js";
 import {countsText, exampleText, noteOf, pointText, verdictOf, verdictText} from "./proof.js";
 import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
+import {bothOf, placeBeside, sourceOf, textOfRule} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 
 const kMostListed = 40;  // maximum number of nodes in a list
@@ -24,13 +25,21 @@ export function nodeTitle(graph, n) {
 
 /** @param {HTMLElement} home @param {import("./app.js").App} app */
 export function showDetails(home, app) {
-  const {graph, state} = app, n = state.n, out = state.r >= 0 ? rewriteOverview(app) : [];
+  const {graph, state, chosen} = app, n = state.n, out = state.r >= 0 ? rewriteOverview(app) : [];
   if (n < 0 || n >= graph.count) {
-    home.replaceChildren(...overview(app));
+    if (chosen) {
+      out.push(element("h2", "", nodeTitle(graph, chosen.n) + " is not in this graph"));
+      replacementOf(out, app, chosen.place, chosen.n);
+    }
+    home.replaceChildren(...out, ...(state.r >= 0 ? [] : overview(app)));
     return;
   }
   const place = app.story.placeOf(state, n);
   out.push(element("h2", "", nodeTitle(graph, n)));
+  if (chosen && chosen.n !== n && chosen.place < place) {
+    out.push(element("p", "", `selected as ${nodeTitle(graph, chosen.n)} in ${plain(app.placeName(chosen.place))}`));
+    replacementOf(out, app, chosen.place, chosen.n);
+  }
   const list = element("dl"), fact = (name, value) => {
     if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
   };
@@ -132,6 +141,21 @@ function allDifferences(out, app) {
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
+// Lists the rules whose texts differ between two inputs, with their first rewrites.
+function changedRules(out, app) {
+  const {graph} = app;
+  const changed = graph.rules.filter((rule) => bothOf(graph, rule));
+  if (changed.length) out.push(element("h3", "", "rules whose text differs"));
+  for (const rule of changed.slice(0, kMostListed)) {
+    const s = graph.stages.findIndex(({rewrites}) => rewrites.some((r) => graph.rules[r.rule] === rule));
+    const r = graph.stages[s].rewrites.findIndex((x) => graph.rules[x.rule] === rule);
+    const item = element("div", "rule"), go = () => app.go({s: s + 1, r, d: -1, n: -1});
+    const [a, b] = bothOf(graph, rule).map((side) => sourceOf(app, side.rule, side.graph));
+    item.append(link(plain(nameOfRule(rule)), go), "  A: ", a, "  B: ", b, textOfRule(graph, rule));
+    out.push(item);
+  }
+}
+
 // Returns what differs between a node and its earlier version, and how; values with equal texts have their dtypes.
 function differencesOf(graph, n, {of, differences}) {
   return differences.map(({what, before, after}) => {
@@ -178,9 +202,27 @@ function whereFrom(out, app, place, n) {
   out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
+// Says which rewrite replaced a node of the graph at `place`, or replaced its user so that the node went.
+function replacementOf(out, app, place, n) {
+  const {graph, story} = app, found = story.replacement(place, n), item = element("p", "replacement");
+  if (!found) return;
+  const {place: p, rewrite, isOwn, before, after} = found, stage = graph.stages[p - 1];
+  const at = (where, m) => link(nodeTitle(graph, m), () => app.go({s: where, r: -1, d: -1, n: m}));
+  if (rewrite < 0) item.append("removed by the stage " + plain(stage.name) + ", without a rule");
+  else {
+    const of = graph.rules[stage.rewrites[rewrite].rule];
+    const go = link("rewrite " + (rewrite + 1), () => app.go({s: p, r: rewrite, d: -1, n: -1}));
+    item.append(...(isOwn ? ["replaced by "] : ["removed: its user ", at(p - 1, before), " became "]), at(p, after),
+      " in ", go, plain(` of ${stage.name}, rule ${nameOfRule(of)}`), ...inBrackets(sourceOf(app, of)));
+  }
+  out.push(item);
+}
+
 function whatBecomes(out, app, place) {
   const {graph, story} = app;
   if (place >= story.last) return;
+  out.push(element("h3", "", "what became of it"));
+  replacementOf(out, app, place, app.state.n);
   const lit = app.litAt(story.last), list = element("ul");
   if (lit.size)
     for (const m of [...lit].slice(0, 12)) {
@@ -213,23 +255,7 @@ function accusation(out, app) {
   if (place) out.push(link("go there", () => app.go({...place, d: -1, n: -1})));
 }
 
-/** Returns file and line of a rule; "" if they are its name, as in recordings of other releases. */
-export function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
-
 const inBrackets = (item) => (item ? [element("span", "place", " ("), item, element("span", "place", ")")] : []);
-
-/** Returns the file and line of a rule in tinygrad, as a link to its source if possible; null: unknown.
- * @param {import("./app.js").App} app @param {import("./data.js").Rule} rule */
-function sourceOf(app, rule) {
-  const text = app.graph.producer ? rule.file + ":" + rule.line : rule.source;
-  const place = /^([a-z][\w/]*\.py):(\d+)$/.exec(text), release = app.graph.producer || app.index.tinygrad;
-  const version = /^(?:tinygrad )?(\d+\.\d+\.\d+)/.exec(release);
-  if (!place || !version) return text ? element("span", "place", plain(text)) : null;
-  const out = /** @type {HTMLAnchorElement} */ (element("a", "place", text));
-  out.href = `https://github.com/tinygrad/tinygrad/blob/v${version[1]}/tinygrad/${place[1]}#L${place[2]}`;
-  out.target = "_blank", out.rel = "noreferrer", out.title = "the rule in tinygrad " + version[1];
-  return out;
-}
 
 // Shows a rewrite: what it did, its rule, and the nodes before and after it.
 function rewriteOverview(app) {
@@ -241,8 +267,11 @@ function rewriteOverview(app) {
     home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
     list.append(element("dt", "", name), home);
   };
-  add("did", withoutColors(changeText(graph, r))), add("rule", rule.text && element("pre", "", plain(rule.text)));
-  add("ours", placeBeside(rule)), add("tinygrad's", sourceOf(app, rule));
+  const both = bothOf(graph, rule);
+  add("did", withoutColors(changeText(graph, r)));
+  add(both ? "rule, A and B" : "rule", textOfRule(graph, rule)), add("ours", placeBeside(rule));
+  if (both) add("in A, in B", ...both.flatMap((side) => [sourceOf(app, side.rule, side.graph), "  "]));
+  else add("tinygrad's", sourceOf(app, rule));
   add("applied by", graph.producer && rule.source);
   const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
   add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
@@ -329,7 +358,7 @@ function overview(app) {
   const {measured} = app.index.graphs[state.g];
   if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
-  showBundle(out, app), accusation(out, app), allDifferences(out, app);
+  showBundle(out, app), accusation(out, app), allDifferences(out, app), changedRules(out, app);
   if (state.s > 0) stageOverview(out, app);
   return out;
 }

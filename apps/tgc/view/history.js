@@ -99,6 +99,14 @@ export class StageHistory {
     const inner = this.#reach(node);
     return inner < 0 && node === this.stage.from ? this.stage.to : inner;
   }
+  /** Returns the first rewrite that replaced a node, or the node with new sources; null: none did. @param {number} node
+   * @returns {Change | null} */
+  replacing(node) {
+    for (let at = -1, now = node, change = null; ; at = change.at, now = change.after) {
+      change = this.#ownChange(now, at) || (this.changesOf.get(now) || []).find((c) => c.at > at);
+      if (!change || change.isRule) return change || null;
+    }
+  }
   #ownChange(node, behind) {
     return (this.changesOf.get(node) || []).find((change) => change.at > behind && change.depth <= 0);
   }

@@ -3,6 +3,8 @@
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
+const kMostOfUsers = 100;  // users, and their users, among which the one is found whose rewrite removed a node
+
 /** The users of each node of a graph, in one array. */
 class Users {
   /** @param {Recorded} graph @param {number} root */
@@ -104,6 +106,44 @@ export class Story {
   bestOf(nodes, n) {
     const all = [...nodes], alike = all.filter((m) => this.graph.op[m] === this.graph.op[n]);
     return all.includes(n) ? n : all.length ? Math.max(...alike.length ? alike : all) : -1;
+  }
+
+  /** Returns the first rewrite behind `place` that replaced a node, or else replaced the nearest of its users so that
+   * the node went. `rewrite` -1: the stage removed the node without a rule. null: the node stays.
+   * @param {number} place @param {number} n
+   * @returns {{place: number, rewrite: number, isOwn: boolean, before: number, after: number} | null} `isOwn`: of the
+   * node, and not of a user; `before`: the replaced node */
+  replacement(place, n) {
+    const isBelow = (root) => this.graph.nodesOf(root).includes(n);
+    for (let p = place + 1; p <= this.last; p++) {
+      const history = this.#changes(p) ? this.historyAt(p) : null;
+      if (!history || history.result.has(n)) continue;
+      const now = history.next(n), users = this.usersAt(p - 1), nearest = [n];
+      const own = history.replacing(n);
+      let change = own;
+      for (let i = 0; i < nearest.length && !change; i++)
+        for (const user of nearest.length < kMostOfUsers ? users.get(nearest[i]) : []) {
+          const ofUser = history.replacing(user);
+          if (ofUser && !isBelow(ofUser.after)) change = ofUser;
+          if (!nearest.includes(user)) nearest.push(user);
+        }
+      if (now >= 0 && !own) n = now;  // it has other sources
+      else {
+        const rewrite = change ? this.graph.stages[p - 1].rewrites.findIndex((r) => r.at === change.at) : -1;
+        const {before, after} = change || {before: n, after: -1};
+        return {place: p, rewrite, isOwn: Boolean(own), before, after};
+      }
+    }
+    return null;
+  }
+
+  /** Returns the place whose graph has a node that a state selects: the shown one, or else the latest before it that
+   * has the node. @param {import("./state.js").State} state @param {number} n */
+  placeWith(state, n) {
+    const has = (p) => (p ? this.historyAt(p).result : new Set(this.graph.nodesOf(this.root(0)))).has(n);
+    if (state.r >= 0 || has(Math.min(state.s, this.last))) return this.placeOf(state, n);
+    for (let p = Math.min(state.s, this.last) - 1; p >= 0; p--) if (has(p)) return p;
+    return state.s;
   }
 
   #changes(place) { return this.graph.stages[place - 1].changed; }

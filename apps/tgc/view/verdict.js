@@ -1,12 +1,13 @@
 // The line below the header that says what is wrong: what a bisection or proof found, or where two inputs differ first.
 import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {counted} from "./amounts.js";
-import {byId, element} from "./list.js";
+import {byId, element, link} from "./list.js";
 import {entriesOf} from "./overview.js";
 import {plain} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {countsText, exampleText, nextUnproven, noteOf, pointText, verdictText} from "./proof.js";
 import {changeText, shortened, withoutColors} from "./rewrites.js";
+import {bothOf, sourceOf} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
@@ -105,8 +106,15 @@ function saidOfOther(app) {
   if (first > story.last) items.unshift(bold(inSource ? "Only the sources differ  " : "A and B are equal  "));
   else {
     items.unshift(bold("The first difference is in "), element("b", "", plain(app.placeName(first))), span("  "));
-    const said = differenceAt(app, first);
+    const {said, r, rule} = differenceAt(app, first);
+    if (r >= 0) items.push(link("rewrite " + (r + 1), () => app.go({s: first, r, d: -1, n: -1})), span(": "));
     if (said) items.push(span(said));
+    const both = rule && bothOf(app.graph, rule);
+    const ruleOf = (side, i) => [span(` in ${"AB"[i]} `), code(shortened(side.rule.text, kLongestRule)), span(" "),
+      sourceOf(app, side.rule, side.graph)];
+    if (both) items.push(span(".  The rule: "), ...both.flatMap(ruleOf));
+    if (!first && app.graph.producer && !app.graph.isTensor)
+      items.push(span(": the schedule made it; compare the recordings of tensor graphs, NAME.tensor.jsonl.gz"));
     if (state.s !== first || !state.o) items.push(buttonOf("show it", () => app.go({s: first, r: -1, d: -1, o: true})));
   }
   const all = entriesOf(app), differing = all.filter((e) => e.differs);
@@ -129,23 +137,25 @@ export function nextDiffering(app, by) {
 }
 
 // Says what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in B".
+// `r`: the rewrite, -1: none; `rule`: its rule.
 function differenceAt(app, place) {
   const {graph} = app, {other} = graph, at = place ? other.names.indexOf(graph.stages[place - 1].name) : 0;
-  if (graph.saidFirst === undefined) graph.saidFirst = place && at > 0 ? firstRewrite(graph, place - 1, at - 1) : "";
-  if (!graph.saidFirst && app.scene.diff && app.state.s === place && app.state.o)
-    graph.saidFirst = firstNode(app, place, at);
+  const none = {said: "", r: -1, rule: null};
+  if (!graph.saidFirst) graph.saidFirst = place && at > 0 ? firstRewrite(graph, place - 1, at - 1) || none : none;
+  if (!graph.saidFirst.said && app.scene.diff && app.state.s === place && app.state.o)
+    graph.saidFirst = {...none, said: firstNode(app, place, at)};
   return graph.saidFirst;
 }
 // Says which rewrites of a stage are the first that differ: "add-zero made x+0 -> x in A, x+0 -> x+1 in B".
 function firstRewrite(graph, ours, theirs) {
   const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
   const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];
-  const i = list.findIndex((x, k) => !isSame(x, others[k]));
-  if (i < 0 || !others[i]) return "";
-  const said = [[graph, list[i]], [b, others[i]]]
+  const r = list.findIndex((x, k) => !isSame(x, others[k]));
+  if (r < 0 || !others[r]) return null;
+  const said = [[graph, list[r]], [b, others[r]]]
     .map(([g, rewrite]) => `${nameOfRule(g.rules[rewrite.rule])} made ${changeText(g, rewrite)}`);
   const [inA, inB] = isFirst ? said.reverse() : said;
-  return `rewrite ${i + 1}: ${inA} in A, ${inB} in B`;
+  return {said: `${inA} in A, ${inB} in B`, r, rule: graph.rules[list[r].rule]};
 }
 function firstNode(app, place, at) {
   const {graph, story, scene} = app, {other} = graph, [changed] = scene.diff.changed;
