@@ -278,7 +278,7 @@ TEST_CASE("run: --save files pass as --expect, and a run without comparison does
   for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
     Ran ran = shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
-    check_has(ran.out, "(inputs from seed 0, floats between 0 and 1: others make NaNs; also of all sizes)");
+    check_has(ran.out, "(inputs from seed 0, floats between 0 and 1 in data1: others make NaNs; also of all sizes)");
     ran = shell("tgc run roots.uop --expect=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     check_has(ran.out, "data0 float32 (64,): same exactly");

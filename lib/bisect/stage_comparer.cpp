@@ -259,14 +259,16 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
                      : i % 2 ? values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
-    const InputDistribution values{draw.seed + i, draw.floats};
+    InputDistribution values = draw;
+    values.seed += i;
     const auto widened = redraw_inputs(in_.root, sets[i], values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {
       const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
-      if (i < 2 && draw.floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
+      const Floats floats = draw.floats_of(a.name);
+      if (i < 2 && floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
       const uint64_t turn = i - kWide;
       if (wide.is_large && is_wide)
-        fill_from_pool(a.array, a.name, large_numbers(a.array.dtype(), 1 << turn, most_bits, draw.floats), 0);
+        fill_from_pool(a.array, a.name, large_numbers(a.array.dtype(), 1 << turn, most_bits, floats), 0);
       if (wide.is_edge && (is_wide || (is_float && !find_array(kept, a.name))))
         fill_from_pool(a.array, a.name, edges, turn - kLarge);
     }

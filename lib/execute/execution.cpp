@@ -147,7 +147,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
     if (spec.read && !draw) throw Failure(array_error(spec, "is missing", source));
     if (spec.size < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
     Array out(spec.dtype, {spec.size});
-    if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats);
+    if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats_of(spec.name()));
     return out;
   }
   auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());

@@ -84,7 +84,7 @@ void RecordedTensorGraph::read_variables() {
 }
 
 void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
-  floats = others.value_or(input_distribution(in.root).floats);
+  floats = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
   draw_buffers_of(reference);
   if (!schedule) return;
@@ -92,6 +92,20 @@ void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
     const ScheduleBuffer& b = schedule->kernels.schedule.buffers[numbers[0]];
     draw(slot, b.dtype, b.size * int64_t(numbers.size()));
   }
+}
+
+InputDistribution RecordedTensorGraph::distribution() const {
+  InputDistribution out;
+  for (UOp u : arrays_without_negatives(in.root)) {
+    int64_t slot = slot_of_buffer(u);
+    if (u.is(Op::PARAM)) {
+      auto argument = parameters.slots.find(slot);
+      slot = argument == parameters.slots.end() ? -1 : argument->second;
+    }
+    if (slot < 0) return {.floats = Floats::Unit};
+    out.unit.insert(data_name(slot));
+  }
+  return out;
 }
 
 void RecordedTensorGraph::draw_buffers_of(const TensorReference& reference) {
@@ -113,8 +127,9 @@ void RecordedTensorGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t 
     return;
   }
   report.seed = options.input.seed.value_or(0);
-  if (floats == Floats::Unit) report.floats = "between 0 and 1: others make NaNs";
-  fill_random(*array, *report.seed, data_name(slot), floats);
+  const std::string name = data_name(slot);
+  if (floats.floats_of(name) == Floats::Unit) report.floats = floats.text() + ": others make NaNs";
+  fill_random(*array, *report.seed, name, floats.floats_of(name));
   const size_t part = array->nbytes() / size_t(copies);
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
 }

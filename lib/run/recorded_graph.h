@@ -52,10 +52,11 @@ class RecordedTensorGraph {
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
   Arrays given;  // arrays of the file of --inputs
   TensorArrays buffers;
-  Floats floats = Floats::Normal;
+  InputDistribution floats;  // of `buffers`
 
  private:
   void read_variables();
+  InputDistribution distribution() const;  // the floats that suit the graph; without a seed
   std::map<int64_t, BufferSize> sizes() const;  // the dtype and size of each buffer of the graph, by slot
   // `copies`: the number of parts of the array, all of which have the same content.
   void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);

@@ -212,14 +212,15 @@ bool RecordedRun::may_run_again() const {
 }
 
 void RecordedRun::run_on_both_signs() {
-  if (graph_.floats != Floats::Unit || !may_run_again()) return;
+  if (!graph_.floats.has_unit() || !may_run_again()) return;
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
   const TensorArrays usual = graph_.buffers;
+  const InputDistribution floats = graph_.floats;
   graph_.draw_buffers(Floats::Normal);
   const auto result = run_again(usual, "", true).first;
-  graph_.floats = Floats::Unit;
+  graph_.floats = floats;
   if (result == RunReport::Result::Failed) report_.floats = "of both signs";
-  if (result == RunReport::Result::Passed) report_.floats = "between 0 and 1, and of both signs";
+  if (result == RunReport::Result::Passed) report_.floats = floats.text() + ", and of both signs";
 }
 
 void RecordedRun::run_on_all_sizes() {
@@ -239,7 +240,7 @@ void RecordedRun::run_on_all_sizes() {
 }
 
 void RecordedRun::run_on_whole_numbers() {
-  const bool is_plain = only_compares_with_ref(graph_.options) && report_.seed && graph_.floats == Floats::Normal;
+  const bool is_plain = only_compares_with_ref(graph_.options) && report_.seed && !graph_.floats.has_unit();
   if (not_decided_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
   const TensorArrays usual = graph_.buffers;
   graph_.draw_whole_numbers();

@@ -211,7 +211,7 @@ class KernelRun {
     for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
     if (!trial_->draws(kernel)) return;
     report_.seed = trial_->distribution()->seed;
-    if (trial_->distribution()->floats == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
+    if (trial_->distribution()->has_unit()) report_.floats = trial_->distribution()->text() + ": others make NaNs";
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 

@@ -98,7 +98,7 @@ class ModelRun {
     place_ = std::move(placement_for(session_, o_.device.name, in).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
     report_.recorded_on = recorded_device(in);
-    floats_ = input_distribution(in.root).floats;
+    unit_ = arrays_without_negatives(in.root);
     read_given(fill_in_name(o_.input.arrays, o_.input, in));
     name_ = in.info.name;
     run(graph.settings(), is_of_recording(in),
@@ -186,11 +186,11 @@ class ModelRun {
   }
 
   // Fills an array that the file of inputs lacks with random numbers. Errors name the array as `what`.
-  void draw(Array& array, const std::string& name, const std::string& what) {
+  void draw(Array& array, const std::string& name, const std::string& what, Floats floats = Floats::Normal) {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
-    if (floats_ == Floats::Unit) report_.floats = "between 0 and 1: others make NaNs";
-    fill_random(array, *seed_, name, floats_);
+    fill_random(array, *seed_, name, floats);
+    if (floats == Floats::Unit) drawn_.unit.insert(name), report_.floats = drawn_.text() + ": others make NaNs";
   }
   // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
@@ -266,7 +266,7 @@ class ModelRun {
       auto known = numbers.find(m.buffer);
       // all buffers that kernels read have numbers of the schedule; this buffer is not read
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
-      contents[i] = given_or_drawn(name, m.dtype, m.size);
+      contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.size);
     }
     Placement ref = place_in_ref();
     ScheduleOptions in_ref{.in_process = options.in_process, .timeout_seconds = o_.device.timeout_for(ref)};
@@ -288,11 +288,12 @@ class ModelRun {
     return out;
   }
 
-  // Returns the content of the buffer `name`: an array of the file or, if the file lacks it, random numbers.
-  std::shared_ptr<Array> given_or_drawn(const std::string& name, DType dtype, int64_t size) {
+  // Returns the content of `buffer`, whose name is `name`: an array of the file or, if it lacks it, random numbers.
+  std::shared_ptr<Array> given_or_drawn(UOp buffer, const std::string& name, DType dtype, int64_t size) {
     auto array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
     const Array* a = find_array(given_, name);
-    if (!a) return draw(*array, name, "the buffer '" + name + "' of the graph"), array;
+    const Floats floats = std::ranges::count(unit_, buffer) ? Floats::Unit : Floats::Normal;
+    if (!a) return draw(*array, name, "the buffer '" + name + "' of the graph", floats), array;
     if (a->dtype() != dtype || a->size() != size)
       throw Failure(
           Diag{.message = "the buffer '" + name + "' is " + array->describe() + ", the file has " + a->describe(),
@@ -310,7 +311,7 @@ class ModelRun {
       auto known = numbers.find(b.uop);
       std::string name = data_name(known == numbers.end() ? i : known->second);
       used.insert(name);
-      auto array = given_or_drawn(name, b.dtype, b.size);
+      auto array = given_or_drawn(b.uop, name, b.dtype, b.size);
       tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
     }
     check_used(used, "the graph reads no buffer");
@@ -448,7 +449,8 @@ class ModelRun {
   std::string file_;               // path of the file of inputs; empty: no file
   Arrays given_;                   // the arrays of the file of inputs
   std::optional<uint64_t> seed_;   // seed for the random arrays; unset if every array must be in the file
-  Floats floats_ = Floats::Normal;
+  std::vector<UOp> unit_;          // the BUFFERs whose floats are Floats::Unit
+  InputDistribution drawn_;        // the names of those that were drawn
 };
 
 template <class Work>

@@ -159,4 +159,14 @@ void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats
   fill_from(Generator(seed, name, floats, true), array);
 }
 
+std::string InputDistribution::text() const {
+  if (!has_unit()) return "";
+  std::string out = "between 0 and 1";
+  size_t count = 0;
+  constexpr size_t kShown = 3;
+  for (const std::string& name : floats == Floats::Unit ? decltype(unit)() : unit)
+    if (++count <= kShown) out += (count == 1 ? " in " : ", ") + name;
+  return count > kShown ? out + " and " + std::to_string(count - kShown) + " more" : out;
+}
+
 }  // namespace tgc

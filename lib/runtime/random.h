@@ -2,7 +2,10 @@
 // other inputs, so failures are reproducible.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "lib/runtime/array.h"
@@ -36,7 +39,13 @@ void set_signs(Array& array, int sign);
 // The distribution and seed of random inputs.
 struct InputDistribution {
   uint64_t seed = 0;
-  Floats floats = Floats::Normal;
+  Floats floats = Floats::Normal;               // of the arrays that `unit` does not name
+  std::set<std::string, std::less<>> unit = {};  // names of the arrays of Floats::Unit
+
+  Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }
+  bool has_unit() const { return floats == Floats::Unit || !unit.empty(); }
+  // Returns what is special of the floats, such as "between 0 and 1 in data1"; "" if all are Floats::Normal.
+  std::string text() const;
 };
 
 }  // namespace tgc

@@ -92,23 +92,31 @@ std::string text_of(const ChosenVariables& chosen) {
 
 namespace {
 
+constexpr OpSet kMemory = {Op::DEFINE_GLOBAL, Op::BUFFER, Op::PARAM};  // ops of arrays that a caller fills
 // Ops whose result consists of elements of their first source, so that it has the signs of this source.
-constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP};
+constexpr OpSet kSame = ops::Movement | OpSet{Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP, Op::GEP, Op::INDEX};
 // Ops whose result is not negative if none of their sources is negative.
-constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::MULACC};
+constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, Op::VECTORIZE, Op::STACK, Op::MULACC};
+// Ops that may store to arrays in a way that the graph does not show.
+constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
 
-// Finds the nodes whose values are never negative. A NaN that is computed from NaNs does not count as negative.
+// Finds the nodes whose values are never negative, if the arrays in `positive` begin with such values and no negative
+// number is stored to them. A NaN that is computed from NaNs does not count as negative.
 class Signs {
  public:
-  explicit Signs(Graph& graph) : at_least_zero_(graph) {}
-  bool at_least_zero(UOp u) const { return at_least_zero_.contains(u); }
-  void note(UOp u) {
-    if (is_at_least_zero(u)) at_least_zero_.insert(u);
+  Signs(std::span<const UOp> nodes, const UOpSet& positive) : positive_(positive), at_least_zero_(nodes[0].graph()) {
+    for (UOp u : nodes)
+      if (is_at_least_zero(u)) at_least_zero_.insert(u);
   }
+  bool at_least_zero(UOp u) const { return at_least_zero_.contains(u); }
 
  private:
   bool is_at_least_zero(UOp u) const {
     auto known = [&](UOp s) { return at_least_zero(s); };
+    auto is_known_or_no_float = [&](UOp s) { return known(s) || !dtypes::is_float(s.dtype()); };
+    if (u.in(kMemory)) return positive_.contains(u);
+    if (u.is(Op::LOAD)) return known(u.src(0)) && std::ranges::all_of(u.src().subspan(1), is_known_or_no_float);
+    if (u.num_src() > 0 && u.in({Op::INDEX, Op::AFTER}) && !u.dtype().is_value()) return known(u.src(0));
     if (!u.dtype().is_value()) return false;
     if (!dtypes::is_float(u.dtype()))
       return dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || is_from_zero(u);
@@ -116,14 +124,37 @@ class Signs {
     if (u.in({Op::SQRT, Op::EXP2})) return true;
     if (u.is(Op::MUL) && u.src(0) == u.src(1)) return true;
     if (u.is(Op::MAX)) return std::ranges::any_of(u.src(), known);
+    if (u.is(Op::ASSIGN)) return known(u.src(1));
     if (u.is(Op::WHERE)) return known(u.src(1)) && known(u.src(2));
     if (u.in(kKeeps)) return std::ranges::all_of(u.src(), known);
-    return u.num_src() > 0 && (u.in(kSame) || u.in({Op::REDUCE, Op::REDUCE_AXIS})) && known(u.src(0));
+    return u.num_src() > 0 && (u.in(kSame) || u.in({Op::REDUCE, Op::REDUCE_AXIS, Op::AFTER})) && known(u.src(0));
   }
   static bool is_from_zero(UOp u) { return dtypes::is_int(u.dtype()) && u.vmin().as_int() >= Int(0); }
 
+  const UOpSet& positive_;
   UOpSet at_least_zero_;
 };
+
+// Adds the arrays of floats among `nodes` to `out`.
+void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
+  for (UOp u : nodes)
+    if (u.in(kMemory) && dtypes::is_float(u.dtype().base())) out.insert(u);
+}
+
+// Returns the nodes below `roots` that are reached without passing through a node that is not negative.
+std::vector<UOp> possibly_negative(std::vector<UOp> roots, const Signs& signs) {
+  std::vector<UOp> out;
+  if (roots.empty()) return out;
+  UOpSet seen(roots[0].graph());
+  while (!roots.empty()) {
+    const UOp u = roots.back();
+    roots.pop_back();
+    if (signs.at_least_zero(u) || !seen.insert(u)) continue;
+    out.push_back(u);
+    roots.insert(roots.end(), u.src().begin(), u.src().end());
+  }
+  return out;
+}
 
 // Fills the array with small whole numbers of the sign `sign` (1 or -1). Bools become true or false. For -1, unsigned
 // integers become large.
@@ -136,13 +167,46 @@ void fill_with_sign(Array& array, std::string_view name, int sign) {
 
 }  // namespace
 
+std::vector<UOp> arrays_without_negatives(UOp root) {
+  const std::vector<UOp> nodes = toposort(root);
+  std::vector<UOp> out;
+  UOpSet positive(root.graph());
+  auto negative_operands = [&](const Signs& signs) {
+    std::vector<UOp> operands;
+    for (UOp u : nodes)
+      if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) operands.push_back(u.src(0));
+    return operands;
+  };
+  const Signs first(nodes, positive);
+  const std::vector<UOp> operands = negative_operands(first);
+  if (operands.empty()) return out;
+  add_float_arrays(possibly_negative(operands, first), positive);
+  const Signs second(nodes, positive);
+  auto stores_negative = [&](UOp u) {
+    if (!u.in({Op::STORE, Op::ASSIGN})) return false;
+    UOp memory = u.src(0);
+    while (!memory.in(kMemory) && memory.num_src() > 0) memory = memory.src(0);
+    return positive.contains(memory) && !second.at_least_zero(u.src(1));
+  };
+  auto is_memory_of_kernel = [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}); };
+  std::vector<UOp> below;
+  for (UOp operand : negative_operands(second))
+    for (UOp u : toposort(operand)) below.push_back(u);
+  const bool is_hidden = std::ranges::any_of(nodes, [&](UOp u) { return u.in(kOpaque) || stores_negative(u); }) ||
+                         std::ranges::any_of(below, is_memory_of_kernel);
+  add_float_arrays(is_hidden ? nodes : below, positive);
+  for (UOp u : nodes)
+    if (positive.contains(u)) out.push_back(u);
+  return out;
+}
+
 InputDistribution input_distribution(UOp root, uint64_t seed) {
-  Signs signs(root.graph());
-  for (UOp u : toposort(root)) {
-    if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) return {seed, Floats::Unit};
-    signs.note(u);
+  InputDistribution out{.seed = seed};
+  for (UOp u : arrays_without_negatives(root)) {
+    if (!u.is(Op::DEFINE_GLOBAL)) return {.seed = seed, .floats = Floats::Unit};
+    out.unit.insert("data" + std::to_string(u.arg().small_int()));
   }
-  return {seed, Floats::Normal};
+  return out;
 }
 
 std::set<std::string> constrained_inputs(UOp root) {
@@ -185,9 +249,10 @@ std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribut
     if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;
-    if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, draw.floats);
-    else if (set == InputSet::AllSizes) fill_wide(at->array, draw.seed, at->name, draw.floats);
-    else fill_with_sign(at->array, at->name, set == InputSet::BelowZero ? -1 : 1);
+    const Floats floats = draw.floats_of(at->name);
+    if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, floats);
+    else if (set == InputSet::AllSizes) fill_wide(at->array, draw.seed, at->name, floats);
+    else fill_with_sign(at->array, at->name, set == InputSet::BelowZero && floats == Floats::Normal ? -1 : 1);
     out.insert(at->name);
   }
   return out;

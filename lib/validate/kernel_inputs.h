@@ -45,11 +45,14 @@ VariableValues values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "pos=3, recorded; n=2, --var"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
-// Returns the distribution of the random inputs for the graph under `root`, a kernel at any stage or a tensor graph. It
-// is Floats::Unit if the graph takes a square root, logarithm or power of a value that may be negative, else
-// Floats::Normal. NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false for a
-// NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on the
-// graph and the seed, so every device gets the same inputs.
+// Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
+// tensor graph, on which a square root, logarithm or power of a value that may be negative depends. Their random inputs
+// must be Floats::Unit. NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false
+// for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on
+// the graph, so every device gets the same inputs.
+std::vector<UOp> arrays_without_negatives(UOp root);
+// Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Normal, except those of
+// arrays_without_negatives(). All are Floats::Unit if one of these is no argument of a kernel (no DEFINE_GLOBAL).
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 
 // Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor, the distance of a
@@ -66,7 +69,8 @@ enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 std::string_view name_of(InputSet set);
 
 // Returns the sets other than Usual with which the kernel `root` should be tested. Includes those of one sign only if
-// the kernel reduces with another op than ADD or has an accumulator, and if `draw` has floats of both signs.
+// the kernel reduces with another op than ADD or has an accumulator, and if `draw` has floats of both signs. Arrays of
+// Floats::Unit have no negative numbers in any set.
 std::vector<InputSet> more_input_sets(UOp root, const InputDistribution& draw);
 
 // Fills the arrays in `inputs` that the kernel `root` uses with the values of `set`, except constrained_inputs() and

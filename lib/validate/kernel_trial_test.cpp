@@ -81,4 +81,29 @@ TEST_CASE("take_expected refuses arrays that the kernel does not store, and file
   CHECK_FALSE(take_expected(none, kernel, "f.npz").ok());
 }
 
+TEST_CASE("input_distribution draws no negative numbers for arrays on which roots and logarithms depend") {
+  // Returns the arrays of Floats::Unit of a kernel that stores `value` of a, b and c, the elements of data1 to data3.
+  auto unit_arrays = [](const std::string& value, const std::string& stored_to = "0") {
+    std::string text = "i = UOp.range(8, 0, AxisType.LOOP)\n";
+    for (const std::string slot : {"0", "1", "2", "3"})
+      text += "d" + slot + " = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), " + slot + ")\n";
+    text += "a = d1.index(i)\nb = d2.index(i)\nc = d3.index(i)\nzero = UOp.const(dtypes.float, 0.0)\nv = " + value +
+            "\nast = d" + stored_to + ".index(i, ptr=True).store(v).end(i).sink()\n";
+    const InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+    const InputDistribution draw = input_distribution(in.root);
+    std::string out = draw.floats == Floats::Unit ? "all" : "";
+    for (const std::string& name : draw.unit) out += (out.empty() ? "" : " ") + name;
+    return out;
+  };
+  CHECK(unit_arrays("a+b*c") == "");
+  CHECK(unit_arrays("a.sqrt()+b") == "data1");
+  CHECK(unit_arrays("(b*b+a).sqrt()*c") == "data1");
+  CHECK(unit_arrays("(a*a+b.exp2()).sqrt()*c") == "");
+  CHECK(unit_arrays("(a*a*UOp.const(dtypes.float, -1.0)+b.exp2()).sqrt()*c") == "data1 data2");
+  CHECK(unit_arrays("(zero<a).where(a, b).log2()+c") == "data1 data2");
+  CHECK(unit_arrays("c.sqrt().log2()+a") == "data3");
+  CHECK(unit_arrays("(a+b*b).sqrt()", "1") == "data1");        // what is stored to data1 is positive
+  CHECK(unit_arrays("a.sqrt()*b", "1") == "data1 data2");
+}
+
 }  // namespace tgc
