@@ -8,33 +8,10 @@
 #include <vector>
 
 #include "lib/prove/lanes.h"
+#include "lib/prove/loop_maps.h"
 #include "lib/uop/uop.h"
 
 namespace tgc {
-
-// A replacement of loops: pairs of a RANGE and the expression of other loops that replaces it.
-using RangeMap = std::vector<std::pair<UOp, UOp>>;
-
-// Returns true if the new loops run over the same iterations: the map from their indices to those of the replaced
-// ranges is one to one and onto. Decides by the form of the map or, if this does not decide, by enumeration. Returns
-// false if neither decides, for example because there are too many iterations to enumerate.
-bool is_same_iterations(const RangeMap& map);
-
-// Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
-// the values; returns false if there are too many.
-bool is_one_to_one_into(UOp index, int64_t size);
-
-// Returns the value of an integer that depends on nothing, such as 2 * 4 + 1; nullopt for others, and for Invalid.
-std::optional<int64_t> constant_integer(UOp u);
-
-// An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
-struct WrongIteration {
-  std::vector<std::pair<UOp, int64_t>> at;
-  bool is_lost = false;  // the new loops never run the iteration
-};
-// Returns the first lost iteration or, if none is lost, the first that runs twice. Returns nullopt if there is neither,
-// or if this is not known.
-std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
 
 // Returns true if `after` declares the same memory as `before`, but with elements that are scalars instead of vectors.
 bool is_same_memory(UOp before, UOp after);

@@ -1,7 +1,7 @@
 // The contracts of launches: conditions under which a rewrite is right that replaces loops by the indices of a GPU's
 // grid, or that divides a reduction among the threads of a workgroup.
 #pragma once
-#include "lib/prove/contracts.h"
+#include "lib/prove/loop_maps.h"
 
 namespace tgc {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/prove/contracts.h"
+#include "lib/prove/loop_maps.h"
 #include "lib/prove/prove_sides.h"
 #include "lib/compilation/rewrite_log.h"
 

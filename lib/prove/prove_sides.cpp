@@ -7,6 +7,7 @@
 #include "lib/prove/counterexample.h"
 #include "lib/prove/launch_contract.h"
 #include "lib/prove/side_evaluator.h"
+#include "lib/rewrite/rewrite.h"
 #include "lib/uop/graph.h"
 #include "lib/validate/side_expressions.h"
 
@@ -36,6 +37,15 @@ bool is_closed(UOp u) {
 
 bool has_reduce(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::REDUCE); });
+}
+
+// Returns the REDUCEs below `root` that no other REDUCE contains.
+std::vector<UOp> outermost_reduces(UOp root) {
+  std::vector<UOp> out;
+  for (UOp u : toposort(root, [](UOp x) { return !x.is(Op::REDUCE); }))
+    for (UOp s : u.src())
+      if (s.is(Op::REDUCE) && std::ranges::find(out, s) == out.end()) out.push_back(s);
+  return out;
 }
 
 // Returns the largest relative difference that a few roundings of the dtype explain.
@@ -115,13 +125,42 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
   if (ends_same_loops(s.before, s.after)) return decide(Sides{inside_ends(s.before), inside_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
-  if (!holds) return open;
+  if (!holds) return decide_around_reduces(s);
   for (size_t i = 0; i < s.before.num_src(); i++) {
     RewriteProof one = decide(Sides{s.before.src(i), s.after.src(i)});
     if (one.kind != Kind::Proven) return open.why = one.why, open;
     add(out, one.has_floats, one.sense);
   }
   return out;
+}
+
+// Decides sides with REDUCEs that have no values as expressions, because their loops are long or depend on variables:
+// if each outermost REDUCE of one side is equal, bit by bit, to one of the other side, both are replaced by one unknown
+// value.
+RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
+  constexpr size_t kMost = 16;
+  const RewriteProof open{.why = "no values to compare"};
+  if (s.before.is(Op::REDUCE) || s.after.is(Op::REDUCE)) return open;
+  const std::vector<UOp> before = outermost_reduces(s.before);
+  std::vector<UOp> after = outermost_reduces(s.after);
+  if (before.empty() || before.size() != after.size() || before.size() > kMost) return open;
+  Substitution of_before, of_after;
+  for (UOp b : before) {
+    auto is_equal = [&](UOp a) {
+      if (a.dtype() != b.dtype()) return false;
+      const RewriteProof proof = decide(Sides{b, a});
+      return proof.kind == Kind::Proven && (!proof.has_floats || proof.sense == FloatSense::Uninterpreted);
+    };
+    auto a = std::ranges::find_if(after, is_equal);
+    if (a == after.end()) return open;
+    Graph& graph = b.graph();
+    const UOp value = graph.node(Op::CUSTOM, b.dtype(), {}, graph.str("reduce " + std::to_string(of_before.size())));
+    of_before.emplace_back(b, value), of_after.emplace_back(*a, value);
+    after.erase(a);
+  }
+  RewriteProof rest = decide(Sides{substitute(s.before, of_before), substitute(s.after, of_after)});
+  // the unknown values may be infinite
+  return rest.kind == Kind::Proven && rest.has_floats && rest.sense == FloatSense::Finite ? open : rest;
 }
 
 std::optional<double> SidesProver::error_of(const SidePairs& pairs) {

@@ -14,6 +14,12 @@ RewriteProof decide_sides(Graph& g, UOp before, UOp after) {
   return SidesProver(g, {}, cache).decide(Sides{before, after});
 }
 
+// Returns a loop whose size is an expression.
+UOp loop_to(UOp size, int64_t number, AxisType type) {
+  Graph& g = size.graph();
+  return g.node(Op::RANGE, dtypes::index, {size}, g.range(Const(2), number, type).arg());
+}
+
 TEST_CASE("SidesProver: a loop in parts runs each iteration once") {
   Graph g;
   UOp r = g.range(Const(10), 0, AxisType::LOOP), memory = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(10), {}, 0);
@@ -178,6 +184,30 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
   CHECK_FALSE(is_proven(sum_of({at(after(reg, {row, r}), 1, 0).store(zero), r}, {r})));  // set again in each iteration
 }
 
+TEST_CASE("SidesProver: stores of reductions of a variable length are compared around the reductions") {
+  Graph g;
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  UOp n = g.variable("n", 1, 10), r = loop_to(n, 0, AxisType::REDUCE), i = g.range(Const(8), 1, AxisType::LOOP);
+  UOp in = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(80), {}, 1);
+  UOp out = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(8), {}, 0);
+  auto most = [&](UOp at, UOp loop) { return in.index_ptr(at).load().reduce(std::vector<UOp>{loop}, Op::MAX); };
+  const UOp row = i / num(4), column = i % num(4), place = row * num(4) + column;
+  auto at = [&](UOp base) { return base * num(10) + r; };
+  auto is_proven = [&](UOp before, UOp after) {
+    return decide_sides(g, before, after).kind == RewriteProof::Kind::Proven;
+  };
+  const UOp before = out.index_ptr(place).store(most(at(place), r) + Const(1.0));
+  CHECK(is_proven(before, out.index_ptr(i).store(most(at(i), r) + Const(1.0))));
+  CHECK_FALSE(is_proven(before, out.index_ptr(i).store(most(at(column), r) + Const(1.0))));
+  CHECK_FALSE(is_proven(before, out.index_ptr(i).store(most(at(i), r) + Const(2.0))));
+  CHECK_FALSE(is_proven(before, out.index_ptr(column).store(most(at(i), r) + Const(1.0))));
+  const UOp longer = loop_to(n + num(1), 0, AxisType::REDUCE);
+  CHECK_FALSE(is_proven(before, out.index_ptr(i).store(most(i * num(10) + longer, longer) + Const(1.0))));
+  // x * 0 + x is x for numbers alone, and the unknown value of a reduction may be infinite
+  const UOp x = most(at(place), r);
+  CHECK_FALSE(is_proven(out.index_ptr(i).store(x * Const(0.0) + x), out.index_ptr(i).store(most(at(i), r))));
+}
+
 TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
   Graph g;
   auto load = [&](int64_t n) {
@@ -221,6 +251,28 @@ TEST_CASE("is_same_iterations: digits and numbers of more loops than can be trie
   UOp other = g.range(Const(12), 3, AxisType::LOOP), c = g.range(Const(12), 4, AxisType::LOOP);
   CHECK(is_same_iterations({{old, a * Const(2000) + b}, {other, c}}));
   CHECK(!is_same_iterations({{other, c}, {c, c}}));
+}
+
+TEST_CASE("is_same_iterations: digits of a loop whose size depends on variables") {
+  Graph g;
+  UOp n = g.variable("n", 0, 10), m = g.variable("m", -3, 10);
+  auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
+  auto loop = [&](UOp size, int64_t number) { return loop_to(size, number, AxisType::LOOP); };
+  const UOp a = loop(n, 0), b = loop(num(4), 1), c = loop(num(3), 2), four = loop(n * num(4), 3);
+  CHECK(is_same_iterations({{a, four / num(4)}, {b, four % num(4)}}));
+  CHECK(is_same_iterations({{b, loop(num(4) * n, 3) / n}, {a, loop(num(4) * n, 3) % n}}));
+  const UOp twelve = loop(n * num(12), 4);
+  CHECK(is_same_iterations({{a, twelve / num(12)}, {b, twelve / num(3) % num(4)}, {c, twelve % num(3)}}));
+  CHECK_FALSE(is_same_iterations({{a, twelve / num(12)}, {b, twelve / num(4) % num(4)}, {c, twelve % num(3)}}));
+  CHECK_FALSE(is_same_iterations({{a, four / num(4)}, {b, four % num(3)}}));
+  CHECK_FALSE(is_same_iterations({{a, four / num(3)}, {b, four % num(4)}}));
+  CHECK_FALSE(is_same_iterations({{a, four / num(4)}}));
+  const UOp longer = loop(n * num(4) + num(1), 3), other = loop(n * num(4), 5);
+  CHECK_FALSE(is_same_iterations({{a, longer / num(4)}, {b, longer % num(4)}}));
+  CHECK_FALSE(is_same_iterations({{a, four / num(4)}, {b, other % num(4)}}));
+  // loops of negative sizes run no iteration, but the product of two is positive
+  const UOp d = loop(m, 6), e = loop(m, 7), both = loop(m * m, 8);
+  CHECK_FALSE(is_same_iterations({{d, both / m}, {e, both % m}}));
 }
 
 }  // namespace

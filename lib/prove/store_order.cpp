@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/prove/contracts.h"
+#include "lib/prove/loop_maps.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/graph.h"
 #include "lib/uop/render.h"

@@ -1,0 +1,39 @@
+// Replacements of loops: whether new loops run over the same iterations as the loops that a rewrite replaced.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/uop/uop.h"
+
+namespace tgc {
+
+// A replacement of loops: pairs of a RANGE and the expression of other loops that replaces it.
+using RangeMap = std::vector<std::pair<UOp, UOp>>;
+
+// Returns true if the new loops run over the same iterations: the map from their indices to those of the replaced
+// ranges is one to one and onto. Decides by the form of the map or, if this does not decide, by enumeration. Returns
+// false if neither decides, for example because there are too many iterations to enumerate.
+bool is_same_iterations(const RangeMap& map);
+
+// Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
+// the values; returns false if there are too many.
+bool is_one_to_one_into(UOp index, int64_t size);
+
+// An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
+struct WrongIteration {
+  std::vector<std::pair<UOp, int64_t>> at;
+  bool is_lost = false;  // the new loops never run the iteration
+};
+// Returns the first lost iteration or, if none is lost, the first that runs twice. Returns nullopt if there is neither,
+// or if this is not known.
+std::optional<WrongIteration> wrong_iteration(const RangeMap& map);
+
+// Returns the value of an integer that depends on nothing, such as 2 * 4 + 1; nullopt for others, and for Invalid.
+std::optional<int64_t> constant_integer(UOp u);
+
+// Returns the number of iterations of a RANGE or SPECIAL; -1 if it is not constant.
+int64_t constant_size(UOp loop);
+
+}  // namespace tgc
