@@ -89,8 +89,8 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
   SmtValue result = encoder.value(expr, 0);
   std::string text = encoder.take_text();
   int compared = 0;
-  Z3Session session;
-  session.ask(text);
+  static Z3Session session;  // making one takes longer than most comparisons
+  session.ask("(reset)" + text);
   for (int64_t k = 0; k < kValues; k++) {
     std::string more;
     auto pin = [&](const std::string& term, const Array& array, DType t) {
