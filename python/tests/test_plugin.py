@@ -131,6 +131,17 @@ tgc.testing.write_recording = wrong
   assert not tgc.run(tgc.load(bundle) if bundle.suffix == ".jsonl" else bundle).passed
 
 
+def test_run_does_not_accuse_what_it_did_not_compare(run: Run, pytester: pytest.Pytester) -> None:
+  pytester.makeconftest("""
+import tgc.reports
+from tgc.results import KernelRun, Run
+tgc.reports.run = lambda kernel: Run((KernelRun.from_json({"kernel": kernel.id, "result": "ran"}),))
+""")
+  ran = run("--tgc-run")
+  ran.assert_outcomes(passed=4)
+  ran.stdout.fnmatch_lines(["tgc: not run: test_it.py::test_product.0: nothing was compared"])
+
+
 def test_xdist(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> None:
   run("--tgc-record=two.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
   assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(golden)}

@@ -223,7 +223,8 @@ class Plugin:
     return list(dict.fromkeys(problem for problem in found if problem))
 
   def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> Problem | None:
-    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong."""
+    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong. The end of
+    the tests lists kernels that could not be run or compared."""
     from tgc.recording import load
     from tgc.reports import bisect, run
     with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
@@ -233,7 +234,9 @@ class Plugin:
       except TgcError as e:
         self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: {e}")
         return None
-      if result.passed: return None
+      if not any(r.result == "failed" for r in result):
+        if not result.passed: self.config.stash.setdefault(NOT_RUN, []).append(f"{record['id']}: nothing was compared")
+        return None
       kept = self.repro_folder() / (re.sub(r"[^\w.-]+", "_", f"{test}.{number}") + ".jsonl")
       shutil.copy(file, kept)
     words = ["--recorded"] * kernel.producer.endswith(NATIVE_RELEASE)
