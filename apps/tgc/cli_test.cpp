@@ -32,6 +32,7 @@ TEST_CASE("cli: help and version are printed, and unknown names are errors with 
   CHECK(version.find("LLVM") != std::string::npos);
   trouble("", "subcommand");
   trouble("dmup", "unknown command 'dmup', expected dump");
+  trouble("list", "unknown command 'list', expected records (the graphs of a file), stages");
   trouble("dump --formt=json", "tgc: dump has no option '--formt', expected --format");
   trouble("dump -q --stage=ast", "tgc: dump has no option '-q', expected one that `tgc dump --help` lists");
   trouble("--formt=json", "tgc: there is no option '--formt', expected one that `tgc --help` lists");
@@ -232,6 +233,17 @@ TEST_CASE("cli: records lists the ids that FILE#ID takes") {
 TEST_CASE("cli: stages lists the stages") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
+  // each stage says what it does, also those of other releases
+  for (const std::string input : {"", "pipelines/0.12.jsonl.gz", "pipelines/0.13.jsonl.gz", "pipelines/0.14.jsonl.gz",
+                                  "recorded_faults.jsonl.gz", "verdicts/war13.tensor.jsonl.gz"}) {
+    const std::string out = run_tgc("stages --json " + (input.empty() ? input : tgc::test_path(input))).out;
+    INFO(out);
+    CHECK(has(out, "\"purpose\":\""));
+    CHECK_FALSE(has(out, "\"purpose\":\"\""));
+  }
+  CHECK(has(run_tgc("help stages").out, "turns UPCAST and UNROLL loops into vectors"));
+  const std::string padded = tgc::test_path("recorded_faults.jsonl.gz") + "#own-padto";
+  CHECK(run_tgc("trace --stage='padto (1,) 16,postopt symbolic' " + padded).code == 0);
 }
 
 TEST_CASE("cli: check counts only compared stages as the same") {

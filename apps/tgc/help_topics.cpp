@@ -25,15 +25,20 @@ std::string stages() {
       "graph).\n\n"
       "Of tensor graphs:\n";
   auto of_level = [&](std::string_view level) {
-    for (const StageRow& s : stage_rows())
-      if (s.level() == level) out += row(s.name, 32, s.is_graph_stage() ? s.alias : s.help);
+    for (const StageRow& s : stage_rows()) {
+      if (s.level() != level) continue;
+      std::string alias(s.is_graph_stage() ? s.alias : "");
+      if (!alias.empty()) alias.resize(std::max<size_t>(alias.size() + 1, 15), ' ');
+      out += row(s.name, 32, alias + std::string(s.help));
+    }
   };
   of_level("tensor");
   out += "\nOf kernels:\n";
   of_level("kernel");
   out += "\nMade from the last graph:\n";
   of_level("program");
-  return out + "\n`tgc stages` counts the rules of each, `tgc patterns --stage=S` lists them.\n";
+  return out + "\n`tgc stages` counts the rules of each, `tgc patterns --stage=S` lists them.\n"
+               "`tgc stages RECORDING` lists those of a recording, which may be of another tinygrad release.\n";
 }
 
 std::string formats() {

@@ -46,6 +46,8 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
     std::string near = tgc::nearest_names(argv[1], names);
+    if (std::string_view(argv[1]) == "list")
+      near = "records (the graphs of a file), stages, patterns (the rules), devices";
     return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'",
                          .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc --help` lists"});
   }

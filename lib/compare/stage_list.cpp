@@ -47,14 +47,23 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   return Unit{};
 }
 
+// Returns what a stage or an output does.
+std::string_view about_stage(std::string_view name) {
+  if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
+  const StageRow* own = find_row(name);
+  return own ? own->help : "";
+}
+
 }  // namespace
 
 std::string RecordedStageList::text() const {
-  std::vector<std::vector<std::string>> cells{{"stage", "slug", "alias", "level", "records", "changed"}};
+  std::vector<std::vector<std::string>> cells{
+      {"stage", "slug", "alias", "level", "records", "changed", "what it does"}};
   for (const ListedStage& s : stages)
     cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded(s.name)), s.level,
-                     std::to_string(s.records), s.changed ? std::to_string(*s.changed) : "-"});
-  return (producer.empty() ? "" : producer + ", ") + counted(records, "record") + "\n" + table(cells, "llllrr");
+                     std::to_string(s.records), s.changed ? std::to_string(*s.changed) : "-",
+                     std::string(about_stage(s.name))});
+  return (producer.empty() ? "" : producer + ", ") + counted(records, "record") + "\n" + table(cells, "llllrrl");
 }
 
 std::string RecordedStageList::json() const {
@@ -66,6 +75,7 @@ std::string RecordedStageList::json() const {
           json.member("name", s.name).member("alias", alias_of_recorded(s.name));
           json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.records);
           if (s.changed) json.member("changed", *s.changed);
+          json.member("purpose", about_stage(s.name));
         });
     });
   }) + "\n";
@@ -88,7 +98,7 @@ namespace {
 
 struct Row {
   const StageRow* stage;
-  std::string about;
+  bool bottom_up;
   std::optional<size_t> rules;  // number of rules; nullopt if the stage has no rule set
 };
 
@@ -98,11 +108,10 @@ std::vector<Row> rows() {
   auto target = parse_target("CPU", graph.settings());
   for (const StageRow& s : stage_rows()) {
     if (s.kind == StageRow::Kind::Ast) continue;
-    Row row{&s, std::string(s.help), {}};
+    Row row{&s, false, {}};
     if (const RuleSet* rules = target ? rules_of(s, *target, graph) : nullptr) row.rules = rules->rules().size();
-    bool bottom_up = (s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up);
-    if (row.rules && bottom_up) row.about = "bottom-up";
-    out.push_back(std::move(row));
+    row.bottom_up = row.rules && ((s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up));
+    out.push_back(row);
   }
   return out;
 }
@@ -117,7 +126,8 @@ std::string stage_list_json() {
       for (const Row& r : rows())
         json.line().object([&] {
           json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
-          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.about == "bottom-up");
+          json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.bottom_up);
+          json.member("purpose", r.stage->help);
         });
       json.line();
     });
@@ -125,10 +135,11 @@ std::string stage_list_json() {
 }
 
 std::string stage_list_text() {
-  std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules"}};
+  std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules", "what it does"}};
   for (const Row& r : rows())
     cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
-                     r.rules ? padded(std::to_string(*r.rules)) : "    -", r.about});
+                     r.rules ? padded(std::to_string(*r.rules)) : "    -",
+                     std::string(r.stage->help) + (r.bottom_up ? "; bottom-up" : "")});
   return table(cells);
 }
 

@@ -27,8 +27,8 @@ struct RecordedStageList {
 // which tgc or the live pipeline compiles it. Fails if the input cannot be read or compiled.
 Result<RecordedStageList> list_recorded_stages(const Session& session, const std::string& spec);
 
-// `tgc stages`: return the stages of tgc's own pipeline in order, with alias, level and number of rules, as text or
-// JSON.
+// `tgc stages`: return the stages of tgc's own pipeline in order, with alias, level, number of rules and what they do,
+// as text or JSON.
 std::string stage_list_text();
 std::string stage_list_json();
 

@@ -32,11 +32,19 @@ bool names_choice(std::string_view word, const Choice& c) {
          (!c.slug.empty() && same_word(word, c.slug));
 }
 
+size_t end_of_word(std::string_view list, size_t at) {
+  for (int depth = 0; at < list.size(); at++) {
+    depth += (list[at] == '(') - (list[at] == ')');
+    if (list[at] == ',' && depth <= 0) break;
+  }
+  return std::min(at, list.size());
+}
+
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
                                                     std::string_view expected) {
   std::vector<bool> chosen(choices.size(), false);
   for (size_t at = 0; at <= list.size();) {
-    size_t comma = std::min(list.find(',', at), list.size());
+    size_t comma = end_of_word(list, at);
     std::string_view word = trimmed(list.substr(at, comma - at));
     at = comma + 1;
     if (word.empty()) {

@@ -20,6 +20,10 @@ struct Choice {
   bool in_spans = true;    // true if spans a..b can include it
 };
 
+// Returns the position of the comma that ends the word at `at` of a list, or the size of the list. A comma in
+// parentheses does not end a word: "padto (1,) 16".
+size_t end_of_word(std::string_view list, size_t at);
+
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
 // a to b, `a..` from a on, `..b` up to b. For an unknown word, the error suggests similar names; if there are none, it
 // says that `expected` is expected.

@@ -17,15 +17,15 @@ std::vector<StageRow> make_rows() {
   rows.push_back({.kind = Kind::Ast, .name = "ast", .slug = "ast", .help = "the graph as it was given"});
   size_t number = 0;
   for (const TensorStage& s : tensor_stages())
-    rows.push_back({.kind = Kind::Tensor, .name = s.name, .alias = s.alias, .slug = s.slug(), .number = ++number,
-                    .tensor = &s});
+    rows.push_back({.kind = Kind::Tensor, .name = s.name, .alias = s.alias, .slug = s.slug(),
+                    .help = purpose_of_stage(s.name), .number = ++number, .tensor = &s});
   rows.push_back({.kind = Kind::Schedule, .name = "schedule", .alias = "kernels", .slug = "schedule",
                   .extension = "txt", .help = "the kernels in the order they run, and their buffers",
                   .number = ++number});
   number = 0;
   for (const Stage& s : kernel_stages())
-    rows.push_back({.kind = Kind::Kernel, .name = s.name, .alias = s.alias, .slug = s.slug(), .number = ++number,
-                    .kernel = &s});
+    rows.push_back({.kind = Kind::Kernel, .name = s.name, .alias = s.alias, .slug = s.slug(),
+                    .help = purpose_of_stage(s.name), .number = ++number, .kernel = &s});
   for (const OutputStage& o : output_stages())
     rows.push_back({.kind = Kind::Output, .name = o.name, .alias = o.alias, .slug = std::string(o.name),
                     .extension = o.extension, .help = o.help, .number = ++number, .output = &o});
@@ -69,6 +69,18 @@ const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t 
 std::string_view alias_of_recorded(std::string_view name) {
   const StageRow* own = find_row(name);
   return own && own->name == name ? own->alias : std::string_view();
+}
+
+std::string_view purpose_of_stage(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kPurposes[] = {
+#define TGC_STAGE(name, purpose) {name, purpose},
+#include "lib/compilation/stage_purposes.def"
+#undef TGC_STAGE
+  };
+  for (const auto& [known, purpose] : kPurposes)
+    if (known.ends_with('*') ? name.starts_with(known.substr(0, known.size() - 1)) : name == known)
+      return purpose;
+  return "";
 }
 
 const StageRow* find_row(std::string_view text) {

@@ -20,7 +20,7 @@ struct StageRow {
   std::string_view alias = {};      // a short name, for example "postopt"; may be empty
   std::string slug;                 // the name in file names, for example "postopt-symbolic"
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
-  std::string_view help = {};       // description; empty for graph stages
+  std::string_view help = {};       // description; empty for a stage of a recording (purpose_of_stage)
   size_t number = 0;                // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
   // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
@@ -41,6 +41,8 @@ std::span<const StageRow> stage_rows();
 const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
 // Returns the alias of tgc's own stage with the name `name`, for a recorded stage; "" if there is none.
 std::string_view alias_of_recorded(std::string_view name);
+// Returns what the stage that tinygrad calls `name` does, also for stages of other releases; "" for an unknown name.
+std::string_view purpose_of_stage(std::string_view name);
 
 // Returns the row with this name, slug or alias, whatever the case of the letters; null if there is none.
 const StageRow* find_row(std::string_view text);

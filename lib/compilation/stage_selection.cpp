@@ -20,7 +20,7 @@ RecordedStages recorded_stages_of(const InputGraph& in) {
 std::vector<std::string> StageSelection::words() const {
   std::vector<std::string> out;
   for (size_t at = 0; at <= list_.size();) {
-    const size_t comma = std::min(list_.find(',', at), list_.size());
+    const size_t comma = end_of_word(list_, at);
     out.emplace_back(trimmed(std::string_view(list_).substr(at, comma - at)));
     at = comma + 1;
   }

@@ -68,8 +68,8 @@ class RegisterElement {
     return u.is(Op::INDEX) && u.num_src() == 2 && behind_after(u.src(0)) == reg_ &&
            constant_integer(u.src(1)) == element_;
   }
-  // Returns the only store to the element below `root`; null if there is none, if there are several, or if another
-  // store may write the element.
+  // Returns the only store to the element below `root`; null if there is none, if there are several, if it has a gate,
+  // or if another store may write the element.
   UOp only_store_below(UOp root) const {
     UOp out;
     for (UOp u : toposort(root)) {

@@ -76,7 +76,9 @@ Status Explainer::outcome() const {
     return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
   if (!found_ && is_trace_number_)
     return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +
-                           std::to_string(*node_)};
+                           std::to_string(*node_),
+                .expected = "the number of a node in the graph after a stage; a node that a rule made and another rule "
+                            "of the same stage replaced is in none"};
   if (!found_ && !stage_.empty() && !known_stages_.empty())
     return unknown_name("stage", stage_, std::vector<std::string_view>(known_stages_.begin(), known_stages_.end()),
                         "one stage of the trace");

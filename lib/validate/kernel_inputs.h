@@ -46,10 +46,11 @@ VariableValues values_of(const ChosenVariables& chosen);
 std::string text_of(const ChosenVariables& chosen);
 
 // Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
-// tensor graph, on which a square root, logarithm or power of a value that may be negative depends. Their random inputs
-// must be Floats::Unit. NaNs would make devices differ, because renderers compare NaNs differently (C's `<` is false
-// for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on
-// the graph, so every device gets the same inputs.
+// tensor graph, whose negative numbers may make the operand of a square root, logarithm or power negative; all arrays
+// of floats if stores, registers or calls hide which they are. Their random inputs must be Floats::Unit, because NaNs
+// would make devices differ: renderers compare NaNs differently (C's `<` is false for a NaN, tinygrad's LLVM IR true),
+// and a maximum depends on the order of its operands. The result depends only on the graph, so every device gets the
+// same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Normal, except those of
 // arrays_without_negatives(). All are Floats::Unit if one of these is no argument of a kernel (no DEFINE_GLOBAL).
