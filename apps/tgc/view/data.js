@@ -79,19 +79,20 @@ export class Recorded {
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
       told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
-    /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived};
+    /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived, unpack: unpacked};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
   /** Unpacks and reads a recording without its events. `at`: its number in a text of several graphs; -1: it is alone.
+   * `unpack`: unpacked(), or a function that keeps what it returns, for a reader of several graphs of one text.
    * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
-  static async begin(packed) {
+  static async begin(packed, unpack = unpacked) {
     const {text, at} = typeof packed === "string" ? {text: packed, at: -1} : packed;
-    const [first, second] = text.split(" "), raw = oneOf(await unpacked(first), at);
+    const [first, second] = text.split(" "), raw = oneOf(await unpack(first), at);
     await pause();
     const out = new Recorded(raw);
-    Object.assign(out.unread, {packed: second, at});
+    Object.assign(out.unread, {packed: second, at, unpack});
     await pause();
     return out;
   }
@@ -100,7 +101,7 @@ export class Recorded {
    * end. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
-    const told = oneOf(await unpacked(this.unread.packed), this.unread.at);
+    const told = oneOf(await this.unread.unpack(this.unread.packed), this.unread.at);
     await pause();
     const reader = new EventReader(this, told, this.unread.derived);
     await pause();
@@ -113,13 +114,13 @@ export class Recorded {
       this.#split(stage, Int32Array.from(events));
       if (stage.told > kSlice) await pause();
     }
-    this.unread = {packed: "", at: -1, derived: []};
+    this.unread = {packed: "", at: -1, derived: [], unpack: unpacked};
   }
 
   /** Unpacks and reads a recording with its events, as begin().
    * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
-  static async read(packed) {
-    const out = await Recorded.begin(packed);
+  static async read(packed, unpack = unpacked) {
+    const out = await Recorded.begin(packed, unpack);
     await out.readEvents();
     return out;
   }

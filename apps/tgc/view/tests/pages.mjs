@@ -1,6 +1,6 @@
 // Reads the graphs of a page that `tgc view -o` wrote, for tests under node.
 import {readFileSync} from "node:fs";
-import {Recorded} from "../data.js";
+import {Recorded, unpacked} from "../data.js";
 
 /** @param {string} file */
 export async function graphsOf(file) {
@@ -8,6 +8,8 @@ export async function graphsOf(file) {
     .matchAll(/<script type="application\/octet-stream" id="graph(?:s(\d+)-(\d+)|\d+)">([^<]*)/g);
   return Promise.all([...blobs].flatMap(([, first, last, text]) => {
     if (!first) return Recorded.read(text);
-    return Array.from({length: last - first}, (_, at) => Recorded.read({text, at}));
+    const texts = new Map();
+    const unpack = (part) => texts.get(part) || texts.set(part, unpacked(part)).get(part);
+    return Array.from({length: last - first}, (_, at) => Recorded.read({text, at}, unpack));
   }));
 }
