@@ -24,8 +24,8 @@ struct BisectReport {
   double seconds = 0;                    // wall time of the bisection
   std::string failure = {};              // the error or the difference of the failing run; empty if there is none
   // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
-  // expected value, "after" the computed one. Further entries: the elements of the same index of inputs that are as
-  // large, and the values of variables. Empty if it is not known.
+  // expected value, "after" the computed one. Further entries: some elements of inputs from which the AST computes it
+  // ("data1[more]": there are more), and the values of variables. Empty if it is not known.
   std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
   std::set<std::string> variables = {};  // variables of the kernel: those that --var sets; for a recorded schedule, all

@@ -121,7 +121,7 @@ std::string BisectReport::json() const {
           });
       });
     if (!v.witness.empty()) json.member("witness", v.witness);
-    if (!failure.empty() && v.witness.empty() && !wrong_element.empty()) json.member("wrong_element", wrong_element);
+    if (!failure.empty() && !wrong_element.empty()) json.member("wrong_element", wrong_element);
     if (!v.kernels.empty()) {
       json.key("kernels").array([&] {
         for (size_t k : v.kernels) json.number(double(k), "%.0f");

@@ -292,13 +292,24 @@ Result<Arrays> StageComparer::run(const Trial& t, const Graph& graph, bool is_as
 
 namespace {
 
-std::map<std::string, std::string> wrong_element(const RecordedTrial& t, const Comparison& c) {
+constexpr size_t kMostRead = 4;  // elements that are shown of an input
+
+std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t, const Comparison& c) {
   if (!c.first) return {};
   const std::string at = "[" + std::to_string(c.first->index) + "]";
   std::map<std::string, std::string> out = {
       {"element", c.name + at}, {"before", c.first->expected}, {"after", c.first->actual}};
-  for (auto& [name, array] : t.inputs)
-    if (array.size() == c.size && name != c.name) out[name + at] = element_text(array, c.first->index);
+  const auto read = elements_read(ast, c.name, c.first->index, t.variables, kMostRead);
+  for (auto& [name, array] : t.inputs) {
+    if (auto places = read.find(name); places != read.end()) {
+      for (size_t i = 0; i < std::min(places->second.size(), kMostRead); i++)
+        if (const int64_t place = places->second[i]; place >= 0 && place < array.size())
+          out[name + "[" + std::to_string(place) + "]"] = element_text(array, place);
+      if (places->second.size() > kMostRead) out[name + "[more]"] = "...";
+    } else if (read.empty() && array.size() == c.size && name != c.name) {
+      out[name + at] = element_text(array, c.first->index);
+    }
+  }
   for (auto& [name, value] : t.variables) out[name] = std::to_string(value);
   return out;
 }
@@ -329,7 +340,7 @@ StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
       return !(element_as_double(*most, element) < std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent - 1)) - 4));
     };
     if (t.is_wide && !is_beyond_rounding(c, actual, t.expected[i].array, t.is_large, can_overflow)) continue;
-    report_.failure = c.text().substr(0, c.text().find('\n')), report_.wrong_element = wrong_element(t, c);
+    report_.failure = c.text().substr(0, c.text().find('\n')), report_.wrong_element = wrong_element(in_.root, t, c);
     return StageResult::Differs;
   }
   return StageResult::Same;

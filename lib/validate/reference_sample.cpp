@@ -85,6 +85,37 @@ double work_below(UOp root, const std::unordered_set<UOp>& without) {
   return out;
 }
 
+// Returns the offset of a store if the range `one` is 1 and all other ranges are 0.
+int64_t offset_at(const PlainStore& s, UOp one) {
+  Substitution numbers;
+  for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
+  UOp offset = substitute(s.offset, numbers).simplify();
+  if (!offset.is_const()) throw Failure("an offset that is no number");
+  return offset.arg().to_const().to_int().low64();
+}
+
+// The offset of a store as the sum of `base` and all ranges times their strides.
+struct Offsets {
+  int64_t base;
+  std::vector<std::pair<int64_t, UOp>> strides;  // the largest stride first
+
+  explicit Offsets(const PlainStore& s) : base(offset_at(s, UOp())) {
+    for (UOp r : s.ranges) strides.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - base : 0, r);
+    std::ranges::stable_sort(strides, std::greater(), &std::pair<int64_t, UOp>::first);
+  }
+  // Returns the value of each range in the iteration that stores to the index `place`. Throws Failure if none does.
+  std::vector<std::pair<UOp, int64_t>> turns_at(int64_t place) const {
+    std::vector<std::pair<UOp, int64_t>> out;
+    int64_t rest = place - base;
+    for (auto [stride, r] : strides) {
+      out.emplace_back(r, stride ? std::min(rest / stride, rounds_of(r) - 1) : 0);
+      rest -= out.back().second * stride;
+    }
+    if (rest != 0) throw Failure("no turn of the loops stores element " + std::to_string(place));
+    return out;
+  }
+};
+
 // Builds one graph that computes the stored elements at all sampled points, and runs this graph.
 class Sampling {
  public:
@@ -131,45 +162,22 @@ class Sampling {
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  // Returns a load from an array that has the value of `range` for each of the indices `places`. An index is the
-  // store's offset plus the sum of all ranges times their strides. Throws Failure if no iteration stores to an index.
-  UOp turned_back(const PlainStore& s, UOp range, const std::vector<int64_t>& places) {
+  // Returns a load from an array that has the value of `range` for each of the indices `places`.
+  UOp turned_back(const Offsets& offsets, UOp range, const std::vector<int64_t>& places) {
     size_t number;
     UOp table = array(dtypes::int64, number);
     auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
-    std::vector<std::pair<int64_t, UOp>> strides = strides_of(s);
-    for (int64_t i = 0; i < points_; i++) {
-      int64_t rest = places[size_t(i)] - offset_at(s, UOp());
-      for (auto [stride, r] : strides) {
-        int64_t turn = stride ? std::min(rest / stride, rounds_of(r) - 1) : 0;
-        rest -= turn * stride;
+    for (int64_t i = 0; i < points_; i++)
+      for (auto [r, turn] : offsets.turns_at(places[size_t(i)]))
         if (r == range) numbers[i] = turn;
-      }
-      if (rest != 0) throw Failure("no turn of the loops stores element " + std::to_string(places[size_t(i)]));
-    }
     return table.index_ptr(point_).load().cast(range.dtype());
-  }
-
-  // Returns the ranges of the store with their strides, the largest stride first.
-  std::vector<std::pair<int64_t, UOp>> strides_of(const PlainStore& s) {
-    std::vector<std::pair<int64_t, UOp>> out;
-    for (UOp r : s.ranges) out.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - offset_at(s, UOp()) : 0, r);
-    std::ranges::stable_sort(out, std::greater(), &std::pair<int64_t, UOp>::first);
-    return out;
-  }
-
-  // Returns the offset of the store if the range `one` is 1 and all other ranges are 0.
-  int64_t offset_at(const PlainStore& s, UOp one) {
-    Substitution numbers;
-    for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
-    UOp offset = substitute(s.offset, numbers).simplify();
-    if (!offset.is_const()) throw Failure("an offset that is no number");
-    return offset.arg().to_const().to_int().low64();
   }
 
   void add(const PlainStore& s, const std::vector<int64_t>* given) {
     Substitution points;
-    for (UOp r : s.ranges) points.emplace_back(r, given ? turned_back(s, r, *given) : drawn(r));
+    std::optional<Offsets> back;
+    if (given) back.emplace(s);
+    for (UOp r : s.ranges) points.emplace_back(r, given ? turned_back(*back, r, *given) : drawn(r));
     size_t offsets, values;
     UOp to_offsets = array(dtypes::int64, offsets), to_values = array(s.value.dtype(), values);
     stores_.push_back(to_offsets.index_ptr(point_).store(substitute(s.offset, points).cast(dtypes::int64)));
@@ -205,6 +213,14 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   return out;
 }
 
+// Returns the loops of the reductions below a value.
+std::vector<UOp> ranges_of_reductions(UOp value) {
+  std::vector<UOp> out;
+  for (UOp u : toposort(value))
+    if (u.is(Op::RANGE)) out.push_back(u);
+  return out;
+}
+
 }  // namespace
 
 Array elements_of(const Array& array, const std::vector<int64_t>& places) {
@@ -225,6 +241,45 @@ UOp constant_size_of(UOp range) {
 }
 
 double work_of(UOp ast) { return work_below(ast, {}); }
+
+std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
+                                                          const VariableValues& variables, size_t most) {
+  Places out;
+  auto read = [&](UOp value) {
+    for (UOp u : toposort(value)) {
+      if (!u.is(Op::INDEX) || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
+      const UOp index = u.src(1).simplify();
+      if (!index.is_const() || index.is_invalid()) continue;
+      auto& places = out["data" + std::to_string(u.src(0).arg().small_int())];
+      const int64_t at = index.arg().to_const().to_int().low64();
+      if (std::ranges::find(places, at) == places.end()) places.push_back(at);
+    }
+  };
+  auto done = catch_failures([&] {
+    Graph graph(ast.graph().settings());
+    UninstrumentedScope own(graph);
+    auto stores = plain_stores(copy_into(graph, ast));
+    for (const PlainStore& s : stores ? *stores : std::vector<PlainStore>()) {
+      if (array_of(s) != array) continue;
+      Substitution at;
+      for (auto [r, turn] : Offsets(s).turns_at(place)) at.emplace_back(r, r.const_like(Const(turn)));
+      for (UOp u : toposort(s.value))
+        if (u.is(Op::DEFINE_VAR))
+          if (auto v = variables.find(u.arg()[0].str()); v != variables.end())
+            at.emplace_back(u, u.const_like(Const(v->second)));
+      const UOp value = substitute(s.value, at);
+      const std::vector<UOp> loops = ranges_of_reductions(value);
+      const int64_t rounds = loops.empty() ? 1 : std::min(rounds_of(loops.back()), int64_t(most) + 1);
+      for (int64_t turn = 0; turn < rounds; turn++) {
+        Substitution turns;
+        for (UOp r : loops) turns.emplace_back(r, r.const_like(Const(r == loops.back() ? turn : 0)));
+        read(substitute(value, turns));
+      }
+    }
+    return Unit{};
+  });
+  return done ? out : Places();
+}
 
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work) {
   return catch_failures([&] {

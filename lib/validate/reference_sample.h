@@ -32,6 +32,12 @@ UOp constant_size_of(UOp range);
 // few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
+// Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
+// from. Of the iterations of reductions, takes the first `most` + 1 of the innermost loop. Empty if the AST is not
+// plain.
+std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
+                                                          const VariableValues& variables, size_t most);
+
 // Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
 // not plain, if `places` lacks a stored array, if an element at `places` is not stored, or if REF cannot run the
 // kernel.

@@ -270,9 +270,10 @@ export class App {
   // Returns the number of the first graph that is wrong, or else of the first one that differs, or else of the first
   // one of the overview. `hasSchedule`: returns the first graph with a schedule instead, if there is one.
   #firstGraph(hasSchedule) {
-    const entries = entriesOf(this), scheduled = this.index.graphs.findIndex((g) => g.schedule);
+    const entries = entriesOf(this), {graphs} = this.index, scheduled = graphs.findIndex((g) => g.schedule);
     if (hasSchedule && scheduled >= 0) return scheduled;
-    return (entries.find(({g}) => isConvicted(this.index.graphs[g])) || entries.find((e) => e.differs) || entries[0]).g;
+    const found = entries.find(({g}) => isConvicted(graphs[g])) || entries.find((e) => e.differs);
+    return (found || entries.find(({g}) => graphs[g].kind === "tensor") || entries[0]).g;
   }
   /** Whether the page opens with its list of graphs: there are several, and none is wrong or differs. */
   hasOverview() {
@@ -323,7 +324,8 @@ export class App {
     const share = this.canvas.shareSeen();
     this.canvas.show(this.graph, scene.drawing, marks);
     this.canvas.anchor = scene.drawing.home.get(scene.root) || null;
-    this.canvas.beginsAtTop = this.graph.isByLine && state.f.includes("m");
+    const {isTensor, isByLine, producer} = this.graph;
+    this.canvas.beginsAtTop = isByLine || isTensor && producer !== "";  // a program is read from its start
     this.canvas.outline(state.n >= 0 && this.graph.opName(state.n) === "RANGE" ? state.n : -1);
     const isUnseen = isNew || this.isUnseen;  // true if the user has not seen this graph yet
     this.isUnseen = isUnseen && state.m;

@@ -7,8 +7,9 @@ import {plain} from "./data.js";
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in the drawing's own units
 const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of a bar with a name; width of a letter
 const kLeastHeight = 3, kLeastWidth = 2;                        // minimum height of a buffer, and width of a bar
-const kPaints = ["#5b8ff9", "#61ddaa", "#f6bd16", "#7262fd", "#78d3f8", "#f08bb4", "#9661bc", "#f6903d",
-  "#008685", "#65789b"];
+// dark text on them can be read in both themes
+const kPaints = ["#8db2ff", "#61ddaa", "#f6bd16", "#b3a8ff", "#78d3f8", "#f5a3c4", "#cda6e6", "#f8a45e", "#5cc8c5",
+  "#a9b8d3"];
 
 /** @param {string} tag @param {Object<string, any>} attributes @param {string} [text] */
 function svg(tag, attributes, text = "") {
@@ -75,7 +76,7 @@ export function memoryPlan(schedule, items, names, inUse, opened) {
     const low = starts[b.place.shared] + b.place.offset, bottom = y(low);
     const top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
     const left = x(first), width = Math.max(1, x(last + 1) - left), fill = kPaints[i % kPaints.length];
-    const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.75,
+    const box = svg("rect", {x: left, y: top, width, height: bottom - top, fill, "fill-opacity": 0.85,
       stroke: "currentColor", "stroke-width": 0.3, tabindex: -1});
     box.append(svg("title", {},
       plain(`buffer ${i}  ${name}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));

@@ -35,10 +35,10 @@ export const kCommands = [
     {name: "previous-node", keys: ["["], says: "previous node", run: (app) => neighbour(app, -1)},
     {name: "source", keys: ["s"], says: "first source of the node", run: (app) => relative(app, "source")},
     {name: "user", keys: ["u"], says: "first user of the node", run: (app) => relative(app, "user")},
-    {name: "nothing", keys: ["Escape"], says: "clear selection, comparison and search; close the model",
+    {name: "nothing", keys: ["Escape"], says: "clear selection, comparison and search; close the schedule",
       run: nothing}]),
   ...group("Compare", [
-    {name: "graph", keys: ["v"], says: "the graph alone: no comparison, rewrite or model",
+    {name: "graph", keys: ["v"], says: "the graph alone: no comparison, rewrite or schedule",
       run: (app) => app.go({m: false, d: -1, o: false, r: -1})},
     {name: "difference", keys: ["d"], says: "what the stage changed: both graphs in one", run: difference},
     {name: "compare-from", keys: ["D"], says: "compare all stages with this one, or stop", run: compareFrom},
@@ -90,10 +90,10 @@ export const kCommands = [
     {name: "borders", keys: ["|"], says: "focus the next border between panes; arrow keys move it", run: focusOnBorder},
     {name: "theme", keys: ["x"], says: "light or dark",
       run: () => theme(!document.documentElement.classList.contains("dark"))}]),
-  ...group("Graphs and model", [
-    {name: "times", keys: ["M"], says: "the model by measured or by estimated times",
+  ...group("Graphs and schedule", [
+    {name: "times", keys: ["M"], says: "the schedule by measured or by estimated times",
       run: (app) => app.go({m: true, e: !app.state.e})},
-    {name: "model", keys: ["m"], says: "the model: schedule, timeline, memory; without a schedule, all graphs",
+    {name: "model", keys: ["m"], says: "the schedule: timeline, memory, kernels; without one, all graphs",
       run: (app) => app.go({m: !app.state.m || app.state.k, k: false})},
     {name: "schedule", keys: ["S"], says: "the schedule that the shown graph is of, or has", run: schedule},
     {name: "graphs", keys: ["g"], says: "all graphs of this page", run: showGraphs},
@@ -117,7 +117,9 @@ export function installCommands(app) {
   Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
   let kept = null;
   try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
-  theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  theme(kept ? kept === "dark" : system.matches, false);
+  system.addEventListener("change", () => theme(system.matches, false));
   addEventListener("keydown", (e) => {
     const target = /** @type {HTMLElement} */ (e.target), {open} = dialog();
     const isField = target.matches("input, select, textarea") && !dialog().contains(target);

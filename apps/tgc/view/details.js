@@ -246,7 +246,7 @@ function accusation(out, app) {
     ["blamed", accused.verdict === "same" ? "no fault found" : accused.verdict],
     ["rule", accused.rule && accused.rule + branch], ["where", accused.location], ["stage", accused.stage],
     ["before", withoutColors(from)], ["after", withoutColors(to)],
-    ["values", pointText(accused.witness || accused.wrong_element)],
+    ["values", pointText(accused.witness)], ["element", pointText(accused.wrong_element)],
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
   for (const [name, value] of facts)

@@ -8,6 +8,7 @@ import {byId, element} from "./list.js";
  * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
 
 const kToastMs = 4000;
+const kManyColumns = 4;  // of a narrow dialog
 const kLongText = 24;  // letters of a cell that is wrapped, and that shows only its first lines
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
@@ -42,7 +43,9 @@ export function installDialog() {
 /** Shows a dialog with a heading, a field that filters its rows, and a table. A click on a column's name sorts it.
  * @param {string} title @param {Head[]} heads @param {TableRow[]} rows @param {string} [note] text above the table */
 export function showTable(title, heads, rows, note = "") {
-  const box = dialog(), heading = element("h2", "", title), top = element("div", "top"), body = element("div", "body");
+  const box = dialog();
+  box.classList.toggle("wide", heads.length > kManyColumns);
+  const heading = element("h2", "", title), top = element("div", "top"), body = element("div", "body");
   const close = buttonOf("\u2715", () => box.close(), "close"), {filter, table} = filteredTable(heads, rows);
   heading.id = "dialog-title", close.setAttribute("aria-label", "close"), close.title = "close (Escape)";
   top.append(heading, filter, close);

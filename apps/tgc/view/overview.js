@@ -39,7 +39,9 @@ export function entriesOf(app) {
     return {g, other, only: hasSides && !pair ? "only in " + (graph.side ? "B" : "A") : "", verdict, isWrong, seconds,
       differs: pair ? firstDifference(graph, graphs[other]) : ""};
   }).filter(({g, other}) => other < 0 || graphs[g].side === 0);
-  const rank = ({g, isWrong, differs, only}) => [!isWrong, !differs, !only, Boolean(graphs[g].runtime)].map(Number);
+  const isPlain = ({kind}) => kind === "tensor" && graphs.some((g) => g.kind === "kernel" && !g.runtime);
+  const rank = ({g, isWrong, differs, only}) => [!isWrong, !differs, !only, Boolean(graphs[g].runtime),
+    isPlain(graphs[g])].map(Number);
   const before = (a, b) => {
     const [x, y] = [rank(a), rank(b)], at = x.findIndex((k, i) => k !== y[i]);
     return at >= 0 ? x[at] - y[at] : b.seconds - a.seconds;
@@ -70,7 +72,7 @@ export function graphTable(app, entries, close) {
     {name: "verdict", of: (e) => plain(e.verdict), kind: "long"},
     {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
     {name: "made for", of: ({g}) => plain(graphs[g].made_for || ""), kind: "long"},
-    {name: "target", of: ({g}) => shownTarget(graphs[g].target) || "tensor graph"},
+    {name: "target", of: ({g}) => shownTarget(graphs[g].target) || (graphs[g].kind === "tensor" ? "tensor graph" : "")},
     {name: "groups", of: ({g}) => shownSize(graphs[g].groups), kind: "minor"},
     {name: "threads", of: ({g}) => shownSize(graphs[g].threads), kind: "minor"},
     {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", "), kind: "long"},

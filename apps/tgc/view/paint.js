@@ -16,6 +16,7 @@ const kStraight = 22;  // length of the vertical part of an edge next to a row o
 // with all text.
 const kNames = 0.17, kDots = 0.12;
 export const kText = 0.5;
+const kLongestLabel = 16;  // maximum length of the title beside a small box
 const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
 
 /** What is painted: a drawing, the part of it that the view shows, and its marks. */
@@ -35,6 +36,7 @@ export class Painting {
     this.outlined = -1;  // the RANGE whose boxes are outlined; -1: none
     /** @type {Box | null} */ this.hovered = null;
     /** @type {import("./layout.js").Line[]} */ this.stubs = [];
+    /** @type {string[]} */ this.labels = [];  // the titles that were drawn beside small boxes
     this.drawn = () => {};  // called after each drawing
   }
 
@@ -79,9 +81,9 @@ export class Painting {
     if (this.outlined >= 0) this.#drawOutline(c, boxes);
     this.#drawLines(c, seen);
     if (v.scale < kDots) this.#drawDots(c, boxes);
-    else {
-      for (const box of boxes) this.#drawBox(c, box);
-    }
+    else for (const box of boxes) this.#drawBox(c, box);
+    this.labels = [];
+    if (v.scale < kNames) this.#drawLabels(c, boxes);
     this.drawn();
   }
 
@@ -238,6 +240,26 @@ export class Painting {
     for (const box of left) {
       c.fillStyle = marked(box);
       dot(box, Math.max(Size.width, 2 * least), Math.max(box.height, 2 * least));
+    }
+  }
+
+  // Draws the titles of boxes that are too small for them, beside the boxes, where there is room: those of marked and
+  // folded boxes first, then those of rare ops.
+  #drawLabels(c, boxes) {
+    const {scale} = this.view, m = this.marks, size = kTitle / scale, taken = new Set(), counts = new Map();
+    for (const {title} of boxes) counts.set(title, (counts.get(title) || 0) + 1);
+    const isMarked = ({key}) => m.selected === key || m.came.has(key) || m.went.has(key) || m.found.has(key);
+    const rank = (box) => (isMarked(box) ? -2 : box.fold && box.fold.count ? -1 : counts.get(box.title));
+    c.font = `600 ${size}px ${this.paint.sans}`, c.textBaseline = "middle", c.textAlign = "left";
+    c.lineWidth = 3 / scale, c.strokeStyle = this.paint.back, c.fillStyle = this.paint.text, c.lineJoin = "round";
+    for (const box of [...boxes].sort((a, b) => rank(a) - rank(b))) {
+      const title = cut(box.title, kLongestLabel), length = Math.ceil(title.length * 0.62) + 2;
+      const first = Math.floor(box.x / size), row = Math.round(box.y / size / 1.5), cells = [];
+      for (let i = 0; i < length; i++) cells.push(`${first + i} ${row}`, `${first + i} ${row + 1}`);
+      if (cells.some((cell) => taken.has(cell))) continue;
+      for (const cell of cells) taken.add(cell);
+      c.strokeText(title, box.x, box.y), c.fillText(title, box.x, box.y);
+      this.labels.push(title);
     }
   }
 

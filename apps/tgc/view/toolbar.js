@@ -11,7 +11,7 @@ const kTools = [
   {text: "Graph", command: "graph", isOn: ({state}) => !state.m && state.d < 0 && !state.o && state.r < 0},
   {text: "Changes", command: "difference", isOn: ({state}) => !state.m && (state.d >= 0 || state.o),
     lacks: ({state}) => (state.s || state.d >= 0 || state.o ? "" : "no stage comes before this graph")},
-  {text: "Model", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
+  {text: "Schedule", command: "model", isOn: (app) => app.state.m, isThere: (app) => Boolean(app.index.schedule)},
   {text: "Overview", command: "model", isOn: (app) => app.isList,
     isThere: (app) => !app.index.schedule && app.index.graphs.length > 1},
   {text: "Theme", command: "theme"},

@@ -33,6 +33,8 @@ const bold = (text) => element("b", "", plain(text)), span = (text) => element("
 function ruleItems(app, name, stage, place) {
   const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
   if (rule && rule.text) items[1].title = plain(rule.text);
+  const source = rule && sourceOf(app, rule);
+  if (source) items.splice(2, 0, span(" ("), source, span(")"));
   return items;
 }
 function ruleAt({graph}, place) {
@@ -54,6 +56,8 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_elem
     items.push(...ruleItems(app, rule + (branch ? ` [${branch}]` : ""), stage, place));
     items.push(bold(witness && witness.before !== undefined ? pointText(witness)
       : pointText(wrong) || failure || "the kernel is right before it, and wrong after it"));
+    if (wrong && witness && witness.before !== undefined)
+      items.push(span(".  In the kernel: "), bold(pointText(wrong)));
     const sides = app.accusedSides(app.state.g).map((text) => withoutColors(text || ""));
     if (sides.every((text) => text && text.length <= kLongestSide && !text.includes("\n")))
       items.push(span(".  It makes "), code(sides[0]), span(" into "), code(sides[1]));

@@ -35,7 +35,9 @@ export class ProfileApp {
     this.canvas = new TimeCanvas(byId("time"), byId("overview"), this);
     let kept = "";
     try { kept = localStorage.getItem("tgc-view-theme") || ""; } catch { /* a page on disk may have no storage */ }
-    this.theme(kept ? kept === "dark" : matchMedia("(prefers-color-scheme: dark)").matches, false);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    this.theme(kept ? kept === "dark" : system.matches, false);
+    system.addEventListener("change", () => this.theme(system.matches, false));
     byId("title").textContent = document.title = plain(index.title.split("/").pop());
     byId("title").title = plain(index.title) + ", written by tinygrad " + index.release;
     const runs = byId("runs");
