@@ -28,7 +28,7 @@ class VerdictCounts {
   std::string text() const {
     std::string out = counted(total_, kernels_ ? "kernel" : "schedule") + ":";
     for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
-    if (kernels_) out += "; the schedule before a kernel is not part of its proof";
+    if (kernels_) out += "; a proof covers neither the schedule before a kernel nor its source";
     return out + "\n";
   }
 

@@ -215,7 +215,10 @@ bool has_discontinuous_op(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return is_decision(u) || is_inverse(u); });
 }
 
-std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense) {
+bool has_quotient(UOp root) { return std::ranges::any_of(toposort(root), is_inverse); }
+
+std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
+  const bool may_divide = has_quotients && sense == FloatSense::Finite;
   std::unordered_set<UOp> depends{weak};
   Users users;
   const std::vector<UOp> all = toposort(root);
@@ -227,7 +230,7 @@ std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense) {
     if (std::ranges::none_of(u.src(), [&](UOp s) { return depends.contains(s); })) continue;
     depends.insert(u);
     const bool is_bits = u.is(Op::BITCAST) && is_float_value(u.src(0));
-    const bool is_of_zero = is_inverse(u) && depends.contains(u.src(u.is(Op::FDIV) ? 1 : 0));
+    const bool is_of_zero = !may_divide && is_inverse(u) && depends.contains(u.src(u.is(Op::FDIV) ? 1 : 0));
     const bool is_wrong = sense > FloatSense::Finite ? is_decision(u) : is_bits || is_of_zero;
     const bool is_choice = u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ}) && is_continuous(u, u, users);
     if (is_wrong && !is_choice) return std::string(name_of(u.op()));

@@ -46,6 +46,12 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
   CHECK(has_discontinuous_op(inverse));
+  // the sense finite says nothing of quotients by zero, if the kernel's own quotients make them
+  CHECK(decision_on(inverse, weak, FloatSense::Finite, true) == std::nullopt);
+  CHECK(decision_on(inverse, weak, FloatSense::ButNan, true) == "RECIPROCAL");
+  CHECK(decision_on(inverse.bitcast(dtypes::int32), weak, FloatSense::Finite, true) == "BITCAST");
+  CHECK(has_quotient(divides));
+  CHECK_FALSE(has_quotient(weak * one));
 }
 
 TEST_CASE("decision_on: the sign of a value decides nothing if it is only a factor of this value") {

@@ -222,7 +222,7 @@ class KernelProver {
         if (!*decides) return;
         std::optional<std::string> op = "a node that is not found";
         if (++checked <= kMost)
-          if (const UOp graph = history_.replay(stage, count)) op = decision_on(graph, list()[k].after, r.sense);
+          if (const UOp graph = history_.replay(stage, count)) op = weaken(r, graph, list()[k].after);
         if (op) doubt_weak(r, *op);
       }
   }
@@ -236,9 +236,21 @@ class KernelProver {
       if (r.kind != Kind::Proven || !is_weak(r)) continue;
       const UOp graph = stage.rewrites.contains(k) ? stage.replay(k) : stage.result;
       std::optional<std::string> op = "a node that is not found";
-      if (graph) op = decision_on(graph, value, r.sense);
+      if (graph) op = weaken(r, graph, value);
       if (op) doubt_weak(r, *op);
     }
+  }
+  // Returns the op of the graph that depends on `value`, which is proven in a weak sense, and may turn a tiny
+  // difference into a large one; nullopt if there is none. Where the kernel divides, a proof that is wrong only for the
+  // sign of a zero divisor becomes one in the sense finite: the quotient is an infinity that the kernel makes of
+  // numbers.
+  std::optional<std::string> weaken(RewriteProof& r, UOp graph, UOp value) {
+    auto op = decision_on(graph, value, r.sense);
+    if (!op || r.sense > FloatSense::Finite) return op;
+    if (!divides_) divides_ = ast_ && has_quotient(ast_);
+    if (!*divides_ || decision_on(graph, value, FloatSense::Finite, true)) return op;
+    r.sense = FloatSense::Finite;
+    return std::nullopt;
   }
   static void doubt_weak(RewriteProof& r, const std::string& op) {
     r.kind = Kind::Unknown, r.method = {};
@@ -291,6 +303,7 @@ class KernelProver {
   const UOp ast_;
   SidesProver prover_;
   std::map<size_t, UnexpandedStage> unexpanded_;  // by stage
+  std::optional<bool> divides_;                   // the AST has a quotient
 };
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,

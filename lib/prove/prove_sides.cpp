@@ -89,9 +89,10 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
       add(proof, true, FloatSense::Real);
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
-  if (const UOp term = selected_term(s.before)) {
-    RewriteProof proof = decide(Sides{term, s.after}, over_reals);
-    if (dtypes::is_float(s.before.dtype())) add(proof, true, FloatSense::ButNan);  // a sum turns -0 into 0
+  if (const SelectedTerm term = selected_term(s.before); term.value) {
+    RewriteProof proof = decide(Sides{term.value, s.after}, over_reals);
+    const FloatSense weakest = term.needs_numbers ? FloatSense::Finite : FloatSense::ButNan;
+    if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // a sum turns -0 into 0
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))

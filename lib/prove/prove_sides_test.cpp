@@ -1,5 +1,7 @@
 #include "lib/prove/prove_sides.h"
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "lib/prove/contracts.h"
@@ -89,6 +91,21 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), (at.ge(0) & at.lt(11)).where(load(at), zero)));
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), inside.where(load(num(11) - at), zero)));
   CHECK_FALSE(is_proven(sum_of((r * num(2)).cast(dtypes::int32)), inside.where(load(at), zero)));
+  // a product by 0 is 0 for numbers alone
+  auto product_of = [&](UOp value) {
+    const UOp is_selected = r.cast(dtypes::int32).ne(i).ne(g.constant(dtypes::bool_, true));
+    return (is_selected.cast(dtypes::float32) * value).reduce(std::vector<UOp>{r}, Op::ADD);
+  };
+  proof = decide_sides(g, product_of(load(r)), inside.where(load(at), zero));
+  CHECK(proof.method == "terms");
+  CHECK(proof.sense == FloatSense::Finite);
+  CHECK_FALSE(is_proven(product_of(load(r)), load(at.maximum(num(0)))));
+  CHECK_FALSE(is_proven(product_of(load(r)), inside.where(load(num(11) - at), zero)));
+  const UOp infinite = g.constant(dtypes::float32, INFINITY);
+  auto masked = [&](UOp index) { return index.lt(3).where(infinite, load(index)); };
+  CHECK_FALSE(is_proven(product_of(masked(r)), inside.where(masked(at), zero)));
+  const UOp whole = g.node(Op::DEFINE_REG, dtypes::float32.ptr(12, AddrSpace::REG), {}, 0);
+  CHECK_FALSE(is_proven(product_of(whole.index_ptr(r).load()), inside.where(whole.index_ptr(at).load(), zero)));
 }
 
 TEST_CASE("SidesProver: loops of symbolic sizes end alike whatever the dtype of their indices is") {

@@ -336,38 +336,84 @@ std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Po
   return it == all.end() ? std::nullopt : std::optional(at(points, size_t(it - all.begin()), **it));
 }
 
-UOp selected_term(UOp before) {
+namespace {
+
+bool is_bool_constant(UOp u, bool value) {
+  return u.is_const() && dtypes::is_bool(u.dtype()) && u.arg().to_const().truthy() == value;
+}
+
+// The condition under which a term is not 0, and its value then.
+struct GatedTerm {
+  UOp loop_side = {}, index_side = {};  // the sides of the comparison: they are equal if the term is not 0
+  UOp value = {};                       // null if the term has another form
+  bool is_product = false;
+};
+
+GatedTerm gated_term(UOp term) {
+  GatedTerm out;
+  UOp test;
+  bool is_negated = false;  // the term is not 0 if the test is false
+  if (term.is(Op::WHERE)) {
+    auto is_zero = [](UOp u) {
+      return u.is_const() && !u.is_invalid() && py_equal(u.arg().to_const(), Const(int64_t(0)));
+    };
+    is_negated = is_zero(term.src(1));
+    if (!is_negated && !is_zero(term.src(2))) return {};
+    test = term.src(0), out.value = term.src(is_negated ? 2 : 1);
+  } else if (term.is(Op::MUL)) {
+    auto is_gate = [](UOp u) { return u.is(Op::CAST) && dtypes::is_bool(u.src(0).dtype()); };
+    for (UOp factor : split_uop(term, Op::MUL))
+      if (!test && is_gate(factor)) test = factor.src(0);
+      else out.value = out.value ? out.value * factor : factor;
+    if (!test || !out.value) return {};
+    out.is_product = true;
+  } else {
+    return {};
+  }
+  for (; test.is(Op::CMPNE) && is_bool_constant(test.src(1), true); test = test.src(0)) is_negated = !is_negated;
+  if (!test.is(is_negated ? Op::CMPNE : Op::CMPEQ)) return {};
+  out.loop_side = test.src(0), out.index_side = test.src(1);
+  return out;
+}
+
+// Returns true if a node of the value may be an infinity or a NaN though all inputs of the kernel are numbers, and no
+// operation makes one.
+bool may_be_no_number(UOp value) {
+  return std::ranges::any_of(toposort(value), [](UOp u) {
+    if (u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG})) return true;
+    return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
+  });
+}
+
+}  // namespace
+
+SelectedTerm selected_term(UOp before) {
   constexpr OpSet kValues =
       ops::ALU | ops::Defines | OpSet{Op::CONST, Op::CAST, Op::INDEX, Op::LOAD, Op::RANGE, Op::SPECIAL};
   if (!before.is(Op::REDUCE) || !before.arg().is(Op::ADD) || before.num_src() != 2) return {};
   const UOp loop = before.src(1), term = before.src(0);
   if (!loop.is(Op::RANGE) || !loop.src(0).is_const() || !loop.src(0).arg().is_int()) return {};
   const int64_t size = loop.src(0).arg().as_int().to_int64().value_or(0);
-  if (size <= 0 || !term.is(Op::WHERE) || term.dtype() != before.dtype()) return {};
-  if (term.dtype().count() != 1) return {};
-  UOp test = term.src(0);
-  bool is_not_equal = test.is(Op::CMPNE);
-  auto is_bool = [](UOp u, bool value) {
-    return u.is_const() && dtypes::is_bool(u.dtype()) && u.arg().to_const().truthy() == value;
-  };
-  if (is_not_equal && is_bool(test.src(1), true)) test = test.src(0), is_not_equal = !test.is(Op::CMPNE);
-  if (!test.in({Op::CMPNE, Op::CMPEQ})) return {};
-  const UOp zero = term.src(is_not_equal ? 1 : 2), value = term.src(is_not_equal ? 2 : 1);
-  if (!zero.is_const() || zero.is_invalid() || !py_equal(zero.arg().to_const(), Const(int64_t(0)))) return {};
+  if (size <= 0 || term.dtype() != before.dtype() || term.dtype().count() != 1) return {};
+  const GatedTerm gated = gated_term(term);
+  if (!gated.value) return {};
+  const bool needs_numbers = gated.is_product && dtypes::is_float(term.dtype());
+  if (needs_numbers && may_be_no_number(gated.value)) return {};
   // Returns true if `u` is the index of the loop, perhaps cast to dtypes that can represent it.
   auto is_index = [&](UOp u) {
     for (; u.is(Op::CAST); u = u.src(0))
       if (!dtypes::is_int(u.dtype()) || dtypes::max(u.dtype()).to_int() < Int(size - 1)) return false;
     return u == loop;
   };
-  const bool is_first = is_index(test.src(0));
-  if (!is_first && !is_index(test.src(1))) return {};
-  const UOp index = test.src(is_first ? 1 : 0);
+  const bool is_first = is_index(gated.loop_side);
+  if (!is_first && !is_index(gated.index_side)) return {};
+  const UOp index = is_first ? gated.index_side : gated.loop_side;
   if (!dtypes::is_int(index.dtype()) || index.is_invalid() || in_backward_slice_with_self(index, loop)) return {};
-  for (UOp u : toposort(value))
+  for (UOp u : toposort(gated.value))
     if (!u.in(kValues)) return {};
-  const UOp at = index.cast(dtypes::index);
-  return (at.ge(0) & at.lt(size)).where(substitute(value, {{loop, at.cast(loop.dtype())}}), zero);
+  const UOp at = index.cast(dtypes::index), zero = term.const_like(Const(int64_t(0)));
+  const UOp selected = substitute(gated.value, {{loop, at.cast(loop.dtype())}});
+  return {.value = (at.ge(0) & at.lt(size)).where(selected, zero), .needs_numbers = needs_numbers};
 }
 
 }  // namespace tgc

@@ -87,7 +87,12 @@ class SideEvaluator {
 
 // The contract of sums that select one term, such as the index of a gather; the stage "load collapse" drops their
 // loops. If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the
-// value without the loop: 0 <= i < n ? f(i) : 0. Else returns null.
-UOp selected_term(UOp before);
+// value without the loop: 0 <= i < n ? f(i) : 0. Else the value is null.
+struct SelectedTerm {
+  UOp value;
+  // The terms are (r == i) * f(r), so the value is the sum only where f(r) is a number for each r.
+  bool needs_numbers = false;
+};
+SelectedTerm selected_term(UOp before);
 
 }  // namespace tgc
