@@ -26,7 +26,7 @@ bool optimizes(const KernelJob& job) { return job.optimize; }
 // Checks that `job.given`, the graph to be scheduled, is a valid tensor graph, before the stage "multi" rewrites it.
 // A compilation that begins after the first stage has no `job.given`, so there is nothing to check.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
-  if (auto violation = job.given ? verify_graph(job.given, Spec::Tensor) : std::nullopt)
+  if (auto violation = job.original_sink ? verify_graph(job.original_sink, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
   return rewrite_multi(job, sink);
 }
@@ -58,7 +58,7 @@ constexpr TensorStage kTensorStages[] = {
     {.name = "multi_pm", .alias = "multi", .rules = always<multi_pm>, .run = verify_and_rewrite_multi,
      .nested_rule_sets = kSimplify},
     {.name = "number the uops", .alias = "number", .rules = always<add_tags>, .bottom_up = true,
-     .run = [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered); }},
+     .run = [](TensorJob& job, UOp sink) { return number_uops(sink, job.numbered_nodes); }},
     {.name = "earliest rewrites", .alias = "earliest", .rules = always<earliest_rewrites_stage>,
      .run = of_sink<rewrite_earliest>,
      .nested_rule_sets = kRuleSets<split_reduceop_rules, reshape_index_rules, pad_condition_rules, symbolic,

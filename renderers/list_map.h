@@ -14,9 +14,9 @@ class ListMap {
   // Creates a map for up to `most` nodes.
   explicit ListMap(size_t most)
       : slots_(std::bit_ceil(2 * most + 2)),
-        first_(slots_.data()),
-        mask_(uint32_t(slots_.size() - 1)),
-        shift_(32 - std::bit_width(mask_)) {}
+        first_slot_(slots_.data()),
+        slot_mask_(uint32_t(slots_.size() - 1)),
+        hash_shift_(32 - std::bit_width(slot_mask_)) {}
 
   // Returns the value of `u`. Inserts a default value if `u` is not in the map.
   T& operator[](UOp u) {
@@ -37,15 +37,15 @@ class ListMap {
   };
 
   Slot& slot(UOp u) {
-    uint32_t i = u.id() * 0x9E3779B1u >> shift_;
-    while (first_[i].node != u.node() && first_[i].node) i = (i + 1) & mask_;
-    return first_[i];
+    uint32_t i = u.id() * 0x9E3779B1u >> hash_shift_;
+    while (first_slot_[i].node != u.node() && first_slot_[i].node) i = (i + 1) & slot_mask_;
+    return first_slot_[i];
   }
 
   std::vector<Slot> slots_;
-  Slot* first_;
-  uint32_t mask_;
-  int shift_;
+  Slot* first_slot_;
+  uint32_t slot_mask_;
+  int hash_shift_;
 };
 
 }  // namespace tgc

@@ -61,7 +61,7 @@ Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::sp
       if (auto [node, made] = misprint(fault, target, list); node) instead[node] = made;
     };
     add(**faults);
-    for (const FaultSpec& other : (*faults)->others) add(other);
+    for (const FaultSpec& other : (*faults)->other_faults) add(other);
     if (instead.empty()) return out;
     out.emplace();
     for (UOp u : list) {

@@ -66,8 +66,9 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
     size_t next = 0;  // index of the line at which the next search begins, because nodes print in the order of the list
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
-      out.of_node.push_back(find_lines(lines, lines_of(text), next));
-      if (SourceLines at = out.of_node.back(); at.count && at.first > next) next = at.first + at.count - 1;
+      out.lines_of_node.push_back(find_lines(lines, lines_of(text), next));
+      if (SourceLines at = out.lines_of_node.back(); at.num_lines && at.first_line > next)
+        next = at.first_line + at.num_lines - 1;
     }
     return out;
   });

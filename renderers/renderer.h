@@ -18,15 +18,15 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
 // is compiled and run only with --allow-custom (lib/support/limits.h). The error shows the code.
 Status check_custom(std::span<const UOp> list);
 
-// The lines of the source that one node printed; the first line is 1. `count` is 0 for a node that prints no lines of
-// its own, such as a parameter in C or a node that its users print inside their lines.
+// The lines of the source that one node printed; the first line is 1. `num_lines` is 0 for a node that prints no lines
+// of its own, such as a parameter in C or a node that its users print inside their lines.
 struct SourceLines {
-  size_t first = 0, count = 0;
+  size_t first_line = 0, num_lines = 0;
 };
 // The lines of the source, and for each node of the list the lines that the node printed.
 struct SourceMap {
   std::vector<std::string> lines;
-  std::vector<SourceLines> of_node;
+  std::vector<SourceLines> lines_of_node;
 };
 // Renders `list` and returns the source with the lines of each node. Returns the errors of render_source.
 Result<SourceMap> source_map(const Target& target, std::span<const UOp> list);

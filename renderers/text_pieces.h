@@ -19,59 +19,60 @@ class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // view() returns the unfinished text. keep() finishes this text and returns it. drop() removes its end from offset
-  // `from` on.
+  // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes its end from
+  // offset `from` on.
   std::string_view view() const { return {begin_, size()}; }
-  size_t size() const { return size_t(at_ - begin_); }
-  std::string_view keep() {
+  size_t size() const { return size_t(end_of_text_ - begin_); }
+  std::string_view keep_text() {
     std::string_view text = view();
-    begin_ = at_;
+    begin_ = end_of_text_;
     return text;
   }
-  void drop(size_t from = 0) { at_ = begin_ + from; }
+  void drop_text(size_t from = 0) { end_of_text_ = begin_ + from; }
 
   TextPieces& operator+=(char c) {
-    need(1);
-    *at_++ = c;
+    reserve(1);
+    *end_of_text_++ = c;
     return *this;
   }
   TextPieces& operator+=(std::string_view text) { return append(text); }
   TextPieces& append(std::string_view text) {
-    need(text.size());
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
+    reserve(text.size());
+    std::memcpy(end_of_text_, text.data(), text.size());
+    end_of_text_ += text.size();
     return *this;
   }
   TextPieces& append(size_t n, char c) {
-    need(n);
-    std::memset(at_, c, n);
-    at_ += n;
+    reserve(n);
+    std::memset(end_of_text_, c, n);
+    end_of_text_ += n;
     return *this;
   }
   void append_number(uint32_t n) {
-    need(10);
-    if (n < 10) *at_++ = char('0' + n);
-    else at_ = std::to_chars(at_, at_ + 10, n).ptr;
+    reserve(10);
+    if (n < 10) *end_of_text_++ = char('0' + n);
+    else end_of_text_ = std::to_chars(end_of_text_, end_of_text_ + 10, n).ptr;
   }
-  // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep`.
+  // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep_text`.
   void append_chunks(std::string_view text) {
-    need(text.size());
+    reserve(text.size());
     std::array<char, kTextChunk> chunk;  // a copy, because `text` may overlap its destination
     std::memcpy(&chunk, text.data(), kTextChunk);
-    std::memcpy(at_, &chunk, kTextChunk);
-    if (text.size() > kTextChunk) std::memcpy(at_ + kTextChunk, text.data() + kTextChunk, text.size() - kTextChunk);
-    at_ += text.size();
+    std::memcpy(end_of_text_, &chunk, kTextChunk);
+    if (text.size() > kTextChunk)
+      std::memcpy(end_of_text_ + kTextChunk, text.data() + kTextChunk, text.size() - kTextChunk);
+    end_of_text_ += text.size();
   }
 
  private:
-  void need(size_t n) {
-    if (size_t(end_ - at_) < n) grow(n);
+  void reserve(size_t n) {
+    if (size_t(end_ - end_of_text_) < n) grow(n);
   }
   void grow(size_t n);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
-  // the unfinished text is begin_ to at_; end_ is kTextChunk bytes before the end of its memory block
-  char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
+  // the unfinished text is begin_ to end_of_text_; end_ is kTextChunk bytes before the end of its memory block
+  char *begin_ = nullptr, *end_of_text_ = nullptr, *end_ = nullptr;
 };
 
 }  // namespace tgc

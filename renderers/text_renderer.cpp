@@ -13,11 +13,11 @@ void TextPieces::grow(size_t n) {
   size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 13);
   auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunk);
   if (used) std::memcpy(larger.get(), begin_, used);
-  begin_ = larger.get(), at_ = begin_ + used, end_ = begin_ + room;
+  begin_ = larger.get(), end_of_text_ = begin_ + used, end_ = begin_ + room;
   blocks_.push_back(std::move(larger));
 }
 
-void TextRenderer::cannot(UOp u, std::string_view why) const {
+void TextRenderer::throw_cannot_render(UOp u, std::string_view why) const {
   std::string message = "the " + target_.name() + " renderer cannot express Ops." + std::string(name_of(u.op())) +
                         " of " + std::string(u.dtype().repr());
   if (!why.empty()) message.append(": ").append(why);

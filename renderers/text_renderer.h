@@ -18,38 +18,38 @@ class TextRenderer {
  public:
   // Stores in `added`, unless null, the text that each node of the list adds to the kernel's body.
   TextRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
-      : target_(target), list_(list), entries_(list.size()), added_(added) {
+      : target_(target), list_(list), entries_(list.size()), added_lines_(added) {
     size_t sources = 0;
     for (UOp u : list) entries_[u], sources += u.num_src();
     sources_ = std::make_unique_for_overwrite<Entry*[]>(sources);
     Entry** next = sources_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = *next++ = entries_.find(s)) e->uses++;  // if the source is not in the list, text() throws
+        if (Entry* e = *next++ = entries_.find(s)) e->num_uses++;  // if the source is not in the list, text() throws
     next_sources_ = sources_.get();
   }
 
   const Target& target() const { return target_; }
   std::span<const UOp> list() const { return list_; }
 
-  TextPieces out;  // the output; its unfinished text belongs to the node being printed
+  TextPieces output;  // the output; its unfinished text belongs to the node being printed
 
   // ---- called by TextTable
-  void chunks(std::string_view text) { out.append_chunks(text); }
-  void source(UOp u, int i) { out.append_chunks(text(u, i)); }
-  void name(UOp) { out.append_chunks(name_); }
+  void append_text(std::string_view text) { output.append_chunks(text); }
+  void source(UOp u, int i) { output.append_chunks(text(u, i)); }
+  void name(UOp) { output.append_chunks(name_); }
 
   bool has_text(UOp u) {
     Entry* e = entries_.find(u);
     return e && e->begin;
   }
-  // Returns the text that print() appends to `out`, and removes this text from `out`.
+  // Returns the text that print() appends to `output`, and removes this text from `output`.
   template <class Print>
-  std::string apart(Print&& print) {
-    size_t begin = out.size();
+  std::string print_apart(Print&& print) {
+    size_t begin = output.size();
     print();
-    std::string text(out.view().substr(begin));
-    out.drop(begin);
+    std::string text(output.view().substr(begin));
+    output.drop_text(begin);
     return text;
   }
 
@@ -61,8 +61,8 @@ class TextRenderer {
     return e->text();
   }
   std::string_view text(UOp u, int i) {
-    if (size_t(i) >= u.num_src()) cannot(u, "it has too few sources");
-    if (u != node_) return text(u.src(size_t(i)));
+    if (size_t(i) >= u.num_src()) throw_cannot_render(u, "it has too few sources");
+    if (u != current_node_) return text(u.src(size_t(i)));
     const Entry* e = node_sources_[i];
     if (!e || !e->begin) not_in_list(u.src(size_t(i)));
     return e->text();
@@ -70,19 +70,19 @@ class TextRenderer {
 
   // Throws "the CUDA:CUDA:sm_80 renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's
   // context shows the node.
-  [[noreturn]] void cannot(UOp u, std::string_view why = {}) const;
+  [[noreturn]] void throw_cannot_render(UOp u, std::string_view why = {}) const;
 
  protected:
   // Sets the text of `u`; returns the stored copy.
   std::string_view set_text(UOp u, std::string_view text) {
-    out += text;
+    output += text;
     return keep_text(u);
   }
-  // Sets the text of `u` to the unfinished text of `out`, and finishes that text.
-  std::string_view keep_text(UOp u) { return put_text(u, out.keep()); }
+  // Sets the text of `u` to the unfinished text of `output`, and finishes that text.
+  std::string_view keep_text(UOp u) { return put_text(u, output.keep_text()); }
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
   // Returns how many sources of nodes of the list are `u`; x + x counts x twice.
-  uint32_t uses(UOp u) { return entry(u).uses; }
+  uint32_t num_uses(UOp u) { return entry(u).num_uses; }
 
   // Handles nodes that print nothing: NOOP; GROUP; AFTER, whose text is that of its first source; SINK, whose function
   // name is stored in `function_name`. Returns false for all other nodes.
@@ -90,15 +90,15 @@ class TextRenderer {
 
   // Must be called before and after printing each node of the list, in order. `body` is the kernel's body so far.
   void begin_node(UOp u) {
-    if (++begun_ % 4096 == 0) throw_if_late();
-    node_ = u, node_entry_ = entries_.find(u);
+    if (++num_begun_ % 4096 == 0) throw_if_late();
+    current_node_ = u, node_entry_ = entries_.find(u);
     node_sources_ = next_sources_;
     next_sources_ += u.num_src();
   }
   void end_node(const std::string& body) {
-    if (!added_) return;
-    added_->push_back(body.substr(noted_));
-    noted_ = body.size();
+    if (!added_lines_) return;
+    added_lines_->push_back(body.substr(noted_length_));
+    noted_length_ = body.size();
   }
 
   std::string_view name_;  // the text of the node being printed
@@ -106,7 +106,7 @@ class TextRenderer {
  private:
   struct Entry {
     const char* begin = nullptr;  // start of the text; null until the node is printed
-    uint32_t size = 0, uses = 0;
+    uint32_t size = 0, num_uses = 0;
 
     std::string_view text() const { return {begin, size}; }
   };
@@ -116,18 +116,18 @@ class TextRenderer {
     e.begin = text.data(), e.size = uint32_t(text.size());
     return text;
   }
-  Entry& entry(UOp u) { return u == node_ ? *node_entry_ : entries_[u]; }
+  Entry& entry(UOp u) { return u == current_node_ ? *node_entry_ : entries_[u]; }
 
   const Target& target_;
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
   std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
-  UOp node_;                           // the node being printed
+  UOp current_node_;                           // the node being printed
   Entry* node_entry_ = nullptr;
-  uint32_t begun_ = 0;  // number of nodes for which begin_node() was called
+  uint32_t num_begun_ = 0;  // number of nodes for which begin_node() was called
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
-  std::vector<std::string>* added_;
-  size_t noted_ = 0;  // length of the part of the body that was copied to `added_`
+  std::vector<std::string>* added_lines_;
+  size_t noted_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
 };
 
 // ---- facts of a list and its nodes that several renderers print
@@ -150,7 +150,7 @@ bool uses_dtype(std::span<const UOp> list, DType base);
 struct WmmaUse {
   std::string_view name;
   int64_t n, m, k;  // A is an m x k matrix, B is k x n
-  DType in, out;    // dtype of the elements of A and B, and of the result
+  DType in, output;    // dtype of the elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 

@@ -26,20 +26,20 @@ struct TextRow {
   using Print = bool (*)(R&, UOp);
 
   OpSet ops;
-  When when = nullptr;
+  When condition = nullptr;
   std::string_view text = {};
-  Print print = nullptr;
+  Print print_function = nullptr;
 
   TextRow(OpSet ops, std::string_view text) : ops(ops), text(text) {}
   TextRow(OpSet ops, const char* text) : ops(ops), text(text) {}
-  TextRow(OpSet ops, When when, const char* text) : ops(ops), when(when), text(text) {}
-  TextRow(OpSet ops, Print print) : ops(ops), print(print) {}
+  TextRow(OpSet ops, When when, const char* text) : ops(ops), condition(when), text(text) {}
+  TextRow(OpSet ops, Print print) : ops(ops), print_function(print) {}
 };
 
 // `R` is a renderer with these functions, each of which appends to the output:
-//   void chunks(std::string_view)            appends a text from whose start kTextChunk bytes are readable
-//   void source(UOp, int), name(UOp)         append the text of a source, and the node's name
-//   void hole(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
+//   void append_text(std::string_view)             appends a text from whose start kTextChunk bytes are readable
+//   void source(UOp, int), name(UOp)               append the text of a source, and the node's name
+//   void print_hole(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
 template <class R>
 class TextTable {
  public:
@@ -47,8 +47,8 @@ class TextTable {
   TextTable(std::initializer_list<std::span<const TextRow<R>>> parts) {
     for (auto part : parts)
       for (const TextRow<R>& row : part) {
-        Form form{row.when, row.print, uint32_t(pieces_.size()), 0};
-        if (!row.print) parse(row.text);
+        Form form{row.condition, row.print_function, uint32_t(pieces_.size()), 0};
+        if (!row.print_function) parse(row.text);
         form.end = uint32_t(pieces_.size());
         row.ops.for_each([&](Op op) { forms_[size_t(op)].push_back(form); });
       }
@@ -56,18 +56,18 @@ class TextTable {
   }
 
   // Prints `u`. Returns false if no row matches.
-  bool print(R& r, UOp u) const {
+  bool print_row(R& r, UOp u) const {
     for (const Form& form : forms_[size_t(u.op())]) {
-      if (form.when && !form.when(u)) continue;
-      if (form.print) {
-        if (form.print(r, u)) return true;
+      if (form.condition && !form.condition(u)) continue;
+      if (form.print_function) {
+        if (form.print_function(r, u)) return true;
         continue;
       }
       for (const Piece *p = pieces_.data() + form.first, *end = pieces_.data() + form.end; p != end; p++) {
-        r.chunks({texts_.data() + p->first, p->size});
+        r.append_text({texts_.data() + p->first, p->size});
         if (p->letter == '#') r.source(u, p->number);
         else if (p->letter == 'n') r.name(u);
-        else if (p->letter) r.hole(p->letter, p->number, u);
+        else if (p->letter) r.print_hole(p->letter, p->number, u);
       }
       return true;
     }
@@ -82,8 +82,8 @@ class TextTable {
     int8_t number;
   };
   struct Form {
-    typename TextRow<R>::When when;
-    typename TextRow<R>::Print print;
+    typename TextRow<R>::When condition;
+    typename TextRow<R>::Print print_function;
     uint32_t first, end;  // the parts of the template are pieces_[first] up to pieces_[end]
   };
 

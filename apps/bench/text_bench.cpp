@@ -125,7 +125,7 @@ class Bench {
       return measure(
           text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
           [](tgc::UOp root) { return tgc::pyrender(root); });
-    tgc::ReadReport report{.take_malformed = true, .producer = producer_};
+    tgc::ReadReport report{.accepts_malformed = true, .producer = producer_};
     return measure(
         text, pyrender_,
         [&](tgc::Graph& into) {

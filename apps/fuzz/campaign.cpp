@@ -30,7 +30,7 @@ uint64_t mixed(uint64_t z) {  // the random number generator splitmix64
   return z ^ z >> 31;
 }
 
-std::vector<Input> corpus_of(const Target& target) {
+std::vector<Input> corpus_of(const FuzzTarget& target) {
   std::vector<std::string> paths;
   std::error_code none;
   for (const auto& e : fs::directory_iterator(fs::path(TGC_SOURCE_DIR "/testdata/fuzz") / target.name, none))
@@ -50,15 +50,15 @@ class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
 
-  bool is_new(const Died& died) { return count_[died.cause()]++ == 0; }
-  void report(const std::string& what, const Died& died, Bytes input, const std::string& extension) {
-    std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.index),
-                died.cause().c_str());
-    std::printf("%.1200s\n", died.report.c_str());
+  bool is_new(const ProcessDeath& died) { return count_[died.cause_text()]++ == 0; }
+  void report(const std::string& what, const ProcessDeath& died, Bytes input, const std::string& extension) {
+    std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.input_index),
+                died.cause_text().c_str());
+    std::printf("%.1200s\n", died.last_output.c_str());
     if (folder_.empty()) return;
     fs::create_directories(folder_);
-    std::string path = folder_ + "/" + what + "-" + std::to_string(died.index) + extension;
-    std::ofstream(path, std::ios::binary).write(text_of(input).data(), std::streamsize(input.size()));
+    std::string path = folder_ + "/" + what + "-" + std::to_string(died.input_index) + extension;
+    std::ofstream(path, std::ios::binary).write(bytes_as_text(input).data(), std::streamsize(input.size()));
     std::printf("  kept as %s\n", path.c_str());
   }
   int causes() const { return int(count_.size()); }
@@ -74,33 +74,33 @@ class Findings {
 
 }  // namespace
 
-int run_target(const Target& target, const CampaignOptions& o) {
+int run_target(const FuzzTarget& target, const CampaignOptions& o) {
   const std::vector<Input> corpus = corpus_of(target);
   auto input = [&](uint64_t i) {
     if (i < corpus.size()) return corpus[i];  // the campaign begins with the unchanged inputs of the corpus
     uint64_t random = mixed(o.seed * 1000003 + i);
     Input bytes = corpus[random % corpus.size()];
-    damage(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
+    mutate_bytes(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
     return bytes;
   };
   auto start = std::chrono::steady_clock::now();
   auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  const double most = o.seconds > 0 || o.runs ? o.seconds : 10;
+  const double most = o.time_limit_seconds > 0 || o.max_inputs ? o.time_limit_seconds : 10;
   auto more = [&] { return most <= 0 || seconds() < most; };
-  Findings findings(o.findings);
+  Findings findings(o.findings_folder);
   SharedMemory<std::atomic<uint64_t>> run;
-  run_inputs = &*run;
-  uint64_t at = 0, last = o.runs ? o.runs : UINT64_MAX;
+  run_input_count = &*run;
+  uint64_t at = 0, last = o.max_inputs ? o.max_inputs : UINT64_MAX;
   while (at < last && more()) {
-    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.limit_seconds, [&](uint64_t i) {
+    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
       Input bytes = input(i);
       target.run(bytes);
     }, more);
-    at = ran.next;
-    if (ran.died && findings.is_new(*ran.died))
-      findings.report(std::string(target.name), *ran.died, input(ran.died->index), "");
+    at = ran.next_input;
+    if (ran.process_death && findings.is_new(*ran.process_death))
+      findings.report(std::string(target.name), *ran.process_death, input(ran.process_death->input_index), "");
   }
-  run_inputs = nullptr;
+  run_input_count = nullptr;
   std::string ran = *run ? ", " + std::to_string(*run) + " of them run" : "";
   std::printf("%-12s %9llu inputs%s, %5.1f s, %d findings\n", std::string(target.name).c_str(),
               static_cast<unsigned long long>(at), ran.c_str(), seconds(), findings.causes());
@@ -130,7 +130,7 @@ Input reduced(GraphKind kind, Input bytes, const std::string& cause, const Mutan
       MutantLog log;
       run_mutant(kind, shorter, run, log);
     });
-    return ran.died && ran.died->cause() == cause;
+    return ran.process_death && ran.process_death->cause_text() == cause;
   };
   for (size_t at = bytes.size() - kStepBytes; at >= kStepBytes; at -= kStepBytes) {
     Input shorter = bytes;
@@ -146,7 +146,7 @@ void print_table(const MutantLog& log) {
   std::printf("\n");
   for (int p = 0; p < kNumPhases; p++) {
     std::printf("%-8s", std::string(name_of(Phase(p))).c_str());
-    for (uint64_t n : log.count[size_t(p)]) std::printf("%11llu", static_cast<unsigned long long>(n));
+    for (uint64_t n : log.outcome_counts[size_t(p)]) std::printf("%11llu", static_cast<unsigned long long>(n));
     std::printf("\n");
   }
 }
@@ -154,33 +154,33 @@ void print_table(const MutantLog& log) {
 }  // namespace
 
 int run_mutants(const CampaignOptions& o) {
-  const MutantRunOptions run{.processes = true};
+  const MutantRunOptions run{.use_processes = true};
   // failing runs may leave files; they go into this folder, which is removed at the end
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
-  Findings findings(o.findings.empty() ? "" : fs::absolute(o.findings).string());
+  Findings findings(o.findings_folder.empty() ? "" : fs::absolute(o.findings_folder).string());
   fs::current_path(folder);
   SharedMemory<MutantLog> log;
   auto start = std::chrono::steady_clock::now();
   auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  auto more = [&] { return o.seconds <= 0 || seconds() < o.seconds; };
-  const uint64_t last = o.runs ? o.runs : o.seconds > 0 ? UINT64_MAX : 1000;
+  auto more = [&] { return o.time_limit_seconds <= 0 || seconds() < o.time_limit_seconds; };
+  const uint64_t last = o.max_inputs ? o.max_inputs : o.time_limit_seconds > 0 ? UINT64_MAX : 1000;
   uint64_t at = 0;
   while (at < last && more()) {
-    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.limit_seconds, [&](uint64_t i) {
+    auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
       run_mutant(kind_of(i), mutant_bytes(o.seed, i), run, *log);
     }, more);
-    at = ran.next;
+    at = ran.next_input;
     for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
-    if (!ran.died) continue;
-    Died& died = *ran.died;
-    died.how += " in " + std::string(name_of(log->phase));
+    if (!ran.process_death) continue;
+    ProcessDeath& died = *ran.process_death;
+    died.death_kind += " in " + std::string(name_of(log->phase));
     if (!findings.is_new(died)) continue;
-    GraphKind kind = kind_of(died.index);
-    Input bytes = mutant_bytes(o.seed, died.index);
-    Died plain = died;
-    plain.how.resize(plain.how.rfind(" in "));
-    bytes = reduced(kind, bytes, plain.cause(), run, o.limit_seconds);
+    GraphKind kind = kind_of(died.input_index);
+    Input bytes = mutant_bytes(o.seed, died.input_index);
+    ProcessDeath plain = died;
+    plain.death_kind.resize(plain.death_kind.rfind(" in "));
+    bytes = reduced(kind, bytes, plain.cause_text(), run, o.input_limit_seconds);
     std::string json = mutant_as_json(kind, bytes);
     findings.report("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
   }
@@ -194,16 +194,16 @@ int run_mutants(const CampaignOptions& o) {
 }
 
 int run_rule_mutants(const CampaignOptions& o) {
-  MutantOptions options{.seed = o.seed, .texts = o.texts};
-  if (o.runs) options.count = o.runs;
+  MutantOptions options{.seed = o.seed, .name_filters = o.mutant_filters};
+  if (o.max_inputs) options.num_to_draw = o.max_inputs;
   MutantReport report =
       prove_mutants(options, [](const std::string& line) { std::printf("%s\n", line.c_str()); });
-  const size_t counted = report.refuted + report.open;
+  const size_t counted = report.num_refuted + report.num_open;
   std::printf("%zu mutants of %zu: %zu equivalent, %zu refuted (%zu beside the rule), %zu open: %.1f %% "
-              "refuted\n", report.drawn(), report.candidates, report.equivalent, report.refuted,
-              report.refuted_by_rule, report.open,
-              100.0 * double(report.refuted) / double(std::max<size_t>(counted, 1)));
-  return report.refuted * 100 < counted * 95;
+              "refuted\n", report.num_drawn(), report.num_candidates, report.num_equivalent, report.num_refuted,
+              report.num_refuted_by_rule, report.num_open,
+              100.0 * double(report.num_refuted) / double(std::max<size_t>(counted, 1)));
+  return report.num_refuted * 100 < counted * 95;
 }
 
 }  // namespace tgc::fuzz

@@ -37,7 +37,7 @@ template <class Launch>
 void run(const Launch& launch) {
   uint64_t executed = 0;
   auto fault = run_launch(launch, executed);
-  must(!fault || !fault->text.empty(), "an error without a text");
+  require_holds(!fault || !fault->text.empty(), "an error without a text");
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ void run(const Launch& launch) {
 void run_ptx(Bytes bytes) {
   constexpr uint64_t kMostShared = 48 << 10;
   emulate::Memory memory(kMemory);
-  auto module = ptx::LoadedModule::load(text_of(bytes), memory);
+  auto module = ptx::LoadedModule::load(bytes_as_text(bytes), memory);
   if (!check_message(module)) return;
-  count_as_run();
+  count_run_input();
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
     const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
@@ -57,27 +57,27 @@ void run_ptx(Bytes bytes) {
                       .grid = kGrid,
                       .block = kBlock,
                       .parameters = array.as_arguments(f.parameter_bytes),
-                      .ranges = memory.ranges(),
-                      .check_races = races,
-                      .most_jumps = kMostJumps});
+                      .memory_ranges = memory.ranges(),
+                      .checks_races = races,
+                      .max_jumps = kMostJumps});
   }
 }
 
 void run_code_object(Bytes bytes) {
   constexpr size_t kArguments = 32;
   emulate::Memory memory(kMemory);
-  auto module = hip::LoadedModule::load(text_of(bytes), memory, true);
+  auto module = hip::LoadedModule::load(bytes_as_text(bytes), memory, true);
   if (!check_message(module)) return;
-  count_as_run();
+  count_run_input();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
     run(hip::Launch{.code = code.get(),
                     .grid = kGrid,
                     .block = kBlock,
                     .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),
-                    .ranges = memory.ranges(),
-                    .check_races = true,
-                    .most_jumps = kMostJumps});
+                    .memory_ranges = memory.ranges(),
+                    .checks_races = true,
+                    .max_jumps = kMostJumps});
 }
 
 }  // namespace tgc::fuzz

@@ -24,37 +24,37 @@ namespace tgc::fuzz {
 namespace fs = std::filesystem;
 
 void read_gzip(Bytes bytes) {
-  MemoryFile file(text_of(bytes));
+  MemoryFile file(bytes_as_text(bytes));
   auto lines = LineReader::open(file.path());
   if (!check_message(lines)) return;
   std::string line, all;
   for (int i = 0; i < 3; i++)
-    if (auto more = (*lines)->next(line); !check_message(more) || !*more) return;
-  check_message((*lines)->rest(all));
+    if (auto more = (*lines)->next_line_text(line); !check_message(more) || !*more) return;
+  check_message((*lines)->read_rest(all));
 }
 
 // Converts a rewrites.pkl to a recording. Its records must parse; an error in their graphs must have a proper message.
 void read_rewrites(Bytes bytes) {
-  auto trace = RewriteTrace::read(std::string(text_of(bytes)), "fuzz");
+  auto trace = RewriteTrace::read(std::string(bytes_as_text(bytes)), "fuzz");
   if (!check_message(trace)) return;
   for (uint32_t number = 1;; number++) {
-    auto line = (*trace)->next();
+    auto line = (*trace)->next_line();
     if (!check_message(line) || line->empty()) return;
     if (number == 1) continue;
     auto record = std::make_shared<const GoldenRecord>(parse_golden_record({*line, number}, "fuzz").value_or_throw());
     InputGraph in{.graph = std::make_shared<Graph>(), .info = {.producer = "tinygrad 0.14.0", .name = record->id},
                   .file = "fuzz", .record = record};
     check_message(recorded_pipeline(std::move(in))->rows());
-    count_as_run();
+    count_run_input();
   }
 }
 
 void read_profile(Bytes bytes) {
-  if (looks_like_rewrites(text_of(bytes))) return read_rewrites(bytes);
-  auto trace = profile::parse_trace(std::string(text_of(bytes)));
-  if (!check_message(trace)) trace = profile::parse_damaged_trace(text_of(bytes), trace.diag());
+  if (looks_like_rewrites(bytes_as_text(bytes))) return read_rewrites(bytes);
+  auto trace = profile::parse_trace(std::string(bytes_as_text(bytes)));
+  if (!check_message(trace)) trace = profile::parse_damaged_trace(bytes_as_text(bytes), trace.diag());
   if (!check_message(trace)) return;
-  auto analyzed = profile::analyze_profile(std::move(*trace), {.jobs = 1});
+  auto analyzed = profile::analyze_profile(std::move(*trace), {.num_threads = 1});
   if (!check_message(analyzed)) return;
   for (auto& [name, ast] : analyzed->trace.asts) {
     auto graph = pickled_graph(ast);
@@ -67,11 +67,11 @@ void read_profile(Bytes bytes) {
   for (const profile::PmaEvent& e : analyzed->trace.pma)
     (void)profile::decode_pma(profile::bytes_of(e.blob), e.sm_version);
   for (const profile::SqttSummary& s : analyzed->summaries) (void)s.named_counts();
-  count_as_run();
+  count_run_input();
 }
 
 void read_trace_bytes(Bytes bytes) {
-  MemoryFile file(text_of(bytes));
+  MemoryFile file(bytes_as_text(bytes));
   if (!is_trace_file(file.path())) return;
   std::string shown;
   auto print = [&](std::string_view text) { shown += text; };
@@ -88,36 +88,36 @@ void read_cache_entry(Bytes bytes) {
   const fs::path folder = fs::temp_directory_path() / ("tgc-fuzz-cache-" + std::to_string(::getpid()));
   CompileCache cache(folder, 1 << 20);
   const Sha256 key = cache_key({"fuzz"});
-  cache.put(key, "payload");
-  must(cache.get(key) == "payload", "what was kept does not come back");
+  cache.store_entry(key, "payload");
+  require_holds(cache.load_entry(key) == "payload", "what was kept does not come back");
   std::string name = to_hex(key);
   const fs::path entry = folder / name.substr(0, 2) / name;
   std::string sound(size_t(fs::file_size(entry)), '\0');
   std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
-  std::ofstream(entry, std::ios::binary).write(text_of(bytes).data(), std::streamsize(bytes.size()));
-  auto got = cache.get(key);
+  std::ofstream(entry, std::ios::binary).write(bytes_as_text(bytes).data(), std::streamsize(bytes.size()));
+  auto got = cache.load_entry(key);
   // an entry contains its payload's hash and ends with the payload, so the cache may only return the end of the file
-  must(!got || text_of(bytes).ends_with(*got), "an entry gave what it does not hold");
+  require_holds(!got || bytes_as_text(bytes).ends_with(*got), "an entry gave what it does not hold");
   fs::remove_all(folder);
 }
 
 // Loads an object, or what a damaged cache holds in its place. Nothing of it is executed.
 void load_elf_object(Bytes bytes) {
-  if (check_message(load_object(text_of(bytes)))) count_as_run();
+  if (check_message(load_object(bytes_as_text(bytes)))) count_run_input();
 }
 
 // Parses each line of the input as the words of many options and arguments: names of inputs, settings, targets, ...
 void read_words(Bytes bytes) {
   Graph graph;
-  for (std::string_view text = text_of(bytes); !text.empty();) {
+  for (std::string_view text = bytes_as_text(bytes); !text.empty();) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string word(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     InputName name = InputName::parse(word);
-    (void)name.shown(), (void)name.stem(), (void)name.without_extension(word, true);
+    (void)name.display_name(), (void)name.stem(), (void)name.without_extension(word, true);
     Settings settings;
-    check_message(settings.set(word));
-    check_message(settings.set("DEBUG", word));
+    check_message(settings.set_value(word));
+    check_message(settings.set_value("DEBUG", word));
     check_message(parse_target(word, settings));
     check_message(parse_variables({word, "n=" + word}));
     check_message(DiffOptions::ignoring(word));
@@ -126,7 +126,9 @@ void read_words(Bytes bytes) {
     (void)find_row(word);
     check_message(select_stages(word, choices_of_rows([](const StageRow&) { return true; })));
     auto small = load_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
-    Session session{.over = {.target = word, .sets = {word}, .opts = word, .from = word, .sizes = {word}}};
+    Session session{
+        .overrides = {
+            .target = word, .settings_texts = {word}, .opts = word, .from_stage = word, .size_texts = {word}}};
     if (small) check_message(session.begin(std::move(*small)));
   }
 }

@@ -25,7 +25,7 @@ namespace {
                "tgc_fuzz: %s\nusage: tgc_fuzz TARGET|list|all|mutants|rule-mutants [-seconds=N] [-runs=N] [-seed=N] "
                "[-limit=SECONDS] [-findings=FOLDER]\n       tgc_fuzz TARGET FILE...\ntargets:",
                what.c_str());
-  for (const Target& t : all_targets()) std::fprintf(stderr, " %s", std::string(t.name).c_str());
+  for (const FuzzTarget& t : all_fuzz_targets()) std::fprintf(stderr, " %s", std::string(t.name).c_str());
   std::fprintf(stderr, "\n");
   std::exit(2);
 }
@@ -37,7 +37,7 @@ void read_number(std::string_view text, Number& out) {
   out = *number;
 }
 
-int run_files(const Target& target, const std::vector<std::string>& files) {
+int run_files(const FuzzTarget& target, const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     std::ifstream in(path, std::ios::binary);
     if (!in) usage("cannot open " + path);
@@ -58,24 +58,24 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   for (int i = 2; i < argc; i++) {
     std::string_view word = argv[i], value = word.substr(std::min(word.find('=') + 1, word.size()));
-    if (word.starts_with("-seconds=")) read_number(value, options.seconds);
-    else if (word.starts_with("-runs=")) read_number(value, options.runs);
+    if (word.starts_with("-seconds=")) read_number(value, options.time_limit_seconds);
+    else if (word.starts_with("-runs=")) read_number(value, options.max_inputs);
     else if (word.starts_with("-seed=")) read_number(value, options.seed);
-    else if (word.starts_with("-limit=")) read_number(value, options.limit_seconds);
-    else if (word.starts_with("-findings=")) options.findings = value;
+    else if (word.starts_with("-limit=")) read_number(value, options.input_limit_seconds);
+    else if (word.starts_with("-findings=")) options.findings_folder = value;
     else if (word.starts_with("-")) usage("unknown option '" + std::string(word) + "'");
     else files.emplace_back(word);
   }
   int findings = 0;
   if (name == "list") {
-    for (const Target& t : all_targets()) std::printf("%s\n", std::string(t.name).c_str());
+    for (const FuzzTarget& t : all_fuzz_targets()) std::printf("%s\n", std::string(t.name).c_str());
   } else if (name == "mutants") {
     findings = run_mutants(options);
   } else if (name == "rule-mutants") {
-    options.texts = files, findings = run_rule_mutants(options);
+    options.mutant_filters = files, findings = run_rule_mutants(options);
   } else if (name == "all") {
-    for (const Target& t : all_targets()) findings += run_target(t, options);
-  } else if (const Target* target = find_target(name)) {
+    for (const FuzzTarget& t : all_fuzz_targets()) findings += run_target(t, options);
+  } else if (const FuzzTarget* target = find_fuzz_target(name)) {
     findings = files.empty() ? run_target(*target, options) : run_files(*target, files);
   } else {
     usage("no target is called '" + name + "'");

@@ -7,7 +7,9 @@
 namespace tgc::fuzz {
 namespace {
 
-std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) { return onnx::Bytes::own(std::string(text_of(bytes))); }
+std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) {
+  return onnx::Bytes::own_bytes(std::string(bytes_as_text(bytes)));
+}
 
 // Reads all bytes of every tensor, so that a sanitizer reports bytes outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
@@ -26,7 +28,7 @@ void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
 void check_round_trip(const Array& array) {
   std::string written = write_npy(array);
   auto again = read_npy({reinterpret_cast<const uint8_t*>(written.data()), written.size()}, "again");
-  must(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
+  require_holds(again.ok() && write_npy(*again) == written, "an array that was written does not come back");
 }
 
 }  // namespace
@@ -35,7 +37,7 @@ void read_onnx(Bytes bytes) {
   auto proto = onnx::read_model_bytes(owned(bytes), "");
   if (!check_message(proto)) return;
   read_all_bytes(proto->graph.initializers);
-  auto model = Model::from_proto(std::move(*proto));
+  auto model = OnnxModel::from_proto(std::move(*proto));
   if (check_message(model)) check_message(model->inputs({}));
 }
 
@@ -50,7 +52,7 @@ void read_npy_bytes(Bytes bytes) {
 }
 
 void read_npz_bytes(Bytes bytes) {
-  auto arrays = read_arrays(MemoryFile(text_of(bytes)).path());
+  auto arrays = read_arrays(MemoryFile(bytes_as_text(bytes)).path());
   if (!check_message(arrays)) return;
   for (const NamedArray& a : *arrays) check_round_trip(a.array);
 }

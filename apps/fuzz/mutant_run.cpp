@@ -74,7 +74,7 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   auto known = known_targets();
   Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
              .settings = in.graph->settings()};
-  auto changed = mutated(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
+  auto changed = mutate_nodes(nodes, is_list, steps_of(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
   if (!changed || changed->empty()) return {};
   out.json = write(*changed);
   return out;
@@ -86,7 +86,7 @@ class Run {
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
 
   void run_all_phases() {
-    log_.enter(Phase::load);
+    log_.enter_phase(Phase::load);
     auto in = load();
     if (!succeeded(in)) return;
     tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
@@ -98,7 +98,7 @@ class Run {
     phase(Phase::stats, [&] { return stats(); });
     phase(Phase::trace, [&] { return trace(); });
     phase(Phase::diff, [&] { return diff(); });
-    if (o_.processes) {
+    if (o_.use_processes) {
       phase(Phase::ref, [&] { return run_device("REF", "none"); });
       phase(Phase::cpu, [&] { return run_device("CPU", "REF"); });
       phase(Phase::bisect, [&] { return run_bisect(); });
@@ -118,7 +118,7 @@ class Run {
 
   [[noreturn]] void wrong(const std::string& what) {
     log_.note(what);
-    finding(std::string(name_of(log_.phase)) + ": " + what);
+    report_finding(std::string(name_of(log_.phase)) + ": " + what);
   }
   template <class T>
   bool succeeded(const Result<T>& result) {
@@ -138,7 +138,7 @@ class Run {
   }
   template <class Body>
   void phase(Phase p, Body body) {
-    log_.enter(p);
+    log_.enter_phase(p);
     if (body()) log_.count_outcome(Outcome::fine);
   }
 
@@ -163,7 +163,7 @@ class Run {
 
   Result<Compilation> begin(const std::string& target) {
     Session session;
-    session.over.target = target;
+    session.overrides.target = target;
     return session.begin(loaded());
   }
 
@@ -173,7 +173,7 @@ class Run {
     if (!succeeded(c)) return false;
     if (!tensor_)
       return succeeded(c->source()) && succeeded(c->outputs()) &&
-             succeeded(c->output(row_of(OutputKind::LaunchFacts)));
+             succeeded(c->row_output(row_of(OutputKind::LaunchFacts)));
     if (!succeeded(c->schedule()) || !succeeded(c->schedule_as_json())) return false;
     std::vector<size_t> numbers = c->kernel_numbers();
     for (size_t i = 0; i < std::min<size_t>(numbers.size(), 3); i++) {
@@ -228,8 +228,8 @@ class Run {
 
   RunOptions trial(const std::string& device, const std::string& reference) const {
     return {.input = {.name = "mutant.json"},
-            .device = {.name = device, .timeout_seconds = o_.seconds},
-            .compare = {.reference = reference}};
+            .device = {.name = device, .timeout_seconds = o_.kernel_limit_seconds},
+            .compare = {.reference_device = reference}};
   }
   // Returns true if the report has no failure; otherwise counts the outcome.
   template <class Report>
@@ -249,7 +249,7 @@ class Run {
   }
 
   bool run_bisect() {
-    Cancel limit(nullptr, o_.seconds);
+    Cancel limit(nullptr, o_.kernel_limit_seconds);
     Session session{.cancel = &limit};
     InputGraph in = loaded();
     RunOptions spec = trial("REF", "");
@@ -258,7 +258,7 @@ class Run {
 
   // Runs test-case reduction. Returns true if the graph has a failure of this kind that could be reduced.
   bool run_reduce(FailureSignature::Kind kind) {
-    Cancel limit(nullptr, o_.seconds);
+    Cancel limit(nullptr, o_.kernel_limit_seconds);
     Session session{.jobs = 1, .cancel = &limit};
     InputGraph in = loaded();
     return has_no_failure(reduce_input(session, in, trial("REF", ""), {kind, ""}));
@@ -266,7 +266,7 @@ class Run {
 
   bool make_view() {
     MemoryFile file(m_.json);
-    auto content = gather_view(Session{}, {.input = file.path(), .assembly = false});
+    auto content = gather_view(Session{}, {.input = file.path(), .includes_assembly = false});
     if (!succeeded(content)) return false;
     (void)view_page("<html></html>", *content);
     return true;
@@ -286,14 +286,14 @@ class Run {
       steps *= most ? std::max(*most, 1.0) : 1;
     }
     for (const BufferSpec& b : executable->buffers())
-      bytes += double(std::max<int64_t>(b.size, 0)) * b.dtype.itemsize();
+      bytes += double(std::max<int64_t>(b.num_elements, 0)) * b.dtype.itemsize();
     if (steps > kMostSteps || bytes > kMostBytes) return true;
     auto inputs = input_arrays(executable->buffers(), {}, "", InputDistribution{});
     if (!succeeded(inputs)) return false;
     VariableValues values;
     for (const VariableSpec& v : executable->variables()) values[v.name] = v.max;
     auto device = make_ref_device();
-    return succeeded(execute(*executable, *device, *inputs, values, {.in_process = true}));
+    return succeeded(execute(*executable, *device, *inputs, values, {.runs_in_process = true}));
   }
 
   const Mutant& m_;
@@ -310,7 +310,7 @@ void run_in_process(GraphKind kind, Bytes bytes) {
 }  // namespace
 
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
-  log.enter(Phase::load);
+  log.enter_phase(Phase::load);
   if (auto mutant = make_mutant(kind, bytes)) Run(*mutant, options, log).run_all_phases();
 }
 
@@ -333,7 +333,7 @@ void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& re
   const bool tensor = header.level == "tensor";
   seeds[size_t(tensor ? GraphKind::tensor : GraphKind::kernel)].push_back(seed);
   for (const RecordedStage& stage : RecordedStages(record)) {
-    if (tensor || stage.kind != RecordedStage::Kind::Stage || stage.same || !stage.text) continue;
+    if (tensor || stage.kind != RecordedStage::Kind::Stage || stage.is_unchanged || !stage.text) continue;
     seed.text = *stage.text, seed.stage = stage.name;
     seeds[size_t(GraphKind::stage)].push_back(seed);
   }
@@ -350,14 +350,14 @@ Seeds read_seeds() {
   std::ranges::sort(paths);
   for (const std::string& path : paths) {
     auto reader = GoldenReader::open(path);
-    must(reader.ok(), path + " cannot be read");
+    require_holds(reader.ok(), path + " cannot be read");
     for (;;) {
-      auto record = reader->next();
-      must(record.ok(), path + " cannot be read");
+      auto record = reader->next_record();
+      require_holds(record.ok(), path + " cannot be read");
       if (!*record) break;
       add_record(out, reader->header(), **record);
     }
-    must(!reader->cut(), path + " is cut short");
+    require_holds(!reader->cut_error(), path + " is cut short");
   }
   return out;
 }
@@ -371,7 +371,7 @@ std::span<const Seed> seeds_of(GraphKind kind) {
 
 InputGraph load_seed(const Seed& seed) {
   auto loaded = load_recorded(seed.settings, seed.kind, seed.text, seed.name);
-  must(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
+  require_holds(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
   return std::move(*loaded);
 }

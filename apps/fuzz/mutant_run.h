@@ -31,11 +31,11 @@ std::string_view name_of(Outcome outcome);
 // The log of a run of mutants. It has no pointers, so that the watched process and its parent can share its memory.
 struct MutantLog {
   Phase phase = Phase::load;  // the current phase
-  std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> count = {};
+  std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> outcome_counts = {};
   char message[400] = {};     // message of the finding that ended the process
 
-  void enter(Phase p) { phase = p; }
-  void count_outcome(Outcome how) { count[size_t(phase)][size_t(how)]++; }
+  void enter_phase(Phase p) { phase = p; }
+  void count_outcome(Outcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
   void note(const std::string& text);
 };
 
@@ -43,8 +43,8 @@ enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct MutantRunOptions {
   // true: go through all phases, with kernels in workers; false: stop after running a small kernel on REF in-process
-  bool processes = false;
-  double seconds = 2;  // time limit of a kernel, of bisect and of reduce
+  bool use_processes = false;
+  double kernel_limit_seconds = 2;  // time limit of a kernel, of bisect and of reduce
 };
 
 // Runs a mutant. The first kStepBytes bytes choose a graph of `kind` and a target; the rest are mutation steps. A

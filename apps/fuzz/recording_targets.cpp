@@ -30,10 +30,10 @@ std::vector<Record> read_recordings() {
   std::ranges::sort(paths);
   for (const auto& path : paths) {
     auto reader = GoldenReader::open(path);
-    must(reader.ok(), path.string() + " cannot be read");
+    require_holds(reader.ok(), path.string() + " cannot be read");
     while (true) {
-      auto record = reader->next();
-      must(record.ok(), path.string() + " cannot be read");
+      auto record = reader->next_record();
+      require_holds(record.ok(), path.string() + " cannot be read");
       if (!*record) break;
       Record& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
       for (const auto& kernel : (*record)->kernels) made.graphs.push_back(kernel.ast);
@@ -133,12 +133,12 @@ void read_recordings_of_releases(Bytes bytes) {
   if (!check_message(in)) return;
   if (in->is_tensor_graph) {
     check_message(import_tensor_graph(in->root, {}));
-    count_as_run();
+    count_run_input();
     return;
   }
   auto imported = import_graph(in->root);
   if (!check_message(imported)) return;
-  count_as_run();
+  count_run_input();
   InputGraph own{.graph = imported->graph, .root = imported->root};
   Session session;
   auto compilation = session.begin(std::move(own));

@@ -13,8 +13,8 @@
 
 namespace tgc::fuzz {
 
-std::span<const Target> all_targets() {
-  static constexpr Target kTargets[] = {
+std::span<const FuzzTarget> all_fuzz_targets() {
+  static constexpr FuzzTarget kTargets[] = {
       {"pyrender", read_pyrender},
       {"repr", read_repr},
       {"uops", read_uops},
@@ -42,32 +42,32 @@ std::span<const Target> all_targets() {
   return kTargets;
 }
 
-const Target* find_target(std::string_view name) {
-  auto found = std::ranges::find(all_targets(), name, &Target::name);
-  return found == all_targets().end() ? nullptr : &*found;
+const FuzzTarget* find_fuzz_target(std::string_view name) {
+  auto found = std::ranges::find(all_fuzz_targets(), name, &FuzzTarget::name);
+  return found == all_fuzz_targets().end() ? nullptr : &*found;
 }
 
-std::atomic<uint64_t>* run_inputs = nullptr;
-void count_as_run() {
-  if (run_inputs) ++*run_inputs;
+std::atomic<uint64_t>* run_input_count = nullptr;
+void count_run_input() {
+  if (run_input_count) ++*run_input_count;
 }
 
-void finding(const std::string& what) {
+void report_finding(const std::string& what) {
   std::fprintf(stderr, "fuzz: %s\n", what.c_str());
   std::abort();
 }
 
 void check_message(const Diag& diag) {
-  must(!diag.message.empty(), "a refusal without a message");
-  must(diag.message.find("internal error") == std::string::npos, diag.text());
+  require_holds(!diag.message.empty(), "a refusal without a message");
+  require_holds(diag.message.find("internal error") == std::string::npos, diag.text());
 }
 
 MemoryFile::MemoryFile(std::string_view bytes) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
-  if (fd_ < 0) finding("cannot make a file in memory");
+  if (fd_ < 0) report_finding("cannot make a file in memory");
   path_ = "/proc/self/fd/" + std::to_string(fd_);
   while (!bytes.empty()) {
     ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-    if (n <= 0) finding("cannot write a file in memory");
+    if (n <= 0) report_finding("cannot write a file in memory");
     bytes.remove_prefix(size_t(n));
   }
 }
@@ -106,7 +106,7 @@ void exchange_words(std::vector<uint8_t>& text, Bytes other, uint64_t random) {
 
 }  // namespace
 
-void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target) {
+void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const FuzzTarget& target) {
   std::mt19937_64 next(random);
   const size_t step = target.record_bytes;
   auto below = [&](size_t n) { return n ? size_t(next() % n) : 0; };
@@ -163,7 +163,7 @@ void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Tar
         }
     }
   }
-  if (bytes.size() > target.longest) bytes.resize(target.longest);
+  if (bytes.size() > target.max_input_bytes) bytes.resize(target.max_input_bytes);
 }
 
 }  // namespace tgc::fuzz

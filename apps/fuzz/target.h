@@ -15,15 +15,15 @@ namespace tgc::fuzz {
 
 using Bytes = std::span<const uint8_t>;
 
-struct Target {
+struct FuzzTarget {
   std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
   void (*run)(Bytes);
-  size_t longest = 4096;     // maximum bytes of an input
+  size_t max_input_bytes = 4096;     // maximum bytes of an input
   size_t record_bytes = 1;   // size in bytes of the records that the input consists of; mutations keep records whole
   bool has_words = false;    // the input is a language: mutations also replace words and lines
 };
-std::span<const Target> all_targets();
-const Target* find_target(std::string_view name);
+std::span<const FuzzTarget> all_fuzz_targets();
+const FuzzTarget* find_fuzz_target(std::string_view name);
 
 // The functions of the targets, which the *_targets.cpp files and mutant_run.cpp define.
 void read_pyrender(Bytes), read_repr(Bytes), read_uops(Bytes), read_json(Bytes), read_repro(Bytes), read_records(Bytes);
@@ -37,13 +37,13 @@ void load_elf_object(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
 // Counts one input that was run and not refused. Only some targets call this. A campaign's processes share the count.
-void count_as_run();
-extern std::atomic<uint64_t>* run_inputs;
+void count_run_input();
+extern std::atomic<uint64_t>* run_input_count;
 
 // Prints the finding and ends the process by SIGABRT.
-[[noreturn]] void finding(const std::string& what);
-inline void must(bool holds, const std::string& what) {
-  if (!holds) finding(what);
+[[noreturn]] void report_finding(const std::string& what);
+inline void require_holds(bool holds, const std::string& what) {
+  if (!holds) report_finding(what);
 }
 
 // Reports a finding if the error has no message or is an "internal error", the message of a broken invariant.
@@ -54,7 +54,9 @@ const Result<T>& check_message(const Result<T>& result) {
   return result;
 }
 
-inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+inline std::string_view bytes_as_text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // A file in memory that has a path, for functions that take a path. The destructor removes the file.
 class MemoryFile {
@@ -72,6 +74,6 @@ class MemoryFile {
 
 // Mutates `bytes` or joins them with a part of `other`; `random` chooses how. Keeps records of target.record_bytes
 // bytes whole.
-void damage(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const Target& target);
+void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const FuzzTarget& target);
 
 }  // namespace tgc::fuzz

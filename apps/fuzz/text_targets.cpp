@@ -16,7 +16,7 @@ namespace {
 template <class T>
 bool is_accepted(const Result<T>& read) {
   check_message(read);
-  must(read.ok() || read.diag().line > 0, "a refusal without a position");
+  require_holds(read.ok() || read.diag().line > 0, "a refusal without a position");
   return read.ok();
 }
 
@@ -32,34 +32,36 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
   if (!check_message(written)) return;  // a valid graph may have no text, for example because a shape is inconsistent
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
-  must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
+  require_holds(again.ok(),
+                "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
   auto same = write(*again);
-  must(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
+  require_holds(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
 }
 
 }  // namespace
 
-void read_pyrender(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Pyrender, Format::Pyrender); }
-void read_repr(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Repr, Format::Repr); }
-void read_uops(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Uops, Format::Uops); }
-void read_json(Bytes bytes) { read_and_write(text_of(bytes), InputKind::Json, Format::Json); }
+void read_pyrender(Bytes bytes) { read_and_write(bytes_as_text(bytes), InputKind::Pyrender, Format::Pyrender); }
+void read_repr(Bytes bytes) { read_and_write(bytes_as_text(bytes), InputKind::Repr, Format::Repr); }
+void read_uops(Bytes bytes) { read_and_write(bytes_as_text(bytes), InputKind::Uops, Format::Uops); }
+void read_json(Bytes bytes) { read_and_write(bytes_as_text(bytes), InputKind::Json, Format::Json); }
 
 void read_repro(Bytes bytes) {
   Graph first, second;
   ReadReport report, again_report;
-  auto read = read_graph(first, InputKind::Repro, text_of(bytes), "fuzz", &report);
+  auto read = read_graph(first, InputKind::Repro, bytes_as_text(bytes), "fuzz", &report);
   if (!is_accepted(read)) return;
   auto write = [](const GraphFile& f, const Repro& repro) {
     return repro_to_json(repro, f.list.empty() ? graph_to_json(f.root, f.info) : list_to_json(f.list, f.info));
   };
   std::string written = write(*read, *report.repro);
   auto again = read_graph(second, InputKind::Repro, written, "written", &again_report);
-  must(again.ok(), "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
-  must(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
+  require_holds(again.ok(),
+                "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
+  require_holds(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
 }
 
 void read_records(Bytes bytes) {
-  std::string_view text = text_of(bytes);
+  std::string_view text = bytes_as_text(bytes);
   size_t end = std::min(text.find('\n'), text.size());
   check_message(parse_golden_header({std::string(text.substr(0, end)), 1}, "fuzz"));
   (void)is_accepted(parse_golden_record({std::string(text.substr(std::min(end + 1, text.size()))), 2}, "fuzz"));
@@ -67,11 +69,11 @@ void read_records(Bytes bytes) {
 
 // The target for HTTP requests to the server of `tgc view`.
 void read_request(Bytes bytes) {
-  std::string_view text = text_of(bytes);
+  std::string_view text = bytes_as_text(bytes);
   auto request = parse_request(text);
   if (!check_message(request)) return;
-  must(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
-  must(is_whole_request(text), "half a request was taken");
+  require_holds(text.starts_with("GET " + request->path), "another path than was asked for: " + request->path);
+  require_holds(is_whole_request(text), "half a request was taken");
 }
 
 }  // namespace tgc::fuzz

@@ -86,10 +86,10 @@ void* shared_bytes(size_t size) {
   return p;
 }
 
-std::string Died::cause() const {
+std::string ProcessDeath::cause_text() const {
   std::string line, best;
   int rank = 0;  // how informative `best` is: a sanitizer's summary (4) tells more than a stack frame of tgc (1)
-  for (std::istringstream in(report); std::getline(in, line);) {
+  for (std::istringstream in(last_output); std::getline(in, line);) {
     int r = line.starts_with("SUMMARY:") ? 4 : line.find("runtime error:") != std::string::npos ? 3
             : line.starts_with("fuzz:")  ? 3
             : line.find("what():") != std::string::npos ? 2
@@ -100,7 +100,7 @@ std::string Died::cause() const {
   if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
       best.find("internal error") != std::string::npos && open != std::string::npos)
     best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
-  std::string out = how + ": ";
+  std::string out = death_kind + ": ";
   for (char c : best.substr(0, 160))
     if (!std::isdigit(static_cast<unsigned char>(c))) out += c;
   return out;
@@ -109,8 +109,8 @@ std::string Died::cause() const {
 constexpr int kWaiting = 10;  // the wall time limit is this many times the processor time limit
 static std::string hang_text(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
-Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
-                           const std::function<bool()>& more) {
+WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
+                               const std::function<void(uint64_t)>& body, const std::function<bool()>& more) {
   static SharedMemory<std::atomic<uint64_t>> at;
   *at = first;
   int report = memfd_create("report", MFD_CLOEXEC);
@@ -133,16 +133,16 @@ Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, con
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  Watched out{.next = *at};
+  WatchResult out{.next_input = *at};
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-    Died d{.index = *at, .how = {}, .report = readable_report(report)};
+    ProcessDeath d{.input_index = *at, .death_kind = {}, .last_output = readable_report(report)};
     if (WIFSIGNALED(status))
-      d.how = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
+      d.death_kind = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
               : WTERMSIG(status) == SIGALRM ? hang_text(kWaiting * limit_seconds) + " by the clock"
                                             : signal_name(WTERMSIG(status));
-    else d.how = "exit code " + std::to_string(WEXITSTATUS(status));
-    out.next = d.index + 1;
-    out.died = std::move(d);
+    else d.death_kind = "exit code " + std::to_string(WEXITSTATUS(status));
+    out.next_input = d.input_index + 1;
+    out.process_death = std::move(d);
   }
   close(report);
   return out;

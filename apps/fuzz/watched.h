@@ -7,12 +7,12 @@
 
 namespace tgc::fuzz {
 
-struct Died {
-  uint64_t index = 0;     // number of the input at which the process died
-  std::string how;        // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
-  std::string report;     // the last output of the process, with a stack if there is one
-  // Returns a key that is equal for deaths of one cause: `how` and the main line of the report, without numbers.
-  std::string cause() const;
+struct ProcessDeath {
+  uint64_t input_index = 0;     // number of the input at which the process died
+  std::string death_kind;        // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
+  std::string last_output;     // the last output of the process, with a stack if there is one
+  // Returns a key that is equal for deaths of one cause: `death_kind` and the main line of the report, without numbers.
+  std::string cause_text() const;
 };
 
 // A zero-initialized T in memory that is shared with child processes. T must not contain pointers.
@@ -33,11 +33,12 @@ class SharedMemory {
 // run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.
 // It returns the number of the next input and, if the child died, how. Limits per input: `limit_seconds` of CPU time,
 // and ten times as much wall time.
-struct Watched {
-  uint64_t next = 0;
-  std::optional<Died> died = {};
+struct WatchResult {
+  uint64_t next_input = 0;
+  std::optional<ProcessDeath> process_death = {};
 };
-Watched run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
-                           const std::function<bool()>& more = [] { return true; });
+WatchResult run_watched_inputs(
+    uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
+    const std::function<bool()>& more = [] { return true; });
 
 }  // namespace tgc::fuzz

@@ -34,7 +34,7 @@ class SampleKernel : public Kernel {
     for (int64_t x : a.variables) v[n++] = uint64_t(x);
     using U = uint64_t;
     auto call = reinterpret_cast<void (*)(U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U)>(function_);
-    for (uint32_t core = 0; core < a.size.global[0]; core++) {
+    for (uint32_t core = 0; core < a.launch_size.global_size[0]; core++) {
       v[n] = core;
       call(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]);
     }

@@ -8,7 +8,7 @@ namespace {
 [[maybe_unused]] void add_absent(Command& cmd, const std::string& name, const std::string& option) {
   cmd.describe("Not in this build of tgc: it was made without " + option + ".", "tgc " + name);
   cmd->fallthrough(false)->allow_extras();
-  cmd.runs([name, option]() -> int { throw Failure(absent_part_error("`tgc " + name + "`", option)); });
+  cmd.set_action([name, option]() -> int { throw Failure(absent_part_error("`tgc " + name + "`", option)); });
 }
 
 }  // namespace

@@ -11,17 +11,17 @@
 
 namespace tgc {
 
-struct Ran {
+struct CommandResult {
   int code;
   std::string out, err;
 };
 
 // Returns a folder for the files of this test run, which is removed at the end.
-inline const std::filesystem::path& scratch() {
-  static struct Folder {
+inline const std::filesystem::path& scratch_folder() {
+  static struct ScratchFolder {
     std::filesystem::path path = std::filesystem::temp_directory_path() / ("tgc_cli_test." + std::to_string(getpid()));
-    Folder() { std::filesystem::create_directories(path); }
-    ~Folder() {
+    ScratchFolder() { std::filesystem::create_directories(path); }
+    ~ScratchFolder() {
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
     }
@@ -33,37 +33,40 @@ inline std::string read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-inline std::string put(const std::string& name, const std::string& text) {
-  std::ofstream(scratch() / name, std::ios::binary) << text;
-  return (scratch() / name).string();
+inline std::string write_scratch_file(const std::string& name, const std::string& text) {
+  std::ofstream(scratch_folder() / name, std::ios::binary) << text;
+  return (scratch_folder() / name).string();
 }
 
-// Runs `command` with a shell in scratch(), where `tgc` is the binary that was built and `input` is standard input.
-inline Ran shell(const std::string& command, const std::string& input = "/dev/null") {
-  std::string out = (scratch() / "out").string(), err = (scratch() / "err").string();
+// Runs `command` with a shell in scratch_folder(), where `tgc` is the binary that was built and `input` is standard
+// input.
+inline CommandResult run_in_shell(const std::string& command, const std::string& input = "/dev/null") {
+  std::string out = (scratch_folder() / "out").string(), err = (scratch_folder() / "err").string();
   std::string home = std::filesystem::path(TGC_BINARY).parent_path().string();
-  std::string full = "cd '" + scratch().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" + out +
-                     " 2>" + err + " <" + input;
+  std::string full = "cd '" + scratch_folder().string() + "' && PATH='" + home + "':$PATH && { " + command + "\n} >" +
+                     out + " 2>" + err + " <" + input;
   int status = std::system(full.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 
 // Runs tgc with these arguments. `environment` has variables to set for the command: "A=1 B=2".
-inline Ran run_tgc(const std::string& arguments, const std::string& input = "/dev/null",
-                   const std::string& environment = "") {
-  return shell(environment + " tgc " + arguments, input);
+inline CommandResult run_tgc(const std::string& arguments, const std::string& input = "/dev/null",
+                             const std::string& environment = "") {
+  return run_in_shell(environment + " tgc " + arguments, input);
 }
 
-inline bool has(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+inline bool contains_text(const std::string& text, std::string_view words) {
+  return text.find(words) != std::string::npos;
+}
 
 // Checks that the command ends with exit code 2, a message that contains `words`, and no standard output.
-inline void trouble(const std::string& arguments, const std::string& words) {
-  Ran r = run_tgc(arguments);
+inline void expect_error(const std::string& arguments, const std::string& words) {
+  CommandResult r = run_tgc(arguments);
   INFO(arguments << "\n" << r.err);
   CHECK(r.code == 2);
   CHECK(r.out == "");
   CHECK(r.err.starts_with("tgc: "));
-  CHECK(has(r.err, words));
+  CHECK(contains_text(r.err, words));
 }
 
 }  // namespace tgc

@@ -25,50 +25,50 @@ struct BeamOptions {
 };
 
 Status print_log(const BeamOptions& o, const BeamLog& log) {
-  if (o.plan.enumerate) (o.json ? print(enumeration_json(log)) : print_report(rounds_table(log)));
+  if (o.plan.enumerates_only) (o.json ? print(enumeration_json(log)) : print_report(rounds_table(log)));
   else (o.json ? print(result_json(log)) : print_report(result_line(log)));
   if (o.table && !o.json) print_report(rounds_table(log));
-  if (o.explain && !o.json) print_report(explanation(log));
+  if (o.explain && !o.json) print_report(explanation_text(log));
   flush_output();
   return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, beam_plot(log));
 }
 
 int search(BeamOptions& o) {
-  BeamSettings settings = require(BeamSettings::take(o.over.sets));
+  BeamSettings settings = require(BeamSettings::take_settings(o.over.settings_texts));
   o.plan.shard = require(Shard::parse(o.shard));
-  o.plan.search.settings = settings;
-  o.plan.search.width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
-  bool measures = o.plan.replay.empty() && !o.plan.enumerate;
-  o.plan.results = measures ? o.file() : o.results;  // without --results, --replay-times stores no results
-  heed_termination();
-  o.over.imports = !o.over.live.empty();
+  o.plan.search_plan.settings = settings;
+  o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
+  bool measures = o.plan.replay_path.empty() && !o.plan.enumerates_only;
+  o.plan.results_path = measures ? o.file() : o.results;  // without --results, --replay-times stores no results
+  handle_termination();
+  o.over.imports_kernels = !o.over.live_command.empty();
   Session session = terminal_session(o.over, o.jobs);
   bool any = false;
   std::vector<ProgramOpts> faster;
   require(run_beam(session, o.plan, [&](const BeamLog& log) {
-    const bool is_faster = log.hand_coded_seconds && log.seconds < *log.hand_coded_seconds;
-    if (is_faster) faster.push_back({log.function, joined(log.opts)});
+    const bool is_faster = log.hand_coded_seconds && log.kernel_seconds < *log.hand_coded_seconds;
+    if (is_faster) faster.push_back({log.function_name, joined_opts(log.opts)});
     return any = true, print_log(o, log);
   }));
   if (measures && !o.json && !faster.empty())
     print_report("in the program, before its first kernel:\n" + opts_for_program(faster));
-  if (session.cancelled())
+  if (session.is_cancelled())
     warn({.message = "interrupted; the results so far are kept, and the same command resumes the search"});
-  if (!any && o.plan.shard.count == 1)
-    return trouble({.message = "nothing was searched: the input has no kernel", .file = o.plan.input});
+  if (!any && o.plan.shard.num_shards == 1)
+    return report_error({.message = "nothing was searched: the input has no kernel", .file = o.plan.input});
   return 0;
 }
 
 void print_transfer(const CacheTransfer& moved, const char* what) {
-  for (const std::string& why : moved.left_out) warn({.message = "left out: " + why});
-  print(counted(moved.rows, "result") + " " + what + "\n");
+  for (const std::string& why : moved.skipped_rows) warn({.message = "left out: " + why});
+  print(counted(moved.num_rows, "result") + " " + what + "\n");
 }
 
 // Lists, removes, imports or exports results, without a search.
 int manage(const BeamOptions& o) {
   bool writes = !o.remove.empty() || !o.import_from.empty();
   if (!writes && !std::filesystem::exists(o.file())) {  // there is no result yet, because a search creates this file
-    if (!o.results.empty()) return trouble({.message = "there is no such file", .file = o.results});
+    if (!o.results.empty()) return report_error({.message = "there is no such file", .file = o.results});
     if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
     return (o.json ? print(results_json({})) : print_report(results_text({}))), 0;
   }
@@ -78,12 +78,12 @@ int manage(const BeamOptions& o) {
   } else if (!o.export_to.empty()) {
     print_transfer(require(export_cache(results, o.export_to, o.over.target)), "exported");
   } else if (!o.remove.empty()) {
-    size_t removed = results.remove(o.remove);
+    size_t removed = results.remove_results(o.remove);
     if (removed == 0)
       throw Failure("no result has the kernel, the target or the key '" + o.remove + "'; --list shows them");
     print(std::to_string(removed) + " removed\n");
   } else {
-    (o.json ? print(results_json(results.list())) : print_report(results_text(results.list())));
+    (o.json ? print(results_json(results.all_results())) : print_report(results_text(results.all_results())));
   }
   return 0;
 }
@@ -91,7 +91,7 @@ int manage(const BeamOptions& o) {
 }  // namespace
 
 void add_beam(Command& cmd) {
-  auto& o = cmd.make<BeamOptions>();
+  auto& o = cmd.make_owned<BeamOptions>();
   BeamPlan& p = o.plan;
   cmd.describe("Search for the fastest optimizer lists (opts) of kernels, as tinygrad's BEAM does.",
                "tgc beam kernel.uop --device=CUDA --width=4",
@@ -102,20 +102,24 @@ void add_beam(Command& cmd) {
   add_input_options(cmd, p.input, p.kernel);
   add_size_option(cmd, o.over);
   cmd.option("--shard", o.shard, "K/N", "search the Kth of N parts of the kernels");
-  cmd.group(Group::Device);
+  cmd.set_group(OptionGroup::Device);
   cmd.option("--device", p.device, "DEV", "time kernels here, as `tgc run --device`; default: the target's device");
-  cmd.group(Group::Comparison);
-  cmd.option("--reference", p.reference, "DEV", "compare candidates with this device; default: REF");
-  cmd.group(Group::Search);
-  cmd.number("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
-  cmd.number("--budget", p.budget, "S", 0, kMostSeconds, "seconds for all kernels, shared out by their run times");
-  cmd.number("--confirm", p.confirm, "N", 1, 1000, "runs of each kernel in the final measurement; default: 5");
-  cmd.flag("--anew", p.anew, "search kernels that have a result, too");
-  cmd.flag("--enumerate", p.enumerate, "print the candidates without timing them; one round unless --replay-times");
-  cmd.option("--replay-times", p.replay, "FILE", "read the times from a file that scripts/tools/beam_record wrote");
-  cmd.jobs(o.jobs, "one per processor");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print one JSON object per kernel");
+  cmd.set_group(OptionGroup::Comparison);
+  cmd.option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
+  cmd.set_group(OptionGroup::Search);
+  cmd.number_option("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
+  cmd.number_option("--budget", p.budget_seconds, "S", 0, kMostSeconds,
+                    "seconds for all kernels, shared out by their run times");
+  cmd.number_option("--confirm", p.confirm_turns, "N", 1, 1000,
+                    "runs of each kernel in the final measurement; default: 5");
+  cmd.flag("--anew", p.searches_again, "search kernels that have a result, too");
+  cmd.flag("--enumerate", p.enumerates_only,
+           "print the candidates without timing them; one round unless --replay-times");
+  cmd.option("--replay-times", p.replay_path, "FILE",
+             "read the times from a file that scripts/tools/beam_record wrote");
+  cmd.jobs_option(o.jobs, "one per processor");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print one JSON object per kernel");
   cmd.flag("--table", o.table, "print a table of the rounds");
   cmd.flag("--explain", o.explain, "print why each opt was chosen");
   cmd.option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");
@@ -128,7 +132,7 @@ void add_beam(Command& cmd) {
     for (auto* other : {list, remove, from, to})
       if (one != other) one->excludes(other);
   add_pipeline_options(cmd, o.over, false);
-  cmd.runs([&o, join, list, remove, from, to] {
+  cmd.set_action([&o, join, list, remove, from, to] {
     bool managed = *list || *remove || *from || *to;
     if (join->parsed()) return require(merge_results(o.merge, o.merged)), 0;
     return managed ? manage(o) : search(o);

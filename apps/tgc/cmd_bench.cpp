@@ -19,8 +19,8 @@ struct BenchOptions {
 int bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
   auto result = require(run_bench(terminal_session(install_found_opts(o.over), o.jobs), o.plan));
-  const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.time.ok(); });
-  if (!is_any_timed && !result.graphs.empty()) require(result.graphs[0].time);
+  const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.graph_time.ok(); });
+  if (!is_any_timed && !result.graphs.empty()) require(result.graphs[0].graph_time);
   BenchReport report(o.plan, o.jobs, result);
   print_report(o.json ? report.json(o.list) : report.text(o.list));
   return 0;
@@ -30,7 +30,7 @@ int bench_each_kernel(BenchOptions& o) {
   o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
   o.kernels.kernel = o.plan.kernel;
   Overrides over = install_found_opts(o.over);
-  over.imports = true;
+  over.imports_kernels = true;
   o.kernels.device = over.target;
   auto result = require(bench_kernels(terminal_session(over, o.jobs), o.kernels));
   print_report(o.json ? kernels_json(result) : kernels_text(result));
@@ -41,7 +41,7 @@ int bench_each_kernel(BenchOptions& o) {
 }  // namespace
 
 void add_bench(Command& cmd) {
-  auto& o = cmd.make<BenchOptions>();
+  auto& o = cmd.make_owned<BenchOptions>();
   cmd.describe(
       "Time the pipeline stage by stage or, with --kernels, the kernels.",
       "tgc bench golden.jsonl.gz --repeat=5; tgc bench recording.jsonl.gz --kernels --try",
@@ -58,25 +58,27 @@ void add_bench(Command& cmd) {
       "opts that address it; --try measures them, and REF checks the result of the fastest.");
   add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
   add_size_option(cmd, o.over);
-  cmd.flag("--whole", o.plan.whole, "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
-  auto* repeat = cmd.number("--repeat", o.plan.repeats, "N", 1, kMostRuns,
-                            "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
+  cmd.flag("--whole", o.plan.includes_reading,
+           "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
+  auto* repeat = cmd.number_option("--repeat", o.plan.repeats, "N", 1, kMostRuns,
+                                   "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
   auto* whole = cmd->get_option("--whole");
   auto* kernels = cmd.flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
-  cmd.number("--explain", o.kernels.explained, "N", 0, kMostRuns,
-             "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
-  cmd.flag("--try", o.kernels.tries, "with --kernels: measure the opts that address the reasons")->needs(kernels);
-  cmd.number("--timeout", o.kernels.timeout, "S", 0.01, kMostSeconds,
-             "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
+  cmd.number_option("--explain", o.kernels.num_explained, "N", 0, kMostRuns,
+                    "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
+  cmd.flag("--try", o.kernels.measures_opts, "with --kernels: measure the opts that address the reasons")
+      ->needs(kernels);
+  cmd.number_option("--timeout", o.kernels.timeout_seconds, "S", 0.01, kMostSeconds,
+                    "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
   kernels->excludes(whole);
   cmd.flag("--stats", o.plan.count_rules, "time N more runs that count rules as `tgc stats` does");
-  cmd.jobs(o.jobs, "1");
-  cmd.group(Group::Output);
-  cmd.json(o.json);
+  cmd.jobs_option(o.jobs, "1");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json);
   cmd.flag("--list", o.list, "print the time of each kernel, too");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o, repeat] {
-    if (*repeat) o.kernels.runs = o.plan.repeats;
+  cmd.set_action([&o, repeat] {
+    if (*repeat) o.kernels.num_runs = o.plan.repeats;
     return o.times_kernels ? bench_each_kernel(o) : bench(o);
   });
 }

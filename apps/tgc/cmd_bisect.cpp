@@ -13,30 +13,31 @@ struct BisectOptions {
   RunOptions trial;
   BisectPlan plan;
   bool json = false;
-  Overrides over{.imports = true, .live_rewrites = true};
+  Overrides over{.imports_kernels = true, .records_live_rewrites = true};
 };
 
 int print_bisect_report(const BisectReport& report, bool json) {
   if (json) print(report.json());
   else if (report.error.empty()) print_report(report.text());
-  else trouble({.message = "'" + report.kernel + "': " + report.error});
+  else report_error({.message = "'" + report.kernel + "': " + report.error});
   return report.exit_code();
 }
 
 int run_bisect(BisectOptions& o) {
   Session session = terminal_session(o.over);
-  const std::string& command = o.plan.command;
+  const std::string& command = o.plan.test_command;
   if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
   if (require(is_model_file(o.trial.input.name)))
     return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial, o.plan), o.json);
-  Source source = require(Source::open(session, o.trial.input.name, o.trial.input.kernel));
-  auto graph = source.next();
-  if (graph && !*graph) return trouble({.message = "the input has no graph", .file = source.name().shown()});
+  GraphSource source = require(GraphSource::open(session, o.trial.input.name, o.trial.input.kernel));
+  auto graph = source.next_graph();
+  if (graph && !*graph)
+    return report_error({.message = "the input has no graph", .file = source.name().display_name()});
   int worst = 0;
   std::set<std::string> bound;  // variables of --var that at least one kernel has
   for (o.trial.input.is_only_kernel = true; graph && *graph;) {
-    if (session.cancelled()) return trouble({.message = "cancelled"});
-    auto following = source.next();
+    if (session.is_cancelled()) return report_error({.message = "cancelled"});
+    auto following = source.next_graph();
     if (following && *following) o.trial.input.is_only_kernel = false;
     BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial, o.plan)
                                                     : bisect(session, **graph, o.trial, o.plan);
@@ -47,20 +48,20 @@ int run_bisect(BisectOptions& o) {
   require(std::move(graph));
   for (auto& [name, value] : o.trial.input.variables)
     if (!o.trial.input.is_only_kernel && !bound.contains(name))
-      worst = trouble({.message = "no kernel has a variable '" + name + "'"});
+      worst = report_error({.message = "no kernel has a variable '" + name + "'"});
   // If a rule goes wrong while the program is split into kernels, the ASTs are wrong, but each kernel computes what its
   // AST says.
   const InputName input = InputName::parse(o.trial.input.name);
   if (const std::string schedules = input.schedules(); worst == 0 && !schedules.empty())
-    session.note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc bisect " +
-                 shell_word(schedules));
+    session.report_note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc bisect " +
+                        shell_word(schedules));
   return worst;
 }
 
 }  // namespace
 
 void add_bisect(Command& cmd) {
-  auto& o = cmd.make<BisectOptions>();
+  auto& o = cmd.make_owned<BisectOptions>();
   RunOptions& t = o.trial;
   cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
@@ -69,25 +70,30 @@ void add_bisect(Command& cmd) {
   add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
-  cmd.group(Group::Input);
-  cmd.option("--from", o.over.from, "STAGE", "search only after this stage, whose result the input is");
-  cmd.flag("--recorded", t.input.recorded, "run the linear list that a golden record holds");
-  cmd.group(Group::Device);
-  cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
-  cmd.group(Group::Comparison);
+  cmd.set_group(OptionGroup::Input);
+  cmd.option("--from", o.over.from_stage, "STAGE", "search only after this stage, whose result the input is");
+  cmd.flag("--recorded", t.input.use_recorded, "run the linear list that a golden record holds");
+  cmd.set_group(OptionGroup::Device);
+  cmd.flag("--sanitize", t.device.use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.set_group(OptionGroup::Comparison);
   cmd.flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
-  cmd.flag("--each-stage", t.compare.each_stage, "report a stage with a wrong result, although the kernel is right");
-  cmd.option("--against", o.plan.against, "GOLDEN", "find the first stage that differs from a golden record instead");
-  cmd.option("--tinygrad", o.plan.tinygrad, "PYTHON", "find the first stage that differs from this tinygrad 0.12.0")
+  cmd.flag("--each-stage", t.compare.runs_each_stage,
+           "report a stage with a wrong result, although the kernel is right");
+  cmd.option("--against", o.plan.golden_input, "GOLDEN",
+             "find the first stage that differs from a golden record instead");
+  cmd.option("--tinygrad", o.plan.tinygrad_command, "PYTHON",
+             "find the first stage that differs from this tinygrad 0.12.0")
       ->excludes("--against");
-  cmd.option("--cmd", o.plan.command, "'SCRIPT {}'", "find the first rewrite after which this command exits with 0");
+  cmd.option("--cmd", o.plan.test_command, "'SCRIPT {}'",
+             "find the first rewrite after which this command exits with 0");
   cmd.flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
-  cmd.group(Group::Search);
-  cmd.number("--seconds", o.plan.seconds, "S", 0, kMostSeconds, "of a kernel: give up after this time (`unresolved`)");
-  add_repro_option(cmd, t.output.repro);
-  cmd.json(o.json, "print one JSON object per kernel");
+  cmd.set_group(OptionGroup::Search);
+  cmd.number_option("--seconds", o.plan.limit_seconds, "S", 0, kMostSeconds,
+                    "of a kernel: give up after this time (`unresolved`)");
+  add_repro_option(cmd, t.output.repro_path);
+  cmd.json_flag(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
-  cmd.runs([&o] { return run_bisect(o); });
+  cmd.set_action([&o] { return run_bisect(o); });
 }
 
 }  // namespace tgc

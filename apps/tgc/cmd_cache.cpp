@@ -11,26 +11,26 @@ struct CacheOptions {
 };
 
 std::string as_json(const CompileCache& cache) {
-  CompileCache::Usage use = cache.usage();
+  CompileCache::CacheUsage use = cache.usage();
   return json_text([&](JsonWriter& json) {
     json.object([&] {
-      json.member("folder", cache.folder().string()).member("enabled", cache.enabled());
-      json.member("entries", use.entries).member("bytes", use.bytes).member("limit", cache.limit());
+      json.member("folder", cache.folder().string()).member("enabled", cache.is_enabled());
+      json.member("entries", use.entries).member("bytes", use.bytes).member("limit", cache.limit_bytes());
     });
   });
 }
 
 std::string as_text(const CompileCache& cache) {
-  if (!cache.enabled()) return "the compile cache is off\n";
-  CompileCache::Usage use = cache.usage();
+  if (!cache.is_enabled()) return "the compile cache is off\n";
+  CompileCache::CacheUsage use = cache.usage();
   char sizes[64];
   std::snprintf(sizes, sizeof sizes, "%.1f MB of at most %.1f MB", double(use.bytes) / (1 << 20),
-                double(cache.limit()) / (1 << 20));
+                double(cache.limit_bytes()) / (1 << 20));
   return cache.folder().string() + ": " + std::to_string(use.entries) + " entries, " + sizes + "\n";
 }
 
 int run(const CacheOptions& o) {
-  CompileCache& cache = CompileCache::shared();  // throws Failure
+  CompileCache& cache = CompileCache::shared_cache();  // throws Failure
   if (o.clear) {
     size_t removed = require(cache.clear());
     if (!o.json) print("removed " + std::to_string(removed) + " entries\n");
@@ -41,13 +41,13 @@ int run(const CacheOptions& o) {
 }  // namespace
 
 void add_cache(Command& cmd) {
-  auto& o = cmd.make<CacheOptions>();
+  auto& o = cmd.make_owned<CacheOptions>();
   cmd.describe("Show or clear the compile cache.", "tgc cache --clear",
                "TGC_CACHE_DIR moves the cache, TGC_CACHE_MB bounds it (default: 512), TGC_CACHE=0 disables it.");
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   cmd.flag("--clear", o.clear, "remove every entry");
-  cmd.json(o.json);
-  cmd.runs([&o] { return run(o); });
+  cmd.json_flag(o.json);
+  cmd.set_action([&o] { return run(o); });
 }
 
 }  // namespace tgc

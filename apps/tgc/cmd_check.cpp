@@ -24,49 +24,49 @@ class Checker {
 
   int run() {
     ReplayPlan plan = o_.plan;
-    plan.check = require(checker_of(session_)->plan(o_.stages));
-    plan.check.isolated = o_.isolated;
-    plan.check.traced = o_.traced;
-    plan.check.explain = o_.show > 0 || o_.ci.any();
-    plan.check.color = use_color(o_.json ? 2 : 1) && !o_.ci.any();
+    plan.check_plan = require(checker_of(session_)->make_plan(o_.stages));
+    plan.check_plan.runs_isolated = o_.isolated;
+    plan.check_plan.is_traced = o_.traced;
+    plan.check_plan.explains_difference = o_.show > 0 || o_.ci.is_wanted();
+    plan.check_plan.use_color = use_color(o_.json ? 2 : 1) && !o_.ci.is_wanted();
     plan.shard = require(Shard::parse(o_.shard));
     for (const std::string& spec : o_.files) {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (status) continue;
-      if (session_.cancelled()) (o_.json ? print(summary_.json()) : print_report(summary_.text()));
-      return trouble(status.diag());
+      if (session_.is_cancelled()) (o_.json ? print(summary_.json()) : print_report(summary_.text()));
+      return report_error(status.diag());
     }
-    if (summary_.records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
+    if (summary_.num_records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
     finish_ci(o_.ci, ci_, o_.json);
-    require(summary_.check_compared(!o_.plan.filter.empty()));
+    require(summary_.check_compared(!o_.plan.record_filter.empty()));
     return summary_.all_identical() ? 0 : 1;
   }
 
  private:
   void add(const std::string& file, const RecordReport& report) {
-    summary_.add(report);
-    if (o_.ci.any()) ci_.add(ci_case(file, report));
-    if (!report.first.empty()) {
-      if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first + "\n");
+    summary_.add_report(report);
+    if (o_.ci.is_wanted()) ci_.add_case(ci_case(file, report));
+    if (!report.first_difference.empty()) {
+      if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first_difference + "\n");
       if (shown_ < o_.show) shown_++, explain(file, report);
     }
-    session_.progress(std::to_string(summary_.records()) + " records, " + std::to_string(summary_.identical()) +
-                      " identical");
+    session_.report_progress(std::to_string(summary_.num_records()) + " records, " +
+                             std::to_string(summary_.num_identical()) + " identical");
   }
 
   // With --json, prints to standard error: standard output is JSON only.
   void show(const std::string& text) {
     progress_line().clear();
-    if (o_.json) tell(text);
+    if (o_.json) print_message(text);
     else print_report(text), flush_output();
   }
 
   void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + shown_record(r.id, r.target) + ": " + r.first + "\n" + r.explanation + "  again: tgc check " + file +
-         " --id=" + r.id + " --filter=" + r.target + (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") +
-         (o_.live.empty() ? "" : " --live=" + o_.live) + (o_.isolated ? " --isolated" : "") +
-         (o_.traced ? " --traced" : "") + " --show=1\n");
+    show("--- " + shown_record(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
+         "  again: tgc check " + file + " --id=" + r.id + " --filter=" + r.target +
+         (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") + (o_.live.empty() ? "" : " --live=" + o_.live) +
+         (o_.isolated ? " --isolated" : "") + (o_.traced ? " --traced" : "") + " --show=1\n");
   }
 
   const CheckOptions& o_;
@@ -86,7 +86,7 @@ int merge(const CheckOptions& o) {
 }  // namespace
 
 void add_check(Command& cmd) {
-  auto& o = cmd.make<CheckOptions>();
+  auto& o = cmd.make_owned<CheckOptions>();
   cmd.describe("Replay golden records and compare every stage with what tinygrad recorded.",
                "tgc check golden.jsonl.gz --stages=linear,source --show=1",
                "--stages takes names, aliases, spans a..b, and:\n"
@@ -99,26 +99,27 @@ void add_check(Command& cmd) {
   join->add_option("REPORTS", o.reports, "what `tgc check --json` printed")->required();
   join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
   cmd.positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   cmd.option("--id", o.plan.id, "ID", "check only the record of that id");
-  cmd.option("--filter", o.plan.filter, "TEXT", "check only records whose id, target or device contains TEXT");
+  cmd.option("--filter", o.plan.record_filter, "TEXT", "check only records whose id, target or device contains TEXT");
   cmd.option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
-  cmd.group(Group::Comparison);
+  cmd.set_group(OptionGroup::Comparison);
   cmd.option("--stages", o.stages, "LIST", "compare these stages; see below");
   auto* isolated = cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
   auto* traced = cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print the counts as JSON");
-  cmd.number("--show", o.show, "N", 0, kMostShown, "print the first N differences: the first stage and a line diff");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print the counts as JSON");
+  cmd.number_option("--show", o.show, "N", 0, kMostShown,
+                    "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
-  cmd.group(Group::Pipeline);
-  cmd.jobs(o.jobs, "one per processor");
+  cmd.set_group(OptionGroup::Pipeline);
+  cmd.jobs_option(o.jobs, "one per processor");
   cmd.flag(kLiveOption, o.live, kLiveHelp)->excludes(isolated)->excludes(traced);
-  cmd.runs([&o, join] {
-    if (join->parsed() && o.ci.has_files()) return trouble({.message = "merge takes no --junit or --sarif"});
+  cmd.set_action([&o, join] {
+    if (join->parsed() && o.ci.has_files()) return report_error({.message = "merge takes no --junit or --sarif"});
     if (join->parsed()) return merge(o);
-    return o.files.empty() ? trouble({.message = "GOLDENS is required"}) : Checker(o).run();
+    return o.files.empty() ? report_error({.message = "GOLDENS is required"}) : Checker(o).run();
   });
 }
 

@@ -38,7 +38,7 @@ int compile_inputs(CompileCommand& o) {
 }  // namespace
 
 void add_compile(Command& cmd) {
-  auto& o = cmd.make<CompileCommand>();
+  auto& o = cmd.make_owned<CompileCommand>();
   cmd.describe("Compile the source of every kernel with its target's compiler, and count what fails.",
                "tgc compile golden.jsonl.gz --target=CUDA",
                "--resources reports what the compiler reports: LLVM for CPUs and AMD GPUs, ptxas for NVIDIA GPUs.\n"
@@ -46,26 +46,26 @@ void add_compile(Command& cmd) {
                "hide less of the time that loads take; the limiter says which resource would admit more.\n"
                "Spills are registers on AMD, bytes stored + loaded on NVIDIA, instructions on a CPU (stores + loads).");
   cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   add_language_option(cmd, o.plan.language);
-  cmd.number("--every", o.plan.every, "N", 1, kMostRuns, "compile only every Nth kernel");
-  cmd.number("--threads", o.plan.threads, "N", 1, 1024,
-             "with --resources: threads of a work group, where the source does not state them");
-  cmd.group(Group::Output);
-  cmd.flag("--resources", o.plan.resources,
+  cmd.number_option("--every", o.plan.sampling_interval, "N", 1, kMostRuns, "compile only every Nth kernel");
+  cmd.number_option("--threads", o.plan.group_threads, "N", 1, 1024,
+                    "with --resources: threads of a work group, where the source does not state them");
+  cmd.set_group(OptionGroup::Output);
+  cmd.flag("--resources", o.plan.reports_resources,
            "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
   auto* assembly = cmd.flag("--asm", o.assembly,
                             "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does");
   assembly->needs(cmd->get_option("--language"))->excludes(cmd->get_option("--resources"));
-  cmd.json(o.json, "print totals by target, every failure and every kernel without a source as JSON");
+  cmd.json_flag(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   assembly->excludes(cmd->get_option("--json"));
   cmd.flag("--times", o.times, "with --json: list every source with its time");
-  cmd.group(Group::Pipeline);
+  cmd.set_group(OptionGroup::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
-  cmd.number("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 120");
-  cmd.jobs(o.jobs, "1");
+  cmd.number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 120");
+  cmd.jobs_option(o.jobs, "1");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return compile_inputs(o); });
+  cmd.set_action([&o] { return compile_inputs(o); });
 }
 
 }  // namespace tgc

@@ -16,39 +16,39 @@ struct ConformOptions {
 
 int run(const ConformOptions& o) {
   ConformPlan plan = o.plan;
-  plan.keeps_differences = o.ci.any();
-  plan.style.color = use_color(1) && !plan.keeps_differences;
+  plan.keeps_differences = o.ci.is_wanted();
+  plan.diff_style.use_color = use_color(1) && !plan.keeps_differences;
   plan.as = o.as == "text"        ? ConformComparison::Text
             : o.as == "structure" ? ConformComparison::Structure
                                   : ConformComparison::Values;
-  if (!o.map.empty()) plan.map = require(GraphMap::read(require(read_file(o.map)), o.map));
+  if (!o.map.empty()) plan.graph_map = require(GraphMap::read(require(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
     require(ConformReport{.as = o.as}.compare_to_baseline(o.baseline));
     plan.baseline = require(read_baseline(o.baseline, o.as));
   }
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
   report.as = o.as;
-  ConformCounts all = report.total();
-  const bool answered = all.same || all.unchanged || all.different || all.not_supported;
-  if (!report.ended.empty() && !answered) return trouble({.message = report.ended});
+  ConformCounts all = report.total_counts();
+  const bool answered = all.num_same || all.num_unchanged || all.num_different || all.num_not_supported;
+  if (!report.end_reason.empty() && !answered) return report_error({.message = report.end_reason});
   if (o.write) require(report.write_baseline(o.baseline));
   else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
-  print_report(o.json ? report.json() : report.text(plan.style.color));
+  print_report(o.json ? report.json() : report.text(plan.diff_style.use_color));
   finish_ci(o.ci, report.ci(plan.baseline), o.json);
-  if (!report.ended.empty()) return trouble({.message = report.ended});
-  if (!all.compared())
-    return trouble({.message = "nothing was compared",
-                    .expected = "records with stages that the command supports" +
-                                std::string(all.unchanged ? " and that tinygrad changes" : "")});
+  if (!report.end_reason.empty()) return report_error({.message = report.end_reason});
+  if (!all.num_compared())
+    return report_error({.message = "nothing was compared",
+                         .expected = "records with stages that the command supports" +
+                                std::string(all.num_unchanged ? " and that tinygrad changes" : "")});
   if (o.write) return 0;
-  if (report.baseline_diff) return report.baseline_diff->worse.empty() ? 0 : 1;
-  return all.same == all.compared() ? 0 : 1;
+  if (report.baseline_diff) return report.baseline_diff->worse_answers.empty() ? 0 : 1;
+  return all.num_same == all.num_compared() ? 0 : 1;
 }
 
 }  // namespace
 
 void add_conform(Command& cmd) {
-  auto& o = cmd.make<ConformOptions>();
+  auto& o = cmd.make_owned<ConformOptions>();
   cmd.describe("Compare a port of the compiler with recorded stages of tinygrad, stage by stage.",
                "tgc conform golden.jsonl.gz --with='python port.py' --as=structure",
                "Question: {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
@@ -61,23 +61,24 @@ void add_conform(Command& cmd) {
                "Exit codes: 0 all answers conform (with --baseline: none is worse), 1 not so, 2 trouble: a port that\n"
                "answers nothing, or fails ten times in a row.");
   cmd.positional("GOLDENS", o.goldens, "golden files, plain or gzip, or FILE#ID for one record")->required();
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   cmd.option("--with", o.plan.command, "COMMAND", "the port: a shell command that answers each line with a line")
       ->required();
   cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
   cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
-  cmd.number("--timeout", o.plan.seconds, "S", 0.001, 86400, "restart the port after S seconds without answer (60)");
-  cmd.group(Group::Comparison);
+  cmd.number_option("--timeout", o.plan.limit_seconds, "S", 0.001, 86400,
+                    "restart the port after S seconds without answer (60)");
+  cmd.set_group(OptionGroup::Comparison);
   cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));
   auto* baseline = cmd.option("--baseline", o.baseline, "FILE", "fail only for what conformed in this file");
   cmd.flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
       ->needs(baseline);
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print the counts as JSON");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print the counts as JSON");
   add_ci_options(cmd, o.ci);
-  cmd.number("--show", o.plan.show, "N", 0, kMostShown, "print the first N differences; default: 3");
-  cmd.runs([&o] { return run(o); });
+  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMostShown, "print the first N differences; default: 3");
+  cmd.set_action([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -35,11 +35,11 @@ std::string as_json(const std::vector<DeviceRow>& rows) {
   return json_text([&](JsonWriter& json) {
     json.array([&] {
       for (const DeviceRow& r : rows)
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
           json.member("works", r.works);
         });
-      json.line();
+      json.start_line();
     });
   });
 }
@@ -57,16 +57,18 @@ std::string as_table(const std::vector<DeviceRow>& rows) {
 }  // namespace
 
 void add_devices(Command& cmd) {
-  auto& json = cmd.make<bool>();
+  auto& json = cmd.make_owned<bool>();
   cmd.describe("List the renderers, compilers and devices that work on this machine, and what the others lack.",
                "tgc devices");
-  cmd.group(Group::Output);
-  cmd.json(json);
-  cmd.runs([&json] {
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(json);
+  cmd.set_action([&json] {
     std::vector<DeviceRow> rows;
     add_renderers(rows);
-    for (const CompilerInfo& c : compilers()) rows.push_back({"compiler", c.name, c.serves, c.works, c.version});
-    for (const RuntimeInfo& r : runtimes()) rows.push_back({"runtime", r.name, r.execution_method, r.works, r.detail});
+    for (const CompilerInfo& c : compilers())
+      rows.push_back({"compiler", c.name, c.compiled_targets, c.is_available, c.version});
+    for (const RuntimeInfo& r : runtimes())
+      rows.push_back({"runtime", r.name, r.execution_method, r.is_available, r.detail_text});
     (json ? print(as_json(rows)) : print_report(as_table(rows)));
     return 0;
   });

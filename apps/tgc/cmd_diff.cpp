@@ -12,36 +12,39 @@ struct DiffCommand {
 };
 
 int diff(DiffCommand& o) {
-  o.plan.style.color = use_color(1) && !o.ci.any();
+  o.plan.diff_style.use_color = use_color(1) && !o.ci.is_wanted();
   const DiffReport report = require(diff_inputs(terminal_session(0), o.a, o.b, o.plan));
-  o.plan.json ? print(report.text) : print_report(report.text);
-  finish_ci(o.ci, report.ci, o.plan.json);
-  return report.same ? 0 : 1;
+  o.plan.as_json ? print(report.text) : print_report(report.text);
+  finish_ci(o.ci, report.ci, o.plan.as_json);
+  return report.is_same ? 0 : 1;
 }
 
 }  // namespace
 
 void add_diff(Command& cmd) {
-  auto& o = cmd.make<DiffCommand>();
+  auto& o = cmd.make_owned<DiffCommand>();
   cmd.describe("Compare two graphs by structure, or two recordings stage by stage.",
                "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
   cmd.positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")
       ->required();
   cmd.positional("B", o.b, "the same; default: what tgc makes of A's records");
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   cmd.option("--stage", o.plan.stage, "STAGE", "of recordings: compare only this stage");
   cmd.flag("--sources-only", o.plan.sources_only, "of recordings: compare only the kernels' sources");
-  cmd.group(Group::Comparison);
-  cmd.option("--ignore", o.plan.ignore, "LIST", "ignore names, tags, metadata, buffers or order; separated by commas");
-  cmd.option("--renames", o.plan.renames, "FILE",
+  cmd.set_group(OptionGroup::Comparison);
+  cmd.option("--ignore", o.plan.ignored_differences, "LIST",
+             "ignore names, tags, metadata, buffers or order; separated by commas");
+  cmd.option("--renames", o.plan.renames_file, "FILE",
              "of two releases: a file of renames, or none; default: the known renames");
-  cmd.group(Group::Output);
-  cmd.json(o.plan.json);
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.plan.as_json);
   add_ci_options(cmd, o.ci);
-  cmd.flag("-q,--quiet", o.plan.quiet, "print nothing; the exit code is the result");
-  cmd.number("--show", o.plan.show, "N", 0, kMostShown, "of recordings: print N differences in detail; default: 20");
-  cmd.number("--max", o.plan.style.max_changes, "N", 0, kMostShown, "print at most N changes of a graph; default: 40");
-  cmd.runs([&o] { return diff(o); });
+  cmd.flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
+  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMostShown,
+                    "of recordings: print N differences in detail; default: 20");
+  cmd.number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMostShown,
+                    "print at most N changes of a graph; default: 40");
+  cmd.set_action([&o] { return diff(o); });
 }
 
 }  // namespace tgc

@@ -23,8 +23,8 @@ struct DumpOptions {
 // Returns whether the list of --stage selects the schedule of tgc's own pipeline.
 bool explains_schedule(StageSelection& stages) {
   if (stages.is_empty()) return false;
-  auto selected = stages.of_rows([](const StageRow&) { return true; });
-  return selected && selected->has(row_of(StageRow::Kind::Schedule));
+  auto selected = stages.select_rows([](const StageRow&) { return true; });
+  return selected && selected->has_row(row_of(StageRow::Kind::Schedule));
 }
 
 // Returns whether the list of --stage names an output of a compiler.
@@ -38,12 +38,12 @@ int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   DumpPlan plan = require(make_dump_plan("", format));
   Session session = terminal_session(install_found_opts(o.over), o.jobs);
-  session.compile = o.compile;
-  plan.jobs = session.jobs, plan.compile = o.compile;
+  session.compile_options = o.compile;
+  plan.num_threads = session.jobs, plan.compile_options = o.compile;
   plan.self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
   plan.progress = [&](size_t done, size_t of) {
-    session.progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
+    session.report_progress("kernel " + std::to_string(done) + " of " + std::to_string(of));
   };
   DumpOutput out(o.output, plan.format == Format::Json);
   RuleStats stats;
@@ -53,7 +53,7 @@ int dump(const DumpOptions& o) {
   std::string_view begun_at;  // the stage that the header of the last graph names
   bool is_printed = false;  // true: the last graph is a tensor graph that was only printed, so that no stages are known
   require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
-    is_printed = graph.is_tensor_graph && !graph.record && !session.live;
+    is_printed = graph.is_tensor_graph && !graph.record && !session.live_pool;
     DebugPrints debug(session, graph.graph->settings());
     auto pipeline = session.pipeline(std::move(graph));
     if (!pipeline) return pipeline.diag();
@@ -64,52 +64,53 @@ int dump(const DumpOptions& o) {
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
-    if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.compiled(c); };
-    if (const StageRow* at = (*pipeline)->begun_at()) begun_at = at->name;
+    if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.print_compiled(c); };
+    if (const StageRow* at = (*pipeline)->input_stage()) begun_at = at->name;
     auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
   }));
   require(stages.outcome());
-  if (!out.written() && o.stage != "changed")
-    return trouble({.message = "no graph of the input has '" + o.stage + "'", .file = o.input == "-" ? "" : o.input,
-                    .expected = !begun_at.empty() ? "stages after '" + std::string(begun_at) +
-                                                        "', where the input begins"
-                                : is_printed ? "--live=PYTHON, whose tinygrad makes the stages of a printed graph"
-                                             : "a stage that applies to the input; `tgc dump --stage=changed` "
-                                               "shows them"});
+  if (!out.num_written() && o.stage != "changed")
+    return report_error({.message = "no graph of the input has '" + o.stage + "'",
+                         .file = o.input == "-" ? "" : o.input,
+                         .expected = !begun_at.empty()
+                                         ? "stages after '" + std::string(begun_at) + "', where the input begins"
+                                     : is_printed ? "--live=PYTHON, whose tinygrad makes the stages of a printed graph"
+                                                  : "a stage that applies to the input; `tgc dump --stage=changed` "
+                                                    "shows them"});
   require(out.release());
   if (stages.is_empty()) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
-  if (plan.watcher) session.events->debug(stats_text(stats.by_rule()));
+  if (plan.watcher) session.events->on_debug(stats_text(stats.by_rule()));
   return 0;
 }
 
 }  // namespace
 
 void add_dump(Command& cmd) {
-  auto& o = cmd.make<DumpOptions>();
+  auto& o = cmd.make_owned<DumpOptions>();
   o.app = cmd.operator->();
   cmd.describe("Run the compiler on a graph or model and print it after the chosen stages.",
                "tgc dump model.onnx --stage=source");
   add_input_options(cmd, o.input, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
-  cmd.option("--from", o.over.from, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.flag("--recorded", o.over.recorded, "print the stages that a golden record holds");
-  cmd.group(Group::Output);
+  cmd.option("--from", o.over.from_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
+  cmd.flag("--recorded", o.over.prefers_recorded, "print the stages that a golden record holds");
+  cmd.set_group(OptionGroup::Output);
   cmd.option("--stage", o.stage, "LIST",
              "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");
   cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
-  cmd.json(o.json, "the same as --format=json");
+  cmd.json_flag(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
   cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
            "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
-  cmd.flag("--optimized", o.compile.optimized, "with llvm-ir: print the module after LLVM's O2");
-  cmd.flag("--lines", o.compile.lines, "with asm and sass: print the source line of each instruction");
-  cmd.group(Group::Pipeline);
-  cmd.option("--machine", o.compile.machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
-  cmd.jobs(o.jobs, "one per processor");
+  cmd.flag("--optimized", o.compile.shows_optimized, "with llvm-ir: print the module after LLVM's O2");
+  cmd.flag("--lines", o.compile.has_source_lines, "with asm and sass: print the source line of each instruction");
+  cmd.set_group(OptionGroup::Pipeline);
+  cmd.option("--machine", o.compile.cpu_machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
+  cmd.jobs_option(o.jobs, "one per processor");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return dump(o); });
+  cmd.set_action([&o] { return dump(o); });
 }
 
 }  // namespace tgc

@@ -5,7 +5,7 @@
 namespace tgc {
 
 void add_emulate(Command& cmd) {
-  auto& o = cmd.make<EmulateOptions>();
+  auto& o = cmd.make_owned<EmulateOptions>();
   cmd.describe("Run a program that uses tinygrad on an emulated GPU, without a GPU, its driver or its compiler.",
                "tgc emulate --race -- python3 prog.py --its --arguments",
                "The program uses its own tinygrad, 0.12.0 or later. The emulator checks every access and barrier of a\n"
@@ -17,10 +17,10 @@ void add_emulate(Command& cmd) {
                "Threads:    TGC_CUDA_EMULATOR_THREADS or TGC_HIP_EMULATOR_THREADS; default: all processors\n"
                "Exit code:  the program's, or 2 if it cannot be run");
   cmd.positional("PROGRAM", o.command, "the program and its arguments, after --")->required();
-  cmd.group(Group::Device);
+  cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device, "GPU", "emulate CUDA or HIP, optionally with an architecture: CUDA::sm_80");
-  cmd.flag("--race", o.race, "report data races between threads");
-  cmd.runs([&o]() -> int { throw Failure(emulate_program(o)); });
+  cmd.flag("--race", o.checks_races, "report data races between threads");
+  cmd.set_action([&o]() -> int { throw Failure(emulate_program(o)); });
 }
 
 }  // namespace tgc

@@ -16,17 +16,17 @@ struct FuzzOptions {
 };
 
 int run(const FuzzOptions& o) {
-  heed_termination();
+  handle_termination();
   Session session = terminal_session(o.jobs, o.live);
   FuzzReport report = fuzz(session, o.spec);
-  if (!report.error.empty() && !o.json) return trouble({.message = report.error});
+  if (!report.error.empty() && !o.json) return report_error({.message = report.error});
   return (o.json ? print(report.json()) : print_report(report.text()), report.exit_code());
 }
 
 }  // namespace
 
 void add_fuzz(Command& cmd) {
-  auto& o = cmd.make<FuzzOptions>();
+  auto& o = cmd.make_owned<FuzzOptions>();
   cmd.describe("Generate random kernels, compare what they compute after every stage, and reduce the failures.",
                "tgc fuzz --count=1000 --findings=findings",
                "Kernels are random index algebra, random arithmetic, or mutants of known kernels. Each is compiled\n"
@@ -34,27 +34,29 @@ void add_fuzz(Command& cmd) {
                "under NOOPT. A difference goes through `tgc bisect` and `tgc reduce` and is reported once per rule.\n"
                "Exit codes: 0 no finding but known ones, 1 findings, 2 trouble. With -j1 a seed always makes the same\n"
                "kernels.");
-  cmd.group(Group::Input);
-  cmd.number("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
-  cmd.number("--count", o.spec.count, "N", 1, INT64_MAX, "number of kernels; default: 1000");
-  cmd.number("--minutes", o.spec.minutes, "M", 0, kMostSeconds / 60, "run for this time instead of --count");
+  cmd.set_group(OptionGroup::Input);
+  cmd.number_option("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
+  cmd.number_option("--count", o.spec.num_graphs, "N", 1, INT64_MAX, "number of kernels; default: 1000");
+  cmd.number_option("--minutes", o.spec.limit_minutes, "M", 0, kMostSeconds / 60,
+                    "run for this time instead of --count");
   auto* graph = cmd.option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
-  cmd.option("--grow", o.spec.grow, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
-  cmd.group(Group::Device);
+  cmd.option("--grow", o.spec.golden_files, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
+  cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.spec.device, "DEV", "run every kernel on DEV, too; default: one in 16, on the CPU");
-  cmd.group(Group::Comparison);
-  cmd.option("--known", o.spec.known, "FILE.md",
+  cmd.set_group(OptionGroup::Comparison);
+  cmd.option("--known", o.spec.known_rules_file, "FILE.md",
              "ignore these unsound rules, as testdata/known_unsound.md names them; with --live: the built-in tables");
-  cmd.option("--tinygrad", o.spec.tinygrad, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print one JSON object");
+  cmd.option("--tinygrad", o.spec.tinygrad_command, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print one JSON object");
   cmd.option("--findings", o.spec.folder, "DIR", "write a repro bundle of each finding to this folder");
-  cmd.option("--state", o.spec.state, "FILE", "save the campaign every minute and at the end; resume it from there")
+  cmd.option("--state", o.spec.state_file, "FILE",
+             "save the campaign every minute and at the end; resume it from there")
       ->excludes(graph);
-  cmd.group(Group::Pipeline);
-  cmd.jobs(o.jobs, "one per processor");
+  cmd.set_group(OptionGroup::Pipeline);
+  cmd.jobs_option(o.jobs, "one per processor");
   cmd.flag(kLiveOption, o.live, kLiveHelp);
-  cmd.runs([&o] { return run(o); });
+  cmd.set_action([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -47,15 +47,15 @@ void add_help(Command& cmd) {
     std::string word;
     bool man = false;
   };
-  auto& o = cmd.make<Options>();
+  auto& o = cmd.make_owned<Options>();
   cmd.describe("Explain a command or a topic.", "tgc help stages", "Topics: " + all_topics() + ".");
   cmd.positional("TOPIC", o.word, "a topic or a command; default: list both");
   cmd.flag("--man", o.man, "print the manual page")->group("");
-  cmd.runs([&o, &app = *cmd->get_parent()] {
+  cmd.set_action([&o, &app = *cmd->get_parent()] {
     Result<std::string> text = o.man            ? man_page(app)
                                : o.word.empty() ? help_on_tgc(app)
                                                 : help_on_word(app, o.word);
-    return text ? (print(*text), 0) : trouble(text.diag());
+    return text ? (print(*text), 0) : report_error(text.diag());
   });
 }
 

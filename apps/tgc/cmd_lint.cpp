@@ -13,7 +13,7 @@ struct LintOptions {
 };
 
 int run(const LintOptions& o) {
-  if (o.kinds && o.ci.has_files()) return trouble({.message = "--kinds takes no --junit or --sarif"});
+  if (o.kinds && o.ci.has_files()) return report_error({.message = "--kinds takes no --junit or --sarif"});
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
@@ -23,26 +23,27 @@ int run(const LintOptions& o) {
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;
   }
-  if (o.files.empty()) return trouble({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
+  if (o.files.empty()) return report_error({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
   JitLint lint;
   for (const std::string& file : o.files) {
     auto lines = require(LineReader::open(file));
     std::optional<Diag> cut;
     for (std::string line; require(next_whole_line(*lines, line, file, cut));)
-      if (!line.empty()) require(lint.add(line, file, lines->line()));
+      if (!line.empty()) require(lint.add(line, file, lines->line_number()));
     if (cut) warn(*cut);
   }
-  const bool has_events = lint.calls() || !lint.findings().empty();
+  const bool has_events = lint.num_calls() || !lint.findings().empty();
   if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
   if (has_events) finish_ci(o.ci, lint.ci(), o.json);
-  if (!has_events) return trouble({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
+  if (!has_events)
+    return report_error({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return !lint.findings().empty() ? 1 : lint.is_decided() ? 0 : 2;
 }
 
 }  // namespace
 
 void add_lint(Command& cmd) {
-  auto& o = cmd.make<LintOptions>();
+  auto& o = cmd.make_owned<LintOptions>();
   cmd.describe("Find the values, tensors and branches that a TinyJit froze when it captured a program.",
                "tgc lint run.jit.jsonl.gz",
                "To record: python -m tgc.export -o OUT.jsonl.gz -- program.py   (writes OUT.jit.jsonl.gz, too; with\n"
@@ -50,12 +51,12 @@ void add_lint(Command& cmd) {
                "A note is no finding: it names something that works, and what it depends on.\n"
                "Exit codes: 0 no finding, 1 findings, 2 trouble, or no finding in a recording that lacks facts.");
   cmd.positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
-  cmd.group(Group::Output);
-  cmd.json(o.json);
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json);
   cmd.flag("--notes", o.notes, "print the notes, too, which nearly every program has");
   add_ci_options(cmd, o.ci);
   cmd.flag("--kinds", o.kinds, "list the kinds of findings instead");
-  cmd.runs([&o] { return run(o); });
+  cmd.set_action([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -11,12 +11,12 @@ namespace {
 struct PatternsOptions {
   std::string recording, stage, set, op;
   bool json = false;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
 };
 
 // Returns the rules of the stage in the order they are tried; they depend on the target and the settings.
 std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
-  const Session session{.over = o.over};
+  const Session session{.overrides = o.over};
   Settings settings = require(session.settings_for());
   const StageRow* row = find_row(o.stage);
   if (!row) throw Failure(unknown_stage(o.stage));
@@ -31,20 +31,20 @@ std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
 std::vector<CatalogRule> rules_of_set(const std::string& name) {
   std::vector<std::string_view> names;
   for (const CatalogSet& s : rule_catalog()) {
-    if (s.name == name) return catalog_rules(s.set);
+    if (s.name == name) return catalog_rules(s.rule_set);
     names.push_back(s.name);
   }
   throw Failure(unknown_name("rule set", name, names, "one that `tgc patterns --json` lists"));
 }
 
 int patterns(const PatternsOptions& o) {
-  PatternListing listing{.color = use_color(1)};
+  PatternListing listing{.use_color = use_color(1)};
   if (!o.op.empty()) listing.ops.add(require(op_of_word(o.op)));
   if (!o.recording.empty()) {
     RewriteCounts counts(o.stage, listing.ops);
     require(for_each_pipeline(terminal_session(o.over), o.recording, "", [&](Pipeline& pipeline) -> Status {
-      auto status = pipeline.need(Ability::Rewrites);
-      return status ? counts.add(pipeline) : status;
+      auto status = pipeline.require_ability(Ability::Rewrites);
+      return status ? counts.add_pipeline(pipeline) : status;
     }));
     require(counts.outcome());
     return print_report(o.json ? counts.rules_json() : counts.rules_text()), 0;
@@ -57,21 +57,21 @@ int patterns(const PatternsOptions& o) {
 }  // namespace
 
 void add_patterns(Command& cmd) {
-  auto& o = cmd.make<PatternsOptions>();
+  auto& o = cmd.make_owned<PatternsOptions>();
   cmd.describe("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
                "tgc patterns --stage=symbolic --op=ADD",
                "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
   auto* recording = cmd.positional("INPUT", o.recording, "list the rules that matched in this input instead");
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
   cmd.option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
       ->excludes(stage)
       ->excludes(recording);
   cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print JSON, with the number of rules of each set and stage");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print JSON, with the number of rules of each set and stage");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return patterns(o); });
+  cmd.set_action([&o] { return patterns(o); });
 }
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ struct ProfileCommand {
 
 profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
   auto trace = require(profile::read_trace(name.file));
-  return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .jobs = o.jobs}));
+  return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.jobs}));
 }
 
 // Returns whether the command shows only a part of the profile.
@@ -31,14 +31,16 @@ bool shows_sources(const ProfileCommand& o, const InputName& name) {
 
 int run(const ProfileCommand& o) {
   InputName name = InputName::parse(o.input);
-  if (o.memory && !name.id.empty()) return trouble({.message = "--memory is about the whole profile, not a kernel"});
-  const bool has_options = !(o.with.empty() && o.over.target.empty() && o.over.sets.empty() && o.over.opts.empty());
+  if (o.memory && !name.id.empty())
+    return report_error({.message = "--memory is about the whole profile, not a kernel"});
+  const bool has_options =
+      !(o.with.empty() && o.over.target.empty() && o.over.settings_texts.empty() && o.over.opts.empty());
   if (has_options && !shows_sources(o, name))
-    return trouble({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
-                    .expected = "TRACE#KERNEL, or --with"});
+    return report_error({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
+                         .expected = "TRACE#KERNEL, or --with"});
   profile::Profile p = analyzed(o, name);
   const Session session = terminal_session(o.over, o.jobs);
-  if (!is_part(o)) p.works = profile::find_works(session, p.trace);
+  if (!is_part(o)) p.kernel_works = profile::find_works(session, p.trace);
   if (shows_sources(o, name)) p.sources = require(profile::find_sources(session, o.with, p));
   if (!o.against.empty()) {
     profile::Profile other = analyzed(o, InputName::parse(o.against));
@@ -46,15 +48,15 @@ int run(const ProfileCommand& o) {
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
   } else if (o.waves) {
-    o.json ? profile::print_waves_json(p, name.shown(), print) : print_report(profile::waves_text(p));
+    o.json ? profile::print_waves_json(p, name.display_name(), print) : print_report(profile::waves_text(p));
   } else if (o.counters) {
-    print_report(o.json ? profile::counters_json(p, name.shown()) : profile::counters_text(p));
+    print_report(o.json ? profile::counters_json(p, name.display_name()) : profile::counters_text(p));
   } else if (o.memory) {
-    print_report(o.json ? profile::memory_json(p.trace, name.shown()) : profile::memory_text(p.trace));
+    print_report(o.json ? profile::memory_json(p.trace, name.display_name()) : profile::memory_text(p.trace));
   } else if (o.json) {
-    profile::print_json(p, name.shown(), print);
+    profile::print_json(p, name.display_name(), print);
   } else {
-    print_report(name.id.empty() ? profile::overview_text(p, name.shown()) : profile::instructions_text(p));
+    print_report(name.id.empty() ? profile::overview_text(p, name.display_name()) : profile::instructions_text(p));
   }
   return 0;
 }
@@ -62,7 +64,7 @@ int run(const ProfileCommand& o) {
 }  // namespace
 
 void add_profile(Command& cmd) {
-  auto& o = cmd.make<ProfileCommand>();
+  auto& o = cmd.make_owned<ProfileCommand>();
   cmd.describe("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
                "tgc profile profile.pkl#r_32_32_16_2",
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
@@ -74,11 +76,11 @@ void add_profile(Command& cmd) {
                "Lines with ~ are approximate: the kernel compiles to other code than that of the profile.");
   cmd.positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   cmd.option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
-  cmd.group(Group::Comparison);
+  cmd.set_group(OptionGroup::Comparison);
   cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   std::vector<CLI::Option*> parts;
   parts.push_back(cmd.flag("--packets", o.packets, "list the packets of the traces"));
   parts.push_back(cmd.flag("--waves", o.waves, "list the waves"));
@@ -87,10 +89,10 @@ void add_profile(Command& cmd) {
   for (size_t n = 0; n < parts.size(); n++)
     for (size_t m = 0; m < n; m++) parts[n]->excludes(parts[m]);
   for (CLI::Option* part : parts) part->excludes("--against");
-  cmd.json(o.json);
-  cmd.jobs(o.jobs, "one per processor");
+  cmd.json_flag(o.json);
+  cmd.jobs_option(o.jobs, "one per processor");
   add_pipeline_options(cmd, o.over, false, false);
-  cmd.runs([&o] { return run(o); });
+  cmd.set_action([&o] { return run(o); });
 }
 
 }  // namespace tgc

@@ -20,8 +20,9 @@ class VerdictCounts {
  public:
   void add(const KernelProof& p) {
     std::string name(name_of(p.verdict));
-    const bool is_weak = p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest() > FloatSense::ButNan;
-    if (is_weak) name += " (" + std::string(name_of(p.weakest())) + ")";
+    const bool is_weak =
+        p.verdict == RewriteProof::Kind::Proven && p.has_floats() && p.weakest_sense() > FloatSense::ButNan;
+    if (is_weak) name += " (" + std::string(name_of(p.weakest_sense())) + ")";
     counts_[name]++, total_++, kernels_ += !p.is_schedule;
   }
   size_t total() const { return total_; }
@@ -40,35 +41,36 @@ class VerdictCounts {
 int run(const ProveOptions& o) {
   if (o.rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
-  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   const Shard shard = o.this_shard();
-  const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout};
+  const KernelProofOptions options{.checks_stages = !o.no_check, .timeout_seconds = o.timeout_seconds};
   ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
   Session session = terminal_session(o.over, o.jobs);
   FailureCollector refusals(session);
   ProofCache cache;
-  cache.read();
+  cache.keep_verdicts();
   std::map<Kind, size_t> verdicts;
   size_t failed = 0, done = 0;
   {
     OrderedPool pool(session.jobs);
     auto deliver = [&](std::unique_ptr<KernelProof>&& proof) {
-      programs.write(*proof);
+      programs.write_proof(*proof);
       verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
-      weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest() > accepted;
+      weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest_sense() > accepted;
       print_report(o.json ? proof_json(*proof) : proof_text(*proof));
-      session.progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
+      session.report_progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
-      if (!shard.has(number++)) return Status(Unit{});
+      if (!shard.has_record(number++)) return Status(Unit{});
       // tgc's own pipeline can repeat the rewrites of kernels; for a schedule, the recorded rewrites of tinygrad are
       // proven
-      if (!session.compiler()->compiles(graph) || graph.is_tensor_graph) {
+      if (!session.compiler()->can_compile(graph) || graph.is_tensor_graph) {
         if (graph.record && is_runtime_kernel(*graph.record, graph.info.producer))
-          return session.note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"), Unit{};
-        require(recorded_pipeline(graph)->need(Ability::Rewrites));
+          return session.report_note("'" + graph.info.name + "' is a kernel of tinygrad's runtime: it is not proven"),
+                 Unit{};
+        require(recorded_pipeline(graph)->require_ability(Ability::Rewrites));
         auto in = std::make_shared<InputGraph>(std::move(graph));
         pool.submit(
             [in, &session, &cache, &options] {
@@ -86,12 +88,12 @@ int run(const ProveOptions& o) {
     }));
     require(pool.finish());
   }
-  cache.write();
+  cache.write_answers();
   if (!o.json && counts.total()) print_report(counts.text());
   if (o.json) print_report(o.end_of_report());
   if (verdicts[Kind::Refuted]) return 1;
-  if (failed || (!counts.total() && shard.count == 1)) return 2;
-  return refusals.failed() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
+  if (failed || (!counts.total() && shard.num_shards == 1)) return 2;
+  return refusals.has_failures() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
 }
 
 }  // namespace
@@ -105,15 +107,15 @@ FloatSense weakest_sense(const std::string& name) {
 }
 
 void add_prove(Command& cmd) {
-  auto& o = cmd.make<ProveOptions>();
+  auto& o = cmd.make_owned<ProveOptions>();
   cmd.describe(
       "Prove that each rewrite of a compilation computes the same for all inputs.",
       "tgc prove kernel.uop --target=CPU:CLANG",
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
       "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
   CLI::App* join = cmd->add_subcommand("merge", "Join the reports of all shards (`tgc prove --shard=K/N --json`).");
-  join->add_option("REPORTS", o.reports, "what `tgc prove --shard=K/N --json` printed")->required();
-  join->add_option("-o,--output", o.merged, "a file for the whole; default: standard output");
+  join->add_option("REPORTS", o.reports_to_merge, "what `tgc prove --shard=K/N --json` printed")->required();
+  join->add_option("-o,--output", o.merged_report, "a file for the whole; default: standard output");
   add_input_options(cmd, o.input, o.kernel);
   auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
   cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
@@ -124,19 +126,19 @@ void add_prove(Command& cmd) {
       ->needs(rules);
   cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
   cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
-  cmd.option("--floats", o.floats, "SENSE",
+  cmd.option("--floats", o.float_sense, "SENSE",
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
-  cmd.number("--timeout", o.timeout, "S", 0, kMostProofSeconds,
-             "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
+  cmd.number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
+                    "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
   cmd.option("--program", o.program, "FILE.py",
              "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
-  cmd.jobs(o.jobs, "1");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print one JSON object for each kernel");
+  cmd.jobs_option(o.jobs, "1");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print one JSON object for each kernel");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
+  cmd.set_action([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
 }
 
 }  // namespace tgc

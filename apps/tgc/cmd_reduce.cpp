@@ -16,14 +16,14 @@ struct ReduceOptions {
   RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
   bool json = false;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
 };
 
 // Returns the command that repeats the failure: tgc bisect for `differs`, the user's script, or the bundle's command.
 std::string repeat_command(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
   const std::string file = shell_word(o.output);
   if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
-  if (criterion.kind == Kind::Script) return with_file(criterion.script, file);
+  if (criterion.kind == Kind::Script) return with_file(criterion.script_command, file);
   return bundle_command(session, o.output);
 }
 
@@ -31,26 +31,26 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Crite
   auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
   if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, criterion);
-  auto source = Source::open(session, o.trial.input.name, o.trial.input.kernel);
+  auto source = GraphSource::open(session, o.trial.input.name, o.trial.input.kernel);
   if (!source) return {.error = source.diag().text()};
-  auto graph = source->next();
+  auto graph = source->next_graph();
   if (!graph) return {.error = graph.diag().text()};
-  if (!*graph) return {.error = "there is no graph in " + source->name().shown()};
-  if (auto following = source->next(); following && *following)
-    session.note("several graphs: the first, '" + (*graph)->info.name + "', is reduced");
+  if (!*graph) return {.error = "there is no graph in " + source->name().display_name()};
+  if (auto following = source->next_graph(); following && *following)
+    session.report_note("several graphs: the first, '" + (*graph)->info.name + "', is reduced");
   return reduce_input(session, **graph, o.trial, criterion);
 }
 
 int run_reduce(ReduceOptions& o) {
   Criterion criterion = require(parse_criterion(o.symptom));
-  if (criterion.kind == Kind::Differs) criterion.script = o.tinygrad;
+  if (criterion.kind == Kind::Differs) criterion.script_command = o.tinygrad;
   if (criterion.kind == Kind::Differs && o.tinygrad.empty())
-    return trouble({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
-  o.over.imports = !o.over.live.empty();
+    return report_error({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
+  o.over.imports_kernels = !o.over.live_command.empty();
   Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
   ReduceReport report = reduced(session, o, criterion);
-  if (!report.error.empty()) return o.json ? (print(report.json()), 2) : trouble({.message = report.error});
-  require(write_file(o.output, report.bundle));
+  if (!report.error.empty()) return o.json ? (print(report.json()), 2) : report_error({.message = report.error});
+  require(write_file(o.output, report.bundle_text));
   if (o.json) print(report.json());
   else print_report(report.text() + "  again: " + repeat_command(session, o, criterion) + "\n");
   return 0;
@@ -59,7 +59,7 @@ int run_reduce(ReduceOptions& o) {
 }  // namespace
 
 void add_reduce(Command& cmd) {
-  auto& o = cmd.make<ReduceOptions>();
+  auto& o = cmd.make_owned<ReduceOptions>();
   RunOptions& t = o.trial;
   cmd.describe("Reduce a failing kernel to the smallest one that still fails in the same way, as one file.",
                "tgc reduce kernel.uop --while=wrong -o small.repro",
@@ -76,14 +76,14 @@ void add_reduce(Command& cmd) {
                "Exit codes: 0 reduced, 2 trouble, for example if nothing fails.");
   add_input_options(cmd, t.input.name, t.input.kernel);
   add_run_options(cmd, t, o.over, "where it fails, as `tgc run --device`");
-  cmd.group(Group::Search);
+  cmd.set_group(OptionGroup::Search);
   cmd.option("--while", o.symptom, "WHAT", "the failure to keep; see below");
   cmd.option("--tinygrad", o.tinygrad, "PYTHON", "for differs: a Python with tinygrad 0.12.0 and tgc.export");
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   cmd.option("-o,--output", o.output, "FILE", "write this repro bundle, which `tgc run` repeats")->required();
-  cmd.json(o.json, "print one JSON object");
+  cmd.json_flag(o.json, "print one JSON object");
   add_pipeline_options(cmd, o.over, false);
-  cmd.runs([&o] { return run_reduce(o); });
+  cmd.set_action([&o] { return run_reduce(o); });
 }
 
 }  // namespace tgc

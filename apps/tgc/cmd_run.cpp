@@ -20,14 +20,16 @@ int explain_nans(const RunCommand& o) {
 
 // Runs a kernel that was written by hand.
 int run_hand_written(RunCommand& o) {
-  o.source.grid = require(parse_launch_size(o.grid)), o.source.block = require(parse_launch_size(o.block));
-  o.source.kernel = o.trial.input.kernel;
-  o.source.target = o.trial.device.name.empty() ? o.over.target : o.trial.device.name;
+  o.source_options.grid = require(parse_launch_size(o.grid)),
+  o.source_options.block = require(parse_launch_size(o.block));
+  o.source_options.kernel = o.run_options.input.kernel;
+  o.source_options.target = o.run_options.device.name.empty() ? o.over.target : o.run_options.device.name;
   int worst = 0;
   for (const std::string& input : o.inputs) {
-    const SourceRunReport report = require(run_source(terminal_session(o.over), input, o.source, o.trial));
+    const SourceRunReport report =
+        require(run_source(terminal_session(o.over), input, o.source_options, o.run_options));
     print_report(o.json ? report.json() : report.text());
-    worst = std::max(worst, report.passed() ? 0 : 1);
+    worst = std::max(worst, report.has_passed() ? 0 : 1);
   }
   return worst;
 }
@@ -35,46 +37,51 @@ int run_hand_written(RunCommand& o) {
 }  // namespace
 
 void add_run(Command& cmd) {
-  auto& o = cmd.make<RunCommand>();
-  RunOptions& t = o.trial;
+  auto& o = cmd.make_owned<RunCommand>();
+  RunOptions& t = o.run_options;
   cmd.describe("Compile kernels or models, run them and compare the results with a reference.",
                "tgc run kernel.uop --device=CUDA --seed=1");
   add_input_options(cmd, o.inputs, t.input.kernel, "; several are run in order");
   add_run_options(cmd, t, o.over,
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
                   "default: --target, else the input's, else CPU:LLVM");
-  cmd.group(Group::Input);
-  cmd.flag("--recorded", t.input.recorded, "run the linear list and the stages that a golden record holds");
-  auto* nan = cmd.flag("--nan", o.nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
+  cmd.set_group(OptionGroup::Input);
+  cmd.flag("--recorded", t.input.use_recorded, "run the linear list and the stages that a golden record holds");
+  auto* nan =
+      cmd.flag("--nan", o.explains_nan, "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
   cmd.option("--onnx-test", o.onnx_tests, "DIR",
              "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
-  add_language_option(cmd, o.source.language);
+  add_language_option(cmd, o.source_options.language);
   auto* language = cmd->get_option("--language");
   cmd.option("--grid", o.grid, "X[,Y[,Z]]", "with --language: number of work groups (blocks); default: 1")
       ->needs(language);
   cmd.option("--block", o.block, "X[,Y[,Z]]", "with --language: threads of a work group; default: 1")->needs(language);
-  cmd.repeated("--arg", o.source.sizes, "NAME=N",
+  cmd.repeated_option("--arg", o.source_options.size_texts, "NAME=N",
                "with --language: elements of a pointer (NAME=float[N] if the source has no type), or a number's value")
       ->needs(language);
-  cmd.group(Group::Device);
-  cmd.number("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
-  cmd.flag("--in-process", t.device.in_process, "run kernels in this process, which dies with a kernel that crashes");
-  cmd.flag("--sanitize", t.device.sanitize, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
-  cmd.group(Group::Comparison);
-  cmd.flag("--each-stage", t.compare.each_stage, "run the graph after every stage in REF, name the first wrong one");
-  add_repro_option(cmd, t.output.repro);
-  add_save_failures_option(cmd, t.output.save_failures);
-  cmd.option("--save", t.output.save, "F.npz", "write the results of the kernel ({} as in --inputs)");
-  cmd.json(o.json, "print one JSON object per kernel");
+  cmd.set_group(OptionGroup::Device);
+  cmd.number_option("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
+  cmd.flag("--in-process", t.device.runs_in_process,
+           "run kernels in this process, which dies with a kernel that crashes");
+  cmd.flag("--sanitize", t.device.use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.set_group(OptionGroup::Comparison);
+  cmd.flag("--each-stage", t.compare.runs_each_stage,
+           "run the graph after every stage in REF, name the first wrong one");
+  add_repro_option(cmd, t.output.repro_path);
+  add_save_failures_option(cmd, t.output.failures_folder);
+  cmd.option("--save", t.output.save_path, "F.npz", "write the results of the kernel ({} as in --inputs)");
+  cmd.json_flag(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);
-  cmd.option("--profile", o.profile, "F", "write what the emulated AMD executes, for tgc profile")->needs("--emulate");
+  cmd.option("--profile", o.profile_path, "F", "write what the emulated AMD executes, for tgc profile")
+      ->needs("--emulate");
   for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))
     if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);
-  cmd.runs([&o] {
-    if (!o.source.language.empty())
-      return require(profile::run_profiled(o.profile, [&o] { return run_hand_written(o); }));
-    return o.nan ? explain_nans(o) : require(profile::run_profiled(o.profile, [&o] { return run_inputs(o); }));
+  cmd.set_action([&o] {
+    if (!o.source_options.language.empty())
+      return require(profile::run_profiled(o.profile_path, [&o] { return run_hand_written(o); }));
+    return o.explains_nan ? explain_nans(o)
+                          : require(profile::run_profiled(o.profile_path, [&o] { return run_inputs(o); }));
   });
 }
 

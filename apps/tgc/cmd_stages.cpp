@@ -10,14 +10,14 @@ void add_stages(Command& cmd) {
     bool json = false;
     Overrides over;
   };
-  auto& o = cmd.make<Options>();
+  auto& o = cmd.make_owned<Options>();
   cmd.describe("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
                "Of an input: its stages, and in how many of its graphs each changed the graph.");
   cmd.positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
-  cmd.group(Group::Output);
-  cmd.json(o.json);
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json);
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] {
+  cmd.set_action([&o] {
     if (o.recording.empty()) return (o.json ? print(stage_list_json()) : print_report(stage_list_text())), 0;
     auto list = require(list_recorded_stages(terminal_session(o.over), o.recording));
     return print_report(o.json ? list.json() : list.text()), 0;

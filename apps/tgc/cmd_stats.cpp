@@ -11,7 +11,7 @@ namespace {
 struct StatsOptions {
   std::string input = "-", kernel, stage, op;
   bool json = false, never = false;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
   CLI::App* app;
 };
 
@@ -24,31 +24,31 @@ int stats(const StatsOptions& o) {
   Session session = terminal_session(o.over);
   FailureCollector refusals(session);
   require(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
-    if (pipeline.can(Ability::Attempts)) {
-      Status status = pipeline.count(attempts, stages);
+    if (pipeline.has_ability(Ability::Attempts)) {
+      Status status = pipeline.count_rules(attempts, stages);
       if (stages.is_unknown()) require(status);
       return status;
     }
     need_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
-    return counts.add(pipeline);
+    return counts.add_pipeline(pipeline);
   }));
-  if (counts.pipelines()) {
+  if (counts.num_pipelines()) {
     require(counts.outcome());
-    return print_report(o.json ? counts.json() : counts.text()), refusals.failed();
+    return print_report(o.json ? counts.json() : counts.text()), refusals.has_failures();
   }
   std::vector<const RuleSet*> sets;
-  for (const CatalogSet& s : rule_catalog()) sets.push_back(s.set);
+  for (const CatalogSet& s : rule_catalog()) sets.push_back(s.rule_set);
   auto counted = attempts.by_rule();
   if (o.json) print(stats_json(counted, sets, ops) + "\n");
   else if (o.never) print_report(never_hit_text(counted, sets, ops));
   else print_report(stats_text(counted, ops));
-  return refusals.failed();
+  return refusals.has_failures();
 }
 
 }  // namespace
 
 void add_stats(Command& cmd) {
-  auto& o = cmd.make<StatsOptions>();
+  auto& o = cmd.make_owned<StatsOptions>();
   o.app = cmd.operator->();
   cmd.describe("Count how often each rewrite rule was tried and matched, and how long that took.",
                "tgc stats golden.jsonl.gz --stage=symbolic",
@@ -59,11 +59,11 @@ void add_stats(Command& cmd) {
   add_input_options(cmd, o.input, o.kernel);
   cmd.option("--stage", o.stage, "LIST", "count only in these stages");
   cmd.option("--op", o.op, "OP", "count only rules that may rewrite a node of this op");
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print JSON, with the rules that were never tried");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print JSON, with the rules that were never tried");
   cmd.flag("--never", o.never, "print the rules that never matched instead");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return stats(o); });
+  cmd.set_action([&o] { return stats(o); });
 }
 
 }  // namespace tgc

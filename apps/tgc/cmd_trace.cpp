@@ -13,7 +13,7 @@ struct TraceOptions {
   std::string input = "-", kernel, stage, rule, op, node, explain, output;
   bool nested = false, quiet = false, replay = false;
   size_t max_lines = 12;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
   CLI::App* app;
 };
 
@@ -28,18 +28,18 @@ class Tracer {
       explain();
     } else if (o_.output.empty()) {
       TracePrinter printer(filter_,
-                           {.color = use_color(1), .max_lines = o_.max_lines, .quiet = o_.quiet}, print_report);
+                           {.use_color = use_color(1), .max_lines = o_.max_lines, .is_quiet = o_.quiet}, print_report);
       require(send_events(printer)), require(printer.outcome());
     } else {
       auto writer = require(TraceWriter::create(o_.output));
       require(send_events(*writer)), require(writer->close());
     }
-    return refusals_.failed();
+    return refusals_.has_failures();
   }
 
  private:
   void prepare() {
-    filter_.rule = o_.rule, filter_.nested = o_.nested;
+    filter_.rule = o_.rule, filter_.includes_nested = o_.nested;
     if (!o_.op.empty()) filter_.ops.add(require(op_of_word(o_.op)));
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
@@ -56,10 +56,11 @@ class Tracer {
   Status send_events(TraceConsumer& to, StageSelection& stages) {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
-      require(pipeline.need(Ability::Rewrites));  // stops at the first record without rewrites: the others lack them, too
+      // stops at the first record without rewrites: the others lack them, too
+      require(pipeline.require_ability(Ability::Rewrites));
       need_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
-      if (pipeline.can(Ability::Compile)) require(check_names_a_rule(filter_));
-      Status status = pipeline.trace(to, stages);
+      if (pipeline.has_ability(Ability::Compile)) require(check_names_a_rule(filter_));
+      Status status = pipeline.trace_stages(to, stages);
       if (stages.is_unknown()) require(status);
       return status;
     });
@@ -67,11 +68,12 @@ class Tracer {
   }
   // A trace file has the stages of some pipeline: those of tgc's own may be named by slug and alias.
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
-    auto selected = stages.of_rows([](const StageRow&) { return true; });
+    auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {
       const StageRow* row = selected ? find_row(name) : nullptr;
-      return stages.is_empty() || (selected && selected->all) || (row && row->name == name && selected->has(*row)) ||
-             stages.list() == name || stages.list() == slug_of_stage(name);
+      return stages.is_empty() || (selected && selected->selects_all) ||
+             (row && row->name == name && selected->has_row(*row)) || stages.list_text() == name ||
+             stages.list_text() == slug_of_stage(name);
     };
     StageFilter chosen(wants, to);
     return read_trace(o_.input, chosen);
@@ -81,7 +83,7 @@ class Tracer {
     TraceReplay replay;
     require(send_events(replay));
     print_report(replay.text());
-    return replay.different() || refusals_.failed() ? 1 : 0;
+    return replay.num_different() || refusals_.has_failures() ? 1 : 0;
   }
 
   void explain() {
@@ -105,7 +107,7 @@ class Tracer {
 }  // namespace
 
 void add_trace(Command& cmd) {
-  auto& o = cmd.make<TraceOptions>();
+  auto& o = cmd.make_owned<TraceOptions>();
   o.app = cmd.operator->();
   cmd.describe("Print every rewrite: its rule, the nodes before and after, and the time.",
                "tgc trace kernel.uop --stage=symbolic --rule=add-zero",
@@ -116,14 +118,15 @@ void add_trace(Command& cmd) {
   cmd.option("--op", o.op, "OP", "print only rewrites of nodes of this op");
   cmd.option("--node", o.node, "#N", "print only the rewrites that node #N takes part in or results from");
   cmd.flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
-  cmd.number("--max-lines", o.max_lines, "N", 0, kMostShown, "print at most N removed and N added nodes; default: 12");
+  cmd.number_option("--max-lines", o.max_lines, "N", 0, kMostShown,
+                    "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");
   cmd.option("-o,--output", o.output, "FILE", "write a trace file, which this command reads; gzip if named .gz");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return Tracer(o).run(); });
+  cmd.set_action([&o] { return Tracer(o).run(); });
 }
 
 }  // namespace tgc

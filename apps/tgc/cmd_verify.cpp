@@ -57,12 +57,13 @@ int verify_input(const VerifyOptions& o) {
       session, o.input, o.kernel,
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
-        if (auto pipeline = recorded_pipeline(in); !pipeline->can(Ability::Specification)) {
+        if (auto pipeline = recorded_pipeline(in); !pipeline->has_ability(Ability::Specification)) {
           need_for_options(*o.app, *pipeline, Ability::Specification, {"--spec"});
           exit_code = std::max(exit_code, verify_structure(in, o.json, out));
           if (!std::exchange(is_noted, true))
-            session.note("only the structure of graphs of " + pipeline->producer() + " was checked: the specification "
-                         "is tinygrad 0.12.0's");
+            session.report_note("only the structure of graphs of " + pipeline->producer() +
+                                " was checked: the specification "
+                                "is tinygrad 0.12.0's");
           return Unit{};
         }
         Spec spec = asked.value_or(fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));
@@ -80,19 +81,19 @@ int verify_input(const VerifyOptions& o) {
 }  // namespace
 
 void add_verify(Command& cmd) {
-  auto& o = cmd.make<VerifyOptions>();
+  auto& o = cmd.make_owned<VerifyOptions>();
   o.app = cmd.operator->();
   cmd.describe("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
                "tgc verify kernel.uop --spec=kernel");
   add_input_options(cmd, o.input, o.kernel);
-  cmd.group(Group::Comparison);
+  cmd.set_group(OptionGroup::Comparison);
   auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
   cmd.flag("--structure", o.structure, "of any release: check only that sources precede users and that ops exist")
       ->excludes(spec);
-  cmd.group(Group::Output);
-  cmd.json(o.json, "print one JSON object per graph");
+  cmd.set_group(OptionGroup::Output);
+  cmd.json_flag(o.json, "print one JSON object per graph");
   add_pipeline_options(cmd, o.over);
-  cmd.runs([&o] { return verify_input(o); });
+  cmd.set_action([&o] { return verify_input(o); });
 }
 
 }  // namespace tgc

@@ -28,14 +28,14 @@ struct ViewOptions {
   std::string device;
   bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false, prove = false;
   int port = 0;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
 };
 
 int serve(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = require(ViewServer::start(o.port, view_page_code(), std::move(content)));
   print(server->address() + "\n");
   flush_output();  // print the address before serving starts
-  session.note("serving until Ctrl-C");
+  session.report_note("serving until Ctrl-C");
   if (o.open) {
     std::string page = require(server->redirect_file());
     if (!start_process({.argv = {"xdg-open", page}}))
@@ -43,24 +43,31 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   }
   static Cancel stop;
   session.cancel = &stop;
-  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop.request(); });
-  server->serve(session);
+  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop.request_cancel(); });
+  server->serve_requests(session);
   return 0;
 }
 
 ViewPlan plan_of(const ViewOptions& o) {
-  return {.input = o.input, .kernel = o.kernel, .other = o.other, .later = o.output.empty(), .assembly = !o.no_assembly,
-          .strip_paths = o.strip_paths, .run = o.run, .bisect = o.bisect, .prove = o.prove,
-          .device = o.device};
+  return {.input = o.input,
+          .kernel = o.kernel,
+          .other_input = o.other,
+          .compiles_later = o.output.empty(),
+          .includes_assembly = !o.no_assembly,
+          .strips_paths = o.strip_paths,
+          .runs_kernels = o.run,
+          .bisects_kernels = o.bisect,
+          .proves_rewrites = o.prove,
+          .run_device = o.device};
 }
 
 int view(const ViewOptions& o) {
   Session session = terminal_session(o.over, 0);
-  session.compile.lines = true;
+  session.compile_options.has_source_lines = true;
   std::string page;
   int outcome = 0;
   if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {
-    return trouble({.message = "a profile's page is written to a file", .expected = "-o page.html"});
+    return report_error({.message = "a profile's page is written to a file", .expected = "-o page.html"});
   } else if (is_profile) {
     page = require(profile_page_of(profile_page_code(), session, o.input, o.other));
   } else {
@@ -71,14 +78,14 @@ int view(const ViewOptions& o) {
       if (!g.producer.empty() && !g.error.empty()) session.warn({.message = g.error}), outcome = 2;
   }
   require(write_file(o.output, page));
-  session.note("wrote " + o.output + ", " + bytes_text(page.size()));
+  session.report_note("wrote " + o.output + ", " + bytes_text(page.size()));
   return outcome;
 }
 
 }  // namespace
 
 void add_view(Command& cmd) {
-  auto& o = cmd.make<ViewOptions>();
+  auto& o = cmd.make_owned<ViewOptions>();
   cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
@@ -87,20 +94,20 @@ void add_view(Command& cmd) {
                            "profile.pkl, a newer profile.pkl, or an input with its kernels, for their lines and UOps");
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
-  cmd.group(Group::Device);
+  cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device, "DEV", "where --run and --bisect run kernels; otherwise the same as --target");
   cmd.flag("--run", o.run, "run the kernels and show the time of each: the fastest of 5 runs")->excludes(b);
   cmd.flag("--bisect", o.bisect, "bisect a kernel that computes a wrong result and open the page at the culprit")
       ->excludes(b);
   cmd.flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")->excludes(b);
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
-  cmd.number("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
+  cmd.number_option("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
   cmd.flag("--open", o.open, "open the server's page in a browser")->excludes(output);
   cmd.flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
   cmd.flag("--strip-paths", o.strip_paths, "leave out the folders of files");
   add_pipeline_options(cmd, o.over, false);
-  cmd.runs([&o] {
+  cmd.set_action([&o] {
     if (!o.run && !o.bisect && !o.device.empty()) o.over.target = o.device;
     return view(o);
   });

@@ -53,13 +53,13 @@ void Command::describe(const std::string& sentence, const std::string& example, 
   app_->description(sentence + "\n\nExample: " + example + "\n")->footer(notes);
 }
 
-void Command::group(Group group) { app_->option_defaults()->group(kGroups[size_t(group)]); }
+void Command::set_group(OptionGroup group) { app_->option_defaults()->group(kGroups[size_t(group)]); }
 
-void Command::runs(std::function<int()> body) {
+void Command::set_action(std::function<int()> body) {
   app_->callback([body, app = app_, owned = owned_, code = exit_code_] {
     other_options() = other_given_options(*app) + other_given_options(*app->get_parent());
     auto done = catch_failures(body);
-    *code = done ? *done : trouble(done.diag());
+    *code = done ? *done : report_error(done.diag());
   });
 }
 

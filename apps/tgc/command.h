@@ -14,7 +14,7 @@
 
 namespace tgc {
 
-// Returns the value of `result`. Throws its Diag as a Failure, which Command::runs prints.
+// Returns the value of `result`. Throws its Diag as a Failure, which Command::set_action prints.
 template <class T>
 T require(Result<T> result) {
   return std::move(result.value_or_throw());
@@ -24,7 +24,7 @@ inline const int64_t kMostThreads = 1024, kMostShown = 1'000'000'000, kMostRuns 
 inline const double kMostSeconds = 1e7;
 
 // The groups of options, in the order in which --help prints them.
-enum class Group : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
+enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
 
 class Command {
  public:
@@ -35,7 +35,7 @@ class Command {
   // Sets the texts that open --help, what the command does and an example call, and the notes that end it.
   void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
   // Puts all options that are added from now on into `group`.
-  void group(Group group);
+  void set_group(OptionGroup group);
 
   template <class T>
   CLI::Option* positional(const char* name, T& value, const std::string& help) {
@@ -48,32 +48,33 @@ class Command {
   }
   // Adds an option that may be repeated and takes one value each time.
   template <class T>
-  CLI::Option* repeated(const char* names, T& values, const char* type, const std::string& help) {
+  CLI::Option* repeated_option(const char* names, T& values, const char* type, const std::string& help) {
     return option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
   // Adds an option whose value is a decimal number from `least` to `most`, an integer if `least` and `most` are.
   template <class T, class Least, class Most>
-  CLI::Option* number(const char* names, T& value, const char* type, Least least, Most most, const std::string& help) {
+  CLI::Option* number_option(const char* names, T& value, const char* type, Least least, Most most,
+                             const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
     using Number = std::conditional_t<is_whole, int64_t, double>;
     return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
   }
   template <class T>
   CLI::Option* flag(const char* name, T& on, const std::string& help) { return app_->add_flag(name, on, help); }
-  CLI::Option* json(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
-  CLI::Option* jobs(unsigned& value, const std::string& by_default) {
-    return number("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
+  CLI::Option* json_flag(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
+  CLI::Option* jobs_option(unsigned& value, const std::string& by_default) {
+    return number_option("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
   }
 
   // Returns a new T, which lives as long as the parser.
   template <class T>
-  T& make() {
+  T& make_owned() {
     auto made = std::make_shared<T>();
     owned_.push_back(made);
     return *made;
   }
   // Sets the function to run after parsing. `body` returns the exit code or throws Failure. Call this function last.
-  void runs(std::function<int()> body);
+  void set_action(std::function<int()> body);
 
  private:
   // number_check returns a function that checks that a text is a number from `least` to `most`. Needed because CLI11

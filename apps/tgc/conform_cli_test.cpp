@@ -12,34 +12,35 @@ const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0
 
 // Writes `text`, a shell command that acts as the compiler under test, to a script and returns the option to run it.
 std::string port(const std::string& name, const std::string& text) {
-  return "--with='exec sh " + put(name, text) + "'";
+  return "--with='exec sh " + write_scratch_file(name, text) + "'";
 }
 
 // Returns a compiler under test that gives the recorded answers, after the shell filter `sed` has changed them.
 std::string true_port(const std::string& name, const std::string& sed = "") {
-  std::string answers = (scratch() / (name + ".answers")).string();
+  std::string answers = (scratch_folder() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";
-  shell("tgc dump '" + kOne + "' --recorded --stage=all -o '" + name + ".d'; for f in " + name + ".d/*.uop* " + name +
-        ".d/*.src; do case $f in *.src) key=source;; *) key=graph;; esac; printf '{\"%s\":\"' $key; " + as_json +
-        "; echo '\"}'; done | sed 1d " + sed + " >" + answers);
+  run_in_shell("tgc dump '" + kOne + "' --recorded --stage=all -o '" + name + ".d'; for f in " + name + ".d/*.uop* " +
+               name + ".d/*.src; do case $f in *.src) key=source;; *) key=graph;; esac; printf '{\"%s\":\"' $key; " +
+               as_json + "; echo '\"}'; done | sed 1d " + sed + " >" + answers);
   return port(name, "exec 3<" + answers + "; while read -r q; do read -r a <&3 || exit 9; printf '%s\\n' \"$a\"; done");
 }
 
 TEST_CASE("conform: a port that supports no stage is trouble, because nothing is compared") {
-  Ran r = run_tgc("conform '" + kOne + "' " + port("none", "while read -r q; do echo '\"not supported\"'; done"));
+  CommandResult r =
+      run_tgc("conform '" + kOne + "' " + port("none", "while read -r q; do echo '\"not supported\"'; done"));
   CHECK(r.code == 2);
-  CHECK(has(r.out, "not supported at all: "));
-  CHECK(has(r.err, "nothing was compared"));
+  CHECK(contains_text(r.out, "not supported at all: "));
+  CHECK(contains_text(r.err, "nothing was compared"));
 }
 
 TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails only at that question") {
   const std::string stage = "'" + kOne + "' --stage=expander ";
   auto check = [&](const std::string& name, const std::string& script, const std::string& words) {
-    Ran r = run_tgc("conform " + stage + port(name, script));
+    CommandResult r = run_tgc("conform " + stage + port(name, script));
     CAPTURE(name);
     CAPTURE(r.out);
     CAPTURE(r.err);
-    CHECK(has(r.out + r.err, words));
+    CHECK(contains_text(r.out + r.err, words));
     return r.code;
   };
   CHECK(check("dies", "read -r q; exit 7", "the command ended with exit code 7") == 2);
@@ -55,25 +56,25 @@ TEST_CASE("conform: a port that dies, answers nonsense or answers too much fails
 
 TEST_CASE("conform: a port that hangs is restarted, and a late answer is not taken for the next question's") {
   // The tested compiler answers its first question after each start at once, and its second question too late.
-  Ran r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
+  CommandResult r = run_tgc("conform '" + kOne + "' --timeout=0.2 " +
                   port("late", "while read -r q; do echo '{\"error\":\"in time\"}'; read -r q; sleep 5; done"));
   CHECK(r.code == 1);
-  CHECK(has(r.out, "the command did not answer within 0.2 s"));
-  CHECK(has(r.out, "error: in time"));
-  CHECK_FALSE(has(r.out, "says more"));
+  CHECK(contains_text(r.out, "the command did not answer within 0.2 s"));
+  CHECK(contains_text(r.out, "error: in time"));
+  CHECK_FALSE(contains_text(r.out, "says more"));
 }
 
 TEST_CASE("conform: standard error of a port is passed on and does not affect the comparison") {
-  Ran r = run_tgc("conform '" + kOne + "' --stage=expand " +
-                  port("talks", "while read -r q; do echo hello >&2; echo '{\"error\":\"x\"}'; done"));
+  CommandResult r = run_tgc("conform '" + kOne + "' --stage=expand " +
+                            port("talks", "while read -r q; do echo hello >&2; echo '{\"error\":\"x\"}'; done"));
   CHECK(r.code == 1);
-  CHECK(has(r.err, "hello"));
-  CHECK(has(r.out, "0 of 1 conform"));
+  CHECK(contains_text(r.err, "hello"));
+  CHECK(contains_text(r.out, "0 of 1 conform"));
 }
 
 TEST_CASE("conform: the recorded graphs conform as text, structure and values") {
   for (const char* as : {"text", "structure", "values"}) {
-    Ran r = run_tgc("conform '" + kOne + "' --as=" + as + " " + true_port(std::string("true_") + as));
+    CommandResult r = run_tgc("conform '" + kOne + "' --as=" + as + " " + true_port(std::string("true_") + as));
     CAPTURE(r.out + r.err);
     CHECK(r.code == 0);
   }
@@ -81,90 +82,93 @@ TEST_CASE("conform: the recorded graphs conform as text, structure and values") 
 
 TEST_CASE("conform: the linear list is compared in order and the source to the letter") {
   auto asked = [](const std::string& as, const std::string& name, const std::string& sed) {
-    Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(name, sed));
+    CommandResult r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(name, sed));
     CAPTURE(r.err);
-    CHECK(r.code == (has(r.out, "\"verdict\"") ? 1 : 0));
+    CHECK(r.code == (contains_text(r.out, "\"verdict\"") ? 1 : 0));
     return r.out;
   };
   const std::string plus = "| sed '$s/+/-/'";  // replaces + by - in the last answer
-  CHECK(has(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
-  CHECK_FALSE(has(asked("structure", "other_source_2", plus), "\"source\""));
-  Ran r = run_tgc("conform '" + kOne + "' --stage=linear " +
-                  port("graph", "while read -r q; do echo '{\"graph\":\"ast = UOp.sink()\"}'; done"));
-  CHECK(has(r.out, "a graph without the order of its nodes, expected a listing of print_uops"));
+  CHECK(contains_text(asked("text", "other_source", plus), "\"stage\":\"source\",\"verdict\":\"different\""));
+  CHECK_FALSE(contains_text(asked("structure", "other_source_2", plus), "\"source\""));
+  CommandResult r = run_tgc("conform '" + kOne + "' --stage=linear " +
+                            port("graph", "while read -r q; do echo '{\"graph\":\"ast = UOp.sink()\"}'; done"));
+  CHECK(contains_text(r.out, "a graph without the order of its nodes, expected a listing of print_uops"));
 }
 
 TEST_CASE("conform: a defect is found at its stage, and by values only if it changes a result") {
   auto kept = [] {  // also counts files that other tests made
-    return std::ranges::count_if(std::filesystem::directory_iterator(scratch()), [](const auto& file) {
+    return std::ranges::count_if(std::filesystem::directory_iterator(scratch_folder()), [](const auto& file) {
       return file.path().extension() == ".npz";
     });
   };
   const auto before = kept();
   // `sed` changes a stride in the answer to the stage 'expander'.
   for (const char* as : {"text", "structure", "values"}) {
-    Ran r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " +
-                    true_port(std::string("defect_") + as, "| sed '9s/ 12)/ 11)/'"));
+    CommandResult r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " +
+                              true_port(std::string("defect_") + as, "| sed '9s/ 12)/ 11)/'"));
     CAPTURE(r.out + r.err);
     CHECK(r.code == 1);
-    CHECK(has(r.out, "\"stage\":\"expander\",\"verdict\":\"different\""));
+    CHECK(contains_text(r.out, "\"stage\":\"expander\",\"verdict\":\"different\""));
     CHECK(r.out.find("\"verdict\"") == r.out.rfind("\"verdict\""));
   }
   CHECK(kept() == before);
 }
 
 TEST_CASE("conform: facts that pyrender text omits are compared if the answer states them") {
-  shell("tgc dump '" + kOne + "' --stage=loads --format=json -o right.json");
+  run_in_shell("tgc dump '" + kOne + "' --stage=loads --format=json -o right.json");
   const std::string load = "\"op\":\"LOAD\",\"dtype\":\"dtypes.";
-  shell("sed 's/" + load + "half.vec/" + load + "bfloat16.vec/' right.json > wrong.json");
-  CHECK(shell("cmp -s right.json wrong.json").code == 1);
+  run_in_shell("sed 's/" + load + "half.vec/" + load + "bfloat16.vec/' right.json > wrong.json");
+  CHECK(run_in_shell("cmp -s right.json wrong.json").code == 1);
   for (const char* as : {"text", "structure"})
     for (const char* answer : {"right", "wrong"}) {
-      Ran r = run_tgc("conform '" + kOne + "' --stage=loads --as=" + as + " " +
+      CommandResult r = run_tgc("conform '" + kOne + "' --stage=loads --as=" + as + " " +
                       port(std::string("whole_") + answer, std::string("while read -r q; do printf '{\"graph\":%s}\\n' "
                            "\"$(tr -d '\\n' < ") + answer + ".json)\"; done"));
       CAPTURE(r.out + r.err);
       CHECK(r.code == (answer == std::string("wrong")));
-      CHECK(has(r.out, "dtypes.half") == (answer == std::string("wrong")));
+      CHECK(contains_text(r.out, "dtypes.half") == (answer == std::string("wrong")));
     }
 }
 
 TEST_CASE("conform: a baseline is written on request, fails regressions, and ignores stages that were not asked") {
-  const std::string file = (scratch() / "base.txt").string(), held = " --baseline=" + file;
+  const std::string file = (scratch_folder() / "base.txt").string(), held = " --baseline=" + file;
   std::filesystem::remove(file);
   const std::string good = "conform '" + kOne + "' " + true_port("good");
-  Ran none = run_tgc(good + held);
+  CommandResult none = run_tgc(good + held);
   CHECK(none.code == 2);
-  CHECK(has(none.err, "there is no such baseline yet"));
-  trouble(good + " --write-baseline", "--write-baseline requires --baseline");
+  CHECK(contains_text(none.err, "there is no such baseline yet"));
+  expect_error(good + " --write-baseline", "--write-baseline requires --baseline");
   CHECK(run_tgc(good + held + " --write-baseline").code == 0);
-  CHECK(has(run_tgc(good + held).out, "nothing is worse than the baseline"));
+  CHECK(contains_text(run_tgc(good + held).out, "nothing is worse than the baseline"));
 
-  Ran worse = run_tgc("conform '" + kOne + "' " + port("worse", "while read -r q; do echo '{\"error\":\"x\"}'; done") +
-                      held + " --stage=expander");
+  CommandResult worse =
+      run_tgc("conform '" + kOne + "' " + port("worse", "while read -r q; do echo '{\"error\":\"x\"}'; done") + held +
+              " --stage=expander");
   CHECK(worse.code == 1);
-  CHECK(has(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
-  CHECK(has(worse.out, " of the baseline were not asked"));
+  CHECK(
+      contains_text(worse.out, "worse than the baseline: bin_add_half.0 (CUDA:CUDA:sm_90): expander is an error now"));
+  CHECK(contains_text(worse.out, " of the baseline were not asked"));
 
   // If the baseline lacks a stage, failing that stage is no regression, and passing the stage is an improvement.
   std::string lines = read_text(file);
   size_t at = lines.find("\texpander\n"), begin = lines.rfind('\n', at) + 1;
-  put("base.txt", lines.substr(0, begin) + lines.substr(at + 10));
+  write_scratch_file("base.txt", lines.substr(0, begin) + lines.substr(at + 10));
   CHECK(run_tgc("conform '" + kOne + "' " + port("same", "while read -r q; do echo '{\"error\":\"x\"}'; done") + held +
                 " --stage=expander")
             .code == 0);
-  CHECK(has(run_tgc(good + held).out, "1 more conform than the baseline has: --write-baseline keeps them"));
-  put("base.txt", "something else\n");
-  trouble(good + held, "is no line of a baseline");
+  CHECK(contains_text(run_tgc(good + held).out, "1 more conform than the baseline has: --write-baseline keeps them"));
+  write_scratch_file("base.txt", "something else\n");
+  expect_error(good + held, "is no line of a baseline");
 }
 
 TEST_CASE("conform: a missing record, stage or map is an error") {
   const std::string with = " " + port("any", "cat");
-  trouble("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
-  trouble("conform '" + kOne + "' --stage=expandre" + with, "expected expander");
-  trouble("conform '" + kOne + "' --stage=source --as=values" + with, "a source is compared as text only");
-  trouble("conform '" + kOne + "' --map=nowhere.map" + with, "nowhere.map");
-  trouble("conform '" + kOne + "' --map=" + put("bad.map", "member nodes\n") + with, "the line is not a mapping");
+  expect_error("conform '" + kOne.substr(0, kOne.find('#')) + "#nothing'" + with, "no record 'nothing'");
+  expect_error("conform '" + kOne + "' --stage=expandre" + with, "expected expander");
+  expect_error("conform '" + kOne + "' --stage=source --as=values" + with, "a source is compared as text only");
+  expect_error("conform '" + kOne + "' --map=nowhere.map" + with, "nowhere.map");
+  expect_error("conform '" + kOne + "' --map=" + write_scratch_file("bad.map", "member nodes\n") + with,
+               "the line is not a mapping");
 }
 
 }  // namespace

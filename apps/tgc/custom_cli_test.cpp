@@ -11,7 +11,7 @@ namespace {
 
 // Returns a kernel that stores the value of `code`, an expression in the target's language.
 std::string storing(const std::string& name, const std::string& code) {
-  return put(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
+  return write_scratch_file(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
                    "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n");
 }
@@ -26,19 +26,19 @@ void check_contained(const std::string& device, const Attack& a) {
   std::string file = storing(std::string(a.name) + ".uop", a.code), good = storing("good.uop", "(40+2)");
   std::string options = "run --allow-custom --reference=none --timeout=" + std::to_string(a.seconds) +
                         " --device=" + device + " ";
-  Ran r = run_tgc(options + file + " " + good);
+  CommandResult r = run_tgc(options + file + " " + good);
   INFO(device << " " << a.name << "\n" << r.out << r.err);
   CHECK((r.code == 1 || r.code == 2));
   bool said = false;
   std::string words = a.words;
   for (size_t at = 0; at <= words.size();) {
     size_t end = std::min(words.find('|', at), words.size());
-    said |= has(r.err, words.substr(at, end - at));
+    said |= contains_text(r.err, words.substr(at, end - at));
     at = end + 1;
   }
   CHECK(said);
-  CHECK(has(r.out, "good: run, not compared"));
-  CHECK(!std::filesystem::exists(scratch() / "made-by-a-kernel"));
+  CHECK(contains_text(r.out, "good: run, not compared"));
+  CHECK(!std::filesystem::exists(scratch_folder() / "made-by-a-kernel"));
 }
 
 // Calls a function of the C library after declaring it.
@@ -70,13 +70,13 @@ TEST_CASE("cli: hostile CUSTOMI code in C is contained") {
 }
 
 TEST_CASE("cli: CUSTOMI is an error for the LLVM IR renderer") {
-  trouble("run --allow-custom --reference=none --device=CPU:LLVM " + storing("ir.uop", "call i32 @fork()"),
-          "the CPU:LLVM renderer cannot express Ops.CUSTOMI");
+  expect_error("run --allow-custom --reference=none --device=CPU:LLVM " + storing("ir.uop", "call i32 @fork()"),
+               "the CPU:LLVM renderer cannot express Ops.CUSTOMI");
 }
 
 TEST_CASE("cli: hostile CUSTOMI code in OpenCL C is contained") {
   SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
-  SKIP_TEST_IF(!has(run_tgc("devices").out, "CL"), "there is no OpenCL device");
+  SKIP_TEST_IF(!contains_text(run_tgc("devices").out, "CL"), "there is no OpenCL device");
   if (run_tgc("run --allow-custom --reference=none --device=CL " + storing("good.uop", "(40+2)")).code) {
     MESSAGE("SKIPPED: OpenCL does not work here");
     return;

@@ -47,8 +47,9 @@ std::vector<std::string> kernels_of(const std::string& schedule) {
 // Returns the files of one dump by name, without "MODEL." and without the stage's number: "apply-rangeify.uop",
 // "3.linear.uops".
 std::map<std::string, std::string> dumped(const std::string& model, const std::string& options) {
-  std::string folder = (scratch() / ("dump_" + model)).string() + "/";
-  Ran r = run_tgc("dump " + test_path("models/" + model + ".onnx") + " --stage=all " + options + " -o " + folder);
+  std::string folder = (scratch_folder() / ("dump_" + model)).string() + "/";
+  CommandResult r =
+      run_tgc("dump " + test_path("models/" + model + ".onnx") + " --stage=all " + options + " -o " + folder);
   INFO(r.err);
   REQUIRE(r.code == 0);
   std::map<std::string, std::string> out;

@@ -14,11 +14,11 @@ class DumpOutput {
  public:
   // `to` is a file or a folder; empty or "-" means standard output. With `json`, several texts on standard output
   // become one JSON document.
-  DumpOutput(const std::string& to, bool json) : to_(to == "-" ? "" : to), json_(json) {}
+  DumpOutput(const std::string& to, bool json) : output_path_(to == "-" ? "" : to), is_json_(json) {}
 
   // Adds the texts of one graph. Errors: an unwritable file, several texts for one file, bytes for a terminal.
   Status write(const std::vector<DumpText>& texts);
-  size_t written() const { return written_; }  // number of texts written so far
+  size_t num_written() const { return num_written_; }  // number of texts written so far
   // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 
@@ -26,14 +26,15 @@ class DumpOutput {
   Status print_texts(const std::vector<DumpText>& texts);
   Status write_files(const std::vector<DumpText>& texts);
 
-  std::string to_;
-  bool json_;
-  std::vector<DumpText> list_;  // JSON texts for standard output: a single one is printed alone, several as a document
-  bool first_ = true, into_folder_ = false;
-  std::optional<std::string> alone_;  // the text for the output file, if `to` is a file
+  std::string output_path_;
+  bool is_json_;
+  // JSON texts for standard output: a single one is printed alone, several as a document
+  std::vector<DumpText> json_texts_;
+  bool is_first_ = true, into_folder_ = false;
+  std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
   TakenPaths stems_;                  // the stems of files in the folder
-  size_t written_ = 0;
-  HeldOutput out_;
+  size_t num_written_ = 0;
+  HeldOutput held_output_;
 };
 
 }  // namespace tgc

@@ -6,7 +6,7 @@ using namespace tgc;
 
 namespace {
 
-Ran run_with(const std::string& fault, const std::string& arguments) {
+CommandResult run_with(const std::string& fault, const std::string& arguments) {
   return run_tgc(arguments, "/dev/null", "TGC_FAULT=" + fault);
 }
 
@@ -21,14 +21,14 @@ TEST_CASE("cli: a fault in an unknown renderer or op is an error with the neares
                              {"renderer:CLANG.LOAD", "no op that can be printed otherwise is called 'LOAD'"},
                              {"renderer:NOSUCH", "no op that can be printed otherwise is called 'NOSUCH'"},
                              {"llvm:subtrac", "no fault in LLVM is called 'subtrac', expected subtract"}}) {
-    Ran r = run_with(fault, "stages");
+    CommandResult r = run_with(fault, "stages");
     INFO(fault << "\n" << r.err);
     CHECK(r.code == 2);
-    CHECK(has(r.err, "TGC_FAULT: " + std::string(said)));
+    CHECK(contains_text(r.err, "TGC_FAULT: " + std::string(said)));
   }
   std::string help = run_tgc("help faults").out;
   for (const char* word : {"CLANG", "LLVM", "PTX", "WGSL", "a + a", "op(b, a)", "CMPLT", "WHERE", "CONST"})
-    CHECK(has(help, word));
+    CHECK(contains_text(help, word));
 }
 
 TEST_CASE("cli: a fault that changed nothing is reported in one line") {
@@ -44,34 +44,35 @@ TEST_CASE("cli: a fault that changed nothing is reported in one line") {
         {"renderer:LLVM.ADD", "CPU:LLVM", ""},
         {"llvm:subtract", "CPU:LLVM", ""},
         {"llvm:subtract", "CPU:CLANG", ""}}) {
-    Ran r = run_with(c.fault, "bisect " + golden("bin_add_half.0") + " --device=" + c.device);
+    CommandResult r = run_with(c.fault, "bisect " + golden("bin_add_half.0") + " --device=" + c.device);
     INFO(c.fault << " on " << c.device << "\n" << r.out << r.err);
-    CHECK(has(r.err, "TGC_FAULT: ") == (c.warning[0] != 0));
-    CHECK(has(r.err, c.warning));
+    CHECK(contains_text(r.err, "TGC_FAULT: ") == (c.warning[0] != 0));
+    CHECK(contains_text(r.err, c.warning));
     CHECK(r.code == (c.warning[0] == 0));
   }
 }
 
 TEST_CASE("cli: the command that repeats a failure contains its fault") {
   std::string again = "again: TGC_FAULT=renderer:LLVM.ADD tgc run ";
-  Ran r = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM");
+  CommandResult r = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM");
   INFO(r.out << r.err);
   CHECK(r.code == 1);
-  CHECK(has(r.out, again));
-  Ran json = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM --json");
-  CHECK(has(json.out, "\"again\":\"TGC_FAULT=renderer:LLVM.ADD tgc run "));
+  CHECK(contains_text(r.out, again));
+  CommandResult json = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM --json");
+  CHECK(contains_text(json.out, "\"again\":\"TGC_FAULT=renderer:LLVM.ADD tgc run "));
 }
 
 TEST_CASE("cli: the warning about an unused fault names the bundle that it comes from") {
-  Ran made = run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM --repro=own.repro");
+  CommandResult made =
+      run_with("renderer:LLVM.ADD", "run " + golden("bin_add_half.0") + " --device=CPU:LLVM --repro=own.repro");
   REQUIRE(made.code == 1);
-  Ran same = run_tgc("run own.repro");
+  CommandResult same = run_tgc("run own.repro");
   INFO(same.out << same.err);
   CHECK(same.code == 1);
   CHECK(same.err.empty());
   CHECK(run_tgc("dump own.repro").err.empty());  // no stage runs, so tgc does not warn of the fault
-  Ran other = run_tgc("run own.repro --device=CPU:CLANG");
+  CommandResult other = run_tgc("run own.repro --device=CPU:CLANG");
   INFO(other.out << other.err);
-  CHECK(has(other.err, "the bundle's fault: renderer:LLVM.ADD was in no node that was printed"));
-  CHECK(!has(other.err, "TGC_FAULT"));
+  CHECK(contains_text(other.err, "the bundle's fault: renderer:LLVM.ADD was in no node that was printed"));
+  CHECK(!contains_text(other.err, "TGC_FAULT"));
 }

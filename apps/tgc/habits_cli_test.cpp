@@ -12,78 +12,80 @@ const std::string kRecord = "'" + kRecords + "#bin_add_half.0'";
 }  // namespace
 
 TEST_CASE("cli: --set and --var take one value each, so that INPUT may follow") {
-  Ran set = run_tgc("dump --set NOOPT=1 " + kRecord + " --stage=optimize");
+  CommandResult set = run_tgc("dump --set NOOPT=1 " + kRecord + " --stage=optimize");
   INFO(set.err);
   CHECK(set.code == 0);
-  CHECK_FALSE(has(set.out, "AxisType.UPCAST"));
-  Ran two = run_tgc("dump --set NOOPT=1 --set THREADS=0 " + kRecord + " --stage=ast");
+  CHECK_FALSE(contains_text(set.out, "AxisType.UPCAST"));
+  CommandResult two = run_tgc("dump --set NOOPT=1 --set THREADS=0 " + kRecord + " --stage=ast");
   CHECK(two.code == 0);
   CHECK(run_tgc("run --var n=3 " + kRecord + " --device=REF").err.find("the kernel has no variable 'n'") !=
         std::string::npos);
 }
 
 TEST_CASE("cli: tinygrad's variables choose the target, count rules, or are reported as ignored") {
-  std::string kernel = put("k.uop", run_tgc("dump " + kRecord).out);
-  CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "CPU_LLVM=1").out, "define void"));
-  CHECK(has(run_tgc("dump --stage=source " + kernel, "/dev/null", "DEV=metal").out, "kernel void"));
-  CHECK(has(run_tgc("dump --stage=source --target=CPU " + kernel, "/dev/null", "METAL=1").out, "void "));
+  std::string kernel = write_scratch_file("k.uop", run_tgc("dump " + kRecord).out);
+  CHECK(contains_text(run_tgc("dump --stage=source " + kernel, "/dev/null", "CPU_LLVM=1").out, "define void"));
+  CHECK(contains_text(run_tgc("dump --stage=source " + kernel, "/dev/null", "DEV=metal").out, "kernel void"));
+  CHECK(contains_text(run_tgc("dump --stage=source --target=CPU " + kernel, "/dev/null", "METAL=1").out, "void "));
   for (const char* variable : {"VIZ=1", "JIT=1", "PROFILE=1", "DEVICE=CPU", "CLANG=1"}) {
-    Ran r = run_tgc("dump " + kernel, "/dev/null", variable);
+    CommandResult r = run_tgc("dump " + kernel, "/dev/null", variable);
     CHECK(r.code == 0);
-    CHECK(has(r.err, std::string("tgc: note: ") + variable + " does nothing here: "));
+    CHECK(contains_text(r.err, std::string("tgc: note: ") + variable + " does nothing here: "));
   }
   CHECK(run_tgc("dump " + kernel, "/dev/null", "VIZ=0").err.empty());
-  Ran counted = run_tgc("dump --stage=source " + kernel, "/dev/null", "TRACK_MATCH_STATS=1");
-  CHECK(has(counted.err, "-- TOTAL"));
+  CommandResult counted = run_tgc("dump --stage=source " + kernel, "/dev/null", "TRACK_MATCH_STATS=1");
+  CHECK(contains_text(counted.err, "-- TOTAL"));
   CHECK(counted.out == run_tgc("dump --stage=source " + kernel).out);
 }
 
 TEST_CASE("cli: dump prints several stages as one JSON document") {
-  Ran r = run_tgc("dump --json --stage=expander,source " + kRecord);
+  CommandResult r = run_tgc("dump --json --stage=expander,source " + kRecord);
   CHECK(r.out.starts_with("{\"texts\":["));
-  CHECK(has(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
+  CHECK(contains_text(r.out, "{\"kernel\":\"bin_add_half.0\",\"stage\":\"source\",\"text\":\""));
   // The JSON of a single stage is an object, not a list.
   CHECK(run_tgc("dump --json --stage=expander " + kRecord).out.starts_with("{\"format\":"));
 }
 
 TEST_CASE("cli: common mistakes get a specific message") {
-  trouble("trace " + kRecord + " --rule=nosuch", "no rule is called 'nosuch'");
-  trouble("trace " + kRecord + " --rule=mul-distribut", "expected mul-distribute");
+  expect_error("trace " + kRecord + " --rule=nosuch", "no rule is called 'nosuch'");
+  expect_error("trace " + kRecord + " --rule=mul-distribut", "expected mul-distribute");
   CHECK(run_tgc("trace " + kRecord + " --rule='mul-*' -q").code == 0);
-  trouble("run " + kRecord + " --weights=w.npz", "--weights w.npz is for a model");
-  trouble("dump --stage=schedule " + kRecord, "no graph of the input has 'schedule'");
-  trouble("dump --from=expandr " + kRecord, "unknown stage 'expandr', expected expander");
+  expect_error("run " + kRecord + " --weights=w.npz", "--weights w.npz is for a model");
+  expect_error("dump --stage=schedule " + kRecord, "no graph of the input has 'schedule'");
+  expect_error("dump --from=expandr " + kRecord, "unknown stage 'expandr', expected expander");
   std::string later = run_tgc("dump --stage=expander --format=nodes " + kRecord).out;
   CHECK_FALSE(later.empty());
 }
 
 TEST_CASE("cli: --recorded dumps and runs a broken tinygrad's record, and --each-stage names the wrong stage") {
   std::string broken = test_path("wrong.jsonl.gz"), id = "#bin_add_half.0";
-  Ran ours = run_tgc("dump '" + broken + id + "' --stage=postopt"),
+  CommandResult ours = run_tgc("dump '" + broken + id + "' --stage=postopt"),
       theirs = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded");
-  Ran as_json = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded --json");
-  CHECK(has(as_json.out, "\"stage\":\"postopt symbolic\""));
+  CommandResult as_json = run_tgc("dump '" + broken + id + "' --stage=postopt --recorded --json");
+  CHECK(contains_text(as_json.out, "\"stage\":\"postopt symbolic\""));
   CHECK(ours.code == 0);
   CHECK(theirs.code == 0);
   CHECK(ours.out != theirs.out);
-  Ran all = run_tgc("run --device=REF --each-stage '" + broken + id + "'");
-  CHECK(has(all.out, "computes the same"));
-  Ran recorded = run_tgc("run --device=REF --each-stage --recorded --reference=REF '" + broken + id + "'");
+  CommandResult all = run_tgc("run --device=REF --each-stage '" + broken + id + "'");
+  CHECK(contains_text(all.out, "computes the same"));
+  CommandResult recorded = run_tgc("run --device=REF --each-stage --recorded --reference=REF '" + broken + id + "'");
   INFO(recorded.out << recorded.err);
   CHECK(recorded.code != 0);
-  CHECK(has(recorded.out + recorded.err, "postopt symbolic"));
-  trouble("run --recorded " + put("k.uop", run_tgc("dump " + kRecord).out) + " --device=REF", "holds no recorded list");
+  CHECK(contains_text(recorded.out + recorded.err, "postopt symbolic"));
+  expect_error("run --recorded " + write_scratch_file("k.uop", run_tgc("dump " + kRecord).out) + " --device=REF",
+               "holds no recorded list");
 }
 
 TEST_CASE("cli: diff of a record alone compares it with what tgc makes of it") {
-  Ran good = run_tgc("diff " + kRecord), bad = run_tgc("diff '" + test_path("wrong.jsonl.gz") + "'");
+  CommandResult good = run_tgc("diff " + kRecord), bad = run_tgc("diff '" + test_path("wrong.jsonl.gz") + "'");
   INFO(good.out << good.err << bad.out << bad.err);
   CHECK(good.code == 0);
-  CHECK(has(good.out, "1 run compared, 1 the same"));
+  CHECK(contains_text(good.out, "1 run compared, 1 the same"));
   CHECK(bad.code == 1);
-  CHECK(has(bad.out, "the first stage that differs is 'postopt symbolic'"));
+  CHECK(contains_text(bad.out, "the first stage that differs is 'postopt symbolic'"));
   CHECK(run_tgc("diff " + test_path("golden/tensor.jsonl.gz")).code == 0);
-  trouble("diff " + put("k.uop", run_tgc("dump " + kRecord).out), "a graph alone has nothing to be compared with");
+  expect_error("diff " + write_scratch_file("k.uop", run_tgc("dump " + kRecord).out),
+               "a graph alone has nothing to be compared with");
 }
 
 TEST_CASE("cli: run --reference=FILE compares two graphs by what they compute") {
@@ -92,27 +94,29 @@ TEST_CASE("cli: run --reference=FILE compares two graphs by what they compute") 
       "c2 = UOp.range(8, 0, AxisType.LOOP)\nc6 = c0.index(c2, ptr=True).store(VALUE).end(c2)\nast = c6.sink()\n";
   auto with = [&](const char* name, const std::string& value) {
     std::string copy = text;
-    return put(name, copy.replace(copy.find("VALUE"), 5, value));
+    return write_scratch_file(name, copy.replace(copy.find("VALUE"), 5, value));
   };
   std::string twice = with("twice.uop", "c1.index(c2)*UOp.const(dtypes.int, 2)"),
               sum = with("sum.uop", "c1.index(c2)+c1.index(c2)"),
               other = with("other.uop", "c1.index(c2)+UOp.const(dtypes.int, 1)");
   CHECK(run_tgc("run " + twice + " --reference=" + sum).code == 0);
   CHECK(run_tgc("run " + twice + " --device=REF --reference=" + sum).code == 0);
-  Ran differs = run_tgc("run " + twice + " --reference=" + other, "/dev/null", "cd " + scratch().string() + " &&");
+  CommandResult differs =
+      run_tgc("run " + twice + " --reference=" + other, "/dev/null", "cd " + scratch_folder().string() + " &&");
   CHECK(differs.code == 1);
 }
 
 TEST_CASE("cli: a run that compared nothing does not pass") {
   for (const char* json : {"", " --json"}) {
-    Ran none = run_tgc("check " + kRecords + " --filter=nosuch" + json),
+    CommandResult none = run_tgc("check " + kRecords + " --filter=nosuch" + json),
         skipped = run_tgc("check " + kRecords + " --stages=kernels" + json);
     CHECK(none.code == 2);
-    CHECK(has(none.err, "nothing was compared: no record was chosen"));
+    CHECK(contains_text(none.err, "nothing was compared: no record was chosen"));
     CHECK(skipped.code == 2);
-    CHECK(has(skipped.err, "nothing was compared"));
+    CHECK(contains_text(skipped.err, "nothing was compared"));
   }
-  Ran both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
+  CommandResult both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
   CHECK(both.code == 0);
-  CHECK(has(both.out, "{\"records\":117,"));  // all records are from the first file, the only one with that id
+  // all records are from the first file, the only one with that id
+  CHECK(contains_text(both.out, "{\"records\":117,"));
 }

@@ -15,14 +15,14 @@ HeldOutput::~HeldOutput() {
 
 void HeldOutput::add(std::string_view text) {
   constexpr size_t kMost = size_t{1} << 20;
-  memory_ += text;
-  if (memory_.size() < kMost) return;
+  text_in_memory_ += text;
+  if (text_in_memory_.size() < kMost) return;
   if (!file_) file_ = std::tmpfile();
-  if (!file_ || std::fseek(file_, long(in_file_), SEEK_SET) != 0 ||
-      std::fwrite(memory_.data(), 1, memory_.size(), file_) != memory_.size())
+  if (!file_ || std::fseek(file_, long(bytes_in_file_), SEEK_SET) != 0 ||
+      std::fwrite(text_in_memory_.data(), 1, text_in_memory_.size(), file_) != text_in_memory_.size())
     return;
-  in_file_ += memory_.size();
-  memory_.clear();
+  bytes_in_file_ += text_in_memory_.size();
+  text_in_memory_.clear();
 }
 
 Status HeldOutput::release() {
@@ -30,7 +30,7 @@ Status HeldOutput::release() {
   if (file_) {
     if (std::fflush(file_) != 0 || std::fseek(file_, 0, SEEK_SET) != 0) return lost();
     std::string chunk(1 << 16, '\0'), line;  // line: the begin of a line that the chunk did not end
-    for (size_t left = in_file_; left > 0;) {
+    for (size_t left = bytes_in_file_; left > 0;) {
       size_t n = std::fread(chunk.data(), 1, std::min(left, chunk.size()), file_);
       if (n == 0) return lost();
       line.append(chunk, 0, n);
@@ -40,10 +40,10 @@ Status HeldOutput::release() {
       left -= n;
     }
     std::fclose(std::exchange(file_, nullptr));
-    memory_.insert(0, line);
+    text_in_memory_.insert(0, line);
   }
-  print(memory_);
-  memory_.clear();
+  print(text_in_memory_);
+  text_in_memory_.clear();
   return Unit{};
 }
 

@@ -29,7 +29,7 @@ std::string stages() {
       if (s.level() != level) continue;
       std::string alias(s.is_graph_stage() ? s.alias : "");
       if (!alias.empty()) alias.resize(std::max<size_t>(alias.size() + 1, 15), ' ');
-      out += row(s.name, 32, alias + std::string(s.help));
+      out += row(s.name, 32, alias + std::string(s.help_text));
     }
   };
   of_level("tensor");
@@ -56,14 +56,14 @@ std::string settings() {
       "Settings have the names of tinygrad's environment variables. A value comes from --set NAME=VALUE, else from\n"
       "the settings in a golden file or JSON, else from the environment, else it is the default:\n";
   for (const SettingInfo& s : all_settings())
-    out += row(std::string(s.name) + "=" + std::to_string(s.default_value), 32, s.help);
+    out += row(std::string(s.name) + "=" + std::to_string(s.default_value), 32, s.help_text);
   return out;
 }
 
 std::string limits() {
   std::string out(kAboutLimits);
   for (const LimitInfo& l : all_limits())
-    out += row(std::string(l.name) + "=" + std::to_string(l.default_value), 24, l.help);
+    out += row(std::string(l.name) + "=" + std::to_string(l.default_value), 24, l.help_text);
   return out + "The code in CUSTOM and CUSTOMI nodes is compiled and run only with --allow-custom.\n";
 }
 

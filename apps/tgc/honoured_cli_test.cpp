@@ -12,36 +12,38 @@ std::string kernel() { return test_path("import/variable.jsonl.gz"); }
 TEST_CASE("cli: run and bisect refuse each option that has no effect on a recorded schedule") {
   for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU"})
     for (const char* command : {"run ", "bisect "})
-      trouble(command + schedule() + " " + option, "has no effect on the recorded schedule 'q_v14.3'");
+      expect_error(command + schedule() + " " + option, "has no effect on the recorded schedule 'q_v14.3'");
   for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--reference=none"})
-    trouble("bisect " + schedule() + " " + option, "has no effect on the ");
-  trouble("run --var=q=1 " + schedule(), "the graph has no variable 'q'");
-  trouble("run --emulate " + schedule(), "--emulate does nothing for REF");
-  trouble("run --expect=missing.npz " + schedule(), "missing.npz");
-  trouble("bisect --expect=missing.npz " + schedule(), "missing.npz");
-  trouble("run --weights=w.npz " + schedule(), "--weights w.npz is for a model");
+    expect_error("bisect " + schedule() + " " + option, "has no effect on the ");
+  expect_error("run --var=q=1 " + schedule(), "the graph has no variable 'q'");
+  expect_error("run --emulate " + schedule(), "--emulate does nothing for REF");
+  expect_error("run --expect=missing.npz " + schedule(), "missing.npz");
+  expect_error("bisect --expect=missing.npz " + schedule(), "missing.npz");
+  expect_error("run --weights=w.npz " + schedule(), "--weights w.npz is for a model");
   for (const char* option : {"--opts='[]'", "--target=CPU:CLANG", "--set=NOOPT=1"})
-    trouble("run " + schedule() + " " + option, "without --target, --set or --opts");
+    expect_error("run " + schedule() + " " + option, "without --target, --set or --opts");
 }
 
 TEST_CASE("cli: a recorded schedule that is not compared for lack of time names --timeout") {
   for (const char* command : {"run ", "bisect "}) {
-    trouble(command + schedule() + " --timeout=1e-4", "'q_v14.3': the comparison did not end within 0.0001 seconds");
-    trouble(command + schedule() + " --timeout=1e-4", "expected --timeout=S, which allows more time");
+    expect_error(command + schedule() + " --timeout=1e-4",
+                 "'q_v14.3': the comparison did not end within 0.0001 seconds");
+    expect_error(command + schedule() + " --timeout=1e-4", "expected --timeout=S, which allows more time");
   }
 }
 
 TEST_CASE("cli: run compares a recorded schedule with --expect, and --save writes its results") {
-  Ran wrong = run_tgc("run " + schedule() + " --expect=" + test_path("verdicts/wrong_data2.npz"));
+  CommandResult wrong = run_tgc("run " + schedule() + " --expect=" + test_path("verdicts/wrong_data2.npz"));
   CHECK(wrong.code == 1);
-  Ran kept = run_tgc("run " + schedule() + " --save-failures=kept --expect=" + test_path("verdicts/wrong_data2.npz"));
+  CommandResult kept =
+      run_tgc("run " + schedule() + " --save-failures=kept --expect=" + test_path("verdicts/wrong_data2.npz"));
   CHECK(kept.code == 1);
-  CHECK(has(kept.out, "again: tgc run "));
+  CHECK(contains_text(kept.out, "again: tgc run "));
   for (const char* what : {"inputs", "expected", "actual"})
-    CHECK(std::filesystem::exists(scratch() / "kept" / ("q_v14.3-" + std::string(what) + ".npz")));
-  Ran saved = run_tgc("run " + schedule() + " --save=s.npz");
+    CHECK(std::filesystem::exists(scratch_folder() / "kept" / ("q_v14.3-" + std::string(what) + ".npz")));
+  CommandResult saved = run_tgc("run " + schedule() + " --save=s.npz");
   CHECK(saved.code == 0);
-  auto arrays = read_arrays((scratch() / "s.npz").string());
+  auto arrays = read_arrays((scratch_folder() / "s.npz").string());
   REQUIRE(arrays.ok());
   CHECK(find_array(*arrays, "data2"));
   CHECK(run_tgc("run " + schedule() + " --expect=s.npz").code == 0);
@@ -55,10 +57,10 @@ TEST_CASE("cli: run compares a recorded schedule with --expect, and --save write
 TEST_CASE("cli: bisect refuses each option that has no effect on a recorded kernel") {
   for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU", "--reference=none",
                              "--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})
-    trouble("bisect " + kernel() + " " + option, "has no effect on the recorded kernel");
-  trouble("bisect --device=CUDA " + kernel(), "the kernel's source was recorded for ");
-  trouble("bisect --var=q=1 " + kernel(), "the kernel has no variable 'q'");
-  shell("zcat " + kernel() + " > two.jsonl; tail -n 1 two.jsonl | sed 's/kv.1/kv.9/' >> two.jsonl");
+    expect_error("bisect " + kernel() + " " + option, "has no effect on the recorded kernel");
+  expect_error("bisect --device=CUDA " + kernel(), "the kernel's source was recorded for ");
+  expect_error("bisect --var=q=1 " + kernel(), "the kernel has no variable 'q'");
+  run_in_shell("zcat " + kernel() + " > two.jsonl; tail -n 1 two.jsonl | sed 's/kv.1/kv.9/' >> two.jsonl");
   CHECK(run_tgc("bisect --var=pos=2 two.jsonl").code == 0);
   CHECK(run_tgc("bisect --var=q=2 two.jsonl").code == 2);
 }
@@ -66,15 +68,15 @@ TEST_CASE("cli: bisect refuses each option that has no effect on a recorded kern
 TEST_CASE("cli: bisect refuses the searches for one kernel on a model") {
   const std::string model = test_path("models/mlp.onnx");
   for (const char* option : {"--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})
-    trouble("bisect " + model + " " + option, "has no effect on the model");
+    expect_error("bisect " + model + " " + option, "has no effect on the model");
 }
 
 TEST_CASE("cli: run also tries the smallest and the largest value of a variable, except of --var") {
-  Ran both = run_tgc("run --device=REF " + kernel());
+  CommandResult both = run_tgc("run --device=REF " + kernel());
   CHECK(both.code == 0);
-  CHECK(has(both.out, "\n  also with pos="));
-  CHECK(has(both.out, ", the largest\n"));
-  CHECK_FALSE(has(run_tgc("run --device=REF --var=pos=5 " + kernel()).out, "also with"));
+  CHECK(contains_text(both.out, "\n  also with pos="));
+  CHECK(contains_text(both.out, ", the largest\n"));
+  CHECK_FALSE(contains_text(run_tgc("run --device=REF --var=pos=5 " + kernel()).out, "also with"));
 }
 
 }  // namespace

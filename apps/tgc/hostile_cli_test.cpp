@@ -11,11 +11,11 @@ const std::string kBuffer = "K = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0
 
 // Checks that all commands refuse this graph with a message: `verify` with exit code 1, the others with 2.
 void check_refused(const std::string& name, const std::string& text, const std::string& why) {
-  std::string file = put(name, text);
+  std::string file = write_scratch_file(name, text);
   for (const char* command :
        {"dump --stage=all ", "dump --stage=source ", "dump --stage=source --target=CUDA ", "run --device=REF ",
         "run --device=CPU ", "stats ", "trace "})
-    trouble(command + file, why);
+    expect_error(command + file, why);
   CHECK(run_tgc("verify " + file).code == 1);
   CHECK(run_tgc("diff " + file + " " + file).code == 0);
 }
@@ -42,50 +42,51 @@ TEST_CASE("hostile: malformed nodes are rejected by the reader") {
 }
 
 TEST_CASE("hostile: a kernel without a SINK is an error for every stage") {
-  std::string file = put("no_sink.uop", "ast = UOp.const(dtypes.int, 1)\n");
+  std::string file = write_scratch_file("no_sink.uop", "ast = UOp.const(dtypes.int, 1)\n");
   for (const char* command : {"dump --stage=source ", "run --device=CPU ", "stats ", "trace "})
-    trouble(command + file, "a kernel ends with a SINK, this one with Ops.CONST, expected what it stores");
+    expect_error(command + file, "a kernel ends with a SINK, this one with Ops.CONST, expected what it stores");
 }
 
 TEST_CASE("hostile: a linear list out of order is an error") {
-  std::string file = put("list.json",
-                         R"({"format":"tgc-graph","version":1,"stage":"linear","nodes":[)"
+  std::string file = write_scratch_file("list.json",
+                                        R"({"format":"tgc-graph","version":1,"stage":"linear","nodes":[)"
                          R"({"op":"CONST","dtype":"dtypes.int","arg":3},{"op":"ADD","dtype":"dtypes.int","src":[0,0]},)"
-                         R"({"op":"SINK","dtype":"dtypes.void","src":[1]}],"list":[1,0,2]})");
-  trouble("dump --stage=source " + file, "Ops.ADD comes before its source 0, Ops.CONST");
-  Ran verified = run_tgc("verify --spec=full " + file);
+                                        R"({"op":"SINK","dtype":"dtypes.void","src":[1]}],"list":[1,0,2]})");
+  expect_error("dump --stage=source " + file, "Ops.ADD comes before its source 0, Ops.CONST");
+  CommandResult verified = run_tgc("verify --spec=full " + file);
   CHECK(verified.code == 1);
-  CHECK(has(verified.out, "Ops.ADD comes before its source 0"));
+  CHECK(contains_text(verified.out, "Ops.ADD comes before its source 0"));
 }
 
 TEST_CASE("hostile: loops that Python cannot order are printed, but cannot be linearized") {
-  std::string file = put("loops.uop", "i = UOp.range(24, 0, AxisType.LOOP)\nj = UOp.range(-7, 0, AxisType.LOOP)\n"
-                                      "B = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(24), (), 0)\n"
-                                      "ast = B.index(i, ptr=True).store(j.cast(dtypes.uint)).end(i).sink()\n");
-  trouble("dump --target=CUDA --stage=linear --format=uops " + file,
-          "'<' is not supported between AxisType.LOOP and AxisType.GLOBAL");
-  Ran page = run_tgc("view --target=CUDA " + file + " -o " + file + ".html");
+  std::string file = write_scratch_file("loops.uop",
+                                        "i = UOp.range(24, 0, AxisType.LOOP)\nj = UOp.range(-7, 0, AxisType.LOOP)\n"
+                                        "B = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(24), (), 0)\n"
+                                        "ast = B.index(i, ptr=True).store(j.cast(dtypes.uint)).end(i).sink()\n");
+  expect_error("dump --target=CUDA --stage=linear --format=uops " + file,
+               "'<' is not supported between AxisType.LOOP and AxisType.GLOBAL");
+  CommandResult page = run_tgc("view --target=CUDA " + file + " -o " + file + ".html");
   CHECK(page.code == 0);
   CHECK(page.err.starts_with("tgc: note: wrote "));
   CHECK(page.err.find('\n') + 1 == page.err.size());  // nothing else
 }
 
 TEST_CASE("hostile: sizes beyond 64 bits are errors") {
-  trouble("run --device=CPU " +
-              put("huge.uop",
-                  "c0 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
+  expect_error("run --device=CPU " +
+              write_scratch_file("huge.uop",
+                                 "c0 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
                   "c2 = c0.reshape((4,1)).expand((4,1152921504606846976)).reshape((4611686018427387904,))"
                   "+UOp.const(dtypes.float, 1.0, device='CPU').reshape((1,)).expand((4611686018427387904,))\n"
-                  "ast = c2.contiguous().sink()\n"),
+                                 "ast = c2.contiguous().sink()\n"),
           "expected at most 2**48 bytes");
-  trouble("run --device=CPU " + put("global.uop",
+  expect_error("run --device=CPU " + write_scratch_file("global.uop",
                                     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4611686018427387904), (), 0)"
-                                    ".index(UOp.const(dtypes.index, 0), ptr=True)"
-                                    ".store(UOp.const(dtypes.float, 1.0)).sink()\n"),
-          "needs a size of at most 2**48 bytes");
-  trouble("dump --stage=source --target=CUDA " +
-              put("range.uop",
-                  kBuffer + "r = UOp.range(1000000000000000000000000000000, 0, AxisType.GLOBAL)\n"
+                                                        ".index(UOp.const(dtypes.index, 0), ptr=True)"
+                                                        ".store(UOp.const(dtypes.float, 1.0)).sink()\n"),
+               "needs a size of at most 2**48 bytes");
+  expect_error("dump --stage=source --target=CUDA " +
+              write_scratch_file("range.uop",
+                                 kBuffer + "r = UOp.range(1000000000000000000000000000000, 0, AxisType.GLOBAL)\n"
                             "ast = K.index(r, ptr=True).store(UOp.const(dtypes.int, 1)).end(r).sink()\n"),
           "needs a size of at most 64 bits");
 }
@@ -97,11 +98,11 @@ TEST_CASE("hostile: an index whose constants grow without bound ends at a limit"
     text += "x" + std::to_string(i) + " = " + before + "*" + before + "\n";
   }
   text += "ast = K.index(x30, ptr=True).store(UOp.const(dtypes.int, 1)).end(x0).sink()\n";
-  std::string file = put("squares.uop", text);
+  std::string file = write_scratch_file("squares.uop", text);
   for (const char* command : {"dump --stage=source ", "run --device=CPU ", "stats ", "trace -o /dev/null "}) {
-    Ran r = run_tgc(command + file);
+    CommandResult r = run_tgc(command + file);
     INFO(command << r.err);
     CHECK(r.code == 2);
-    CHECK(has(r.err, "an integer of more than 32768 bits"));
+    CHECK(contains_text(r.err, "an integer of more than 32768 bits"));
   }
 }

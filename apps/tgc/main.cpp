@@ -48,15 +48,15 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
     std::string near = tgc::nearest_names(argv[1], names);
     if (std::string_view(argv[1]) == "list")
       near = "records (the graphs of a file), stages, patterns (the rules), devices";
-    return tgc::trouble({.message = "unknown command '" + std::string(argv[1]) + "'",
-                         .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc --help` lists"});
+    return tgc::report_error({.message = "unknown command '" + std::string(argv[1]) + "'",
+                              .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc --help` lists"});
   }
   const std::string command = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
   // Report an unknown option first, because it may be the reason why CLI11 finds no INPUT or too many.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
-      if (extra.starts_with('-') && extra.size() > 1) return tgc::trouble(unknown_option(app, command, extra));
-  return tgc::trouble(
+      if (extra.starts_with('-') && extra.size() > 1) return tgc::report_error(unknown_option(app, command, extra));
+  return tgc::report_error(
       {.message = error.what() + ("; see `tgc " + command) + (command.empty() ? "" : " ") + "--help`"});
 }
 
@@ -91,11 +91,11 @@ int run_command(int argc, char** argv) {
   app.set_version_flag("--version", version_line, "print the versions of tgc, tinygrad and LLVM and exit");
   tgc::add_global_options(app);
   app.parse_complete_callback(tgc::keep_process_limits);  // called before the command runs
-  if (auto status = tgc::set_limits_of_environment(); !status) return tgc::trouble(status.diag());
-  tgc::set_log_output(tgc::tell);
-  if (auto status = tgc::set_log_levels_of_environment(); !status) return tgc::trouble(status.diag());
+  if (auto status = tgc::set_limits_of_environment(); !status) return tgc::report_error(status.diag());
+  tgc::set_log_output(tgc::print_message);
+  if (auto status = tgc::set_log_levels_of_environment(); !status) return tgc::report_error(status.diag());
   int exit_code = 0;
-  if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::trouble(fault.diag());
+  if (auto fault = tgc::check_fault_of_environment(); !fault) return tgc::report_error(fault.diag());
   try {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
@@ -107,9 +107,9 @@ int run_command(int argc, char** argv) {
     return usage_error(app, e, argc, argv);
   }
   for (std::string& warning : tgc::fault_warnings()) tgc::warn({.message = std::move(warning)});
-  if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::tell("tgc: note: " + note + "\n");
+  if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::print_message("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::memory_ran_out())
-    exit_code = tgc::trouble({.message = "out of memory: the work is incomplete"});
+    exit_code = tgc::report_error({.message = "out of memory: the work is incomplete"});
   if (exit_code == 2) return 2;
   return tgc::finish_output(tgc::input_was_cut() ? 2 : exit_code);  // 2 if an input was truncated, which is a warning
 }
@@ -124,6 +124,6 @@ int main(int argc, char** argv) {
     std::fputs("tgc: out of memory\n", stderr);
     return 2;
   } catch (const std::exception& e) {  // an exception of the standard library, such as std::system_error
-    return tgc::trouble({.message = e.what()});
+    return tgc::report_error({.message = e.what()});
   }
 }

@@ -11,47 +11,48 @@ namespace tgc {
 void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options) {
   for (const char* name : options)
-    if (app.count(name)) require(pipeline.need(ability, name));
+    if (app.count(name)) require(pipeline.require_ability(ability, name));
 }
 
 void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, bool has_live) {
-  cmd.group(Group::Pipeline);
+  cmd.set_group(OptionGroup::Pipeline);
   auto* target = cmd.option("--target", over.target, "TARGET",
                             "compile for DEVICE[:RENDERER[:ARCH]], such as CUDA:PTX:sm_80; default: the input's");
   if (device_is_target) cmd.option("--device", over.target, "TARGET", "the same as --target")->excludes(target);
-  cmd.repeated("--set", over.sets, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
+  cmd.repeated_option("--set", over.settings_texts, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
   cmd.option("--opts", over.opts, "LIST",
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
   if (!has_live) return;
-  cmd.flag("--native", over.native, "compile a kernel of another tinygrad release with tgc's own pipeline");
-  cmd.flag(kLiveOption, over.live, kLiveHelp);
+  cmd.flag("--native", over.prefers_native, "compile a kernel of another tinygrad release with tgc's own pipeline");
+  cmd.flag(kLiveOption, over.live_command, kLiveHelp);
 }
 
 void add_weights_option(Command& cmd, Overrides& over) {
-  cmd.group(Group::Input);
-  cmd.option("--weights", over.weights, "FILE", "read a model's tensors by name from a safetensors, npz or npy file");
+  cmd.set_group(OptionGroup::Input);
+  cmd.option("--weights", over.weights_file, "FILE",
+             "read a model's tensors by name from a safetensors, npz or npy file");
 }
 
 void add_size_option(Command& cmd, Overrides& over) {
-  cmd.group(Group::Input);
-  cmd.repeated("--var", over.sizes, "NAME=N", "set a symbolic size of a model");
+  cmd.set_group(OptionGroup::Input);
+  cmd.repeated_option("--var", over.size_texts, "NAME=N", "set a symbolic size of a model");
 }
 
 void add_ci_options(Command& cmd, CiOptions& options) {
   require(CiOptions::check_environment());
-  cmd.group(Group::Output);
-  cmd.option("--junit", options.junit, "FILE", "write a JUnit report, too; see `tgc help ci`");
-  cmd.option("--sarif", options.sarif, "FILE", "write a SARIF report, too");
+  cmd.set_group(OptionGroup::Output);
+  cmd.option("--junit", options.junit_path, "FILE", "write a JUnit report, too; see `tgc help ci`");
+  cmd.option("--sarif", options.sarif_path, "FILE", "write a SARIF report, too");
 }
 
 void finish_ci(const CiOptions& options, const CiReport& report, bool json) {
-  if (!options.any()) return;
-  const std::string annotations = require(options.write(report));
+  if (!options.is_wanted()) return;
+  const std::string annotations = require(options.write_reports(report));
   print_workflow_commands(annotations, json);
 }
 
 void add_repro_option(Command& cmd, std::string& file) {
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   cmd.option("--repro", file, "FILE",
              "write a failing kernel as one file, which `tgc run FILE` repeats ({} as in --inputs)");
 }
@@ -62,15 +63,15 @@ void add_language_option(Command& cmd, std::string& language) {
 }
 
 void add_save_failures_option(Command& cmd, std::string& folder) {
-  cmd.group(Group::Output);
+  cmd.set_group(OptionGroup::Output);
   cmd.option("--save-failures", folder, "DIR", "write the arrays of each failing run to DIR, as npz files");
 }
 
 void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::string& device_help) {
-  cmd.group(Group::Input);
-  cmd.option("--inputs", o.input.arrays, "F.npz",
+  cmd.set_group(OptionGroup::Input);
+  cmd.option("--inputs", o.input.arrays_file, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");
-  cmd.number("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives (0)");
+  cmd.number_option("--seed", o.input.seed, "N", 0, INT64_MAX, "draw the arrays that no file gives (0)");
   auto set_variables = [&o](const std::vector<std::string>& texts) {
     auto values = parse_variables(texts);
     if (!values) throw CLI::ValidationError(values.diag().text());
@@ -83,10 +84,10 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
       ->take_all();
   add_weights_option(cmd, over);
 
-  cmd.group(Group::Device);
+  cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
-  cmd.number("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds,
-             "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
+  cmd.number_option("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds,
+                    "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
   auto emulate = [] {
     if (auto status = use_emulators(); !status) throw CLI::ValidationError("--emulate", status.diag().text());
   };
@@ -96,15 +97,19 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
                          "with --emulate: find threads that race for an address, and missing waits of AMD code")
       ->needs(emulated);
 
-  cmd.group(Group::Comparison);
-  auto* expect = cmd.option("--expect", o.compare.expect, "F.npz", "compare with this file ({} as in --inputs)");
-  cmd.option("--reference", o.compare.reference, "DEV",
+  cmd.set_group(OptionGroup::Comparison);
+  auto* expect =
+      cmd.option("--expect", o.compare.expected_file, "F.npz", "compare with this file ({} as in --inputs)");
+  cmd.option("--reference", o.compare.reference_device, "DEV",
              "compare with a device, with a graph file (FILE#ID) run in REF, or `none`; default: the input in REF")
       ->excludes(expect);
   constexpr double kMost = 1e38;
-  cmd.number("--rtol", o.compare.tolerance.rtol, "X", 0, kMost, "relative tolerance of floats; default: by dtype");
-  cmd.number("--atol", o.compare.tolerance.atol, "X", 0, kMost, "absolute tolerance of floats; default: by dtype");
-  cmd.number("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52, "accept floats at most N ulp apart");
+  cmd.number_option("--rtol", o.compare.tolerance.rtol, "X", 0, kMost,
+                    "relative tolerance of floats; default: by dtype");
+  cmd.number_option("--atol", o.compare.tolerance.atol, "X", 0, kMost,
+                    "absolute tolerance of floats; default: by dtype");
+  cmd.number_option("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52,
+                    "accept floats at most N ulp apart");
 }
 
 }  // namespace tgc

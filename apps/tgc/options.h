@@ -22,7 +22,7 @@ inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; a
 // help text.
 template <class Input>
 void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
-  cmd.group(Group::Input);
+  cmd.set_group(OptionGroup::Input);
   cmd.positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
   cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }

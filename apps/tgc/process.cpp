@@ -106,13 +106,13 @@ void watch_faults() {
 Cancel interrupted;
 
 void on_interrupt(int number) {
-  if (interrupted.requested()) {
+  if (interrupted.is_requested()) {
     remove_staged_files();
     signal(number, SIG_DFL);
     raise(number);  // ends the process when this handler returns
     return;
   }
-  interrupted.request();
+  interrupted.request_cancel();
   write_error("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
@@ -144,6 +144,6 @@ Cancel& cancel_by_interrupt() {
   return interrupted;
 }
 
-void heed_termination() { (void)watch_for(SIGTERM); }
+void handle_termination() { (void)watch_for(SIGTERM); }
 
 }  // namespace tgc

@@ -18,6 +18,6 @@ bool memory_ran_out();
 // stops before the next graph. A second SIGINT ends the process at once.
 Cancel& cancel_by_interrupt();
 // Makes SIGTERM, which batch systems send at a time limit, set the request too. Call this before writing a file.
-void heed_termination();
+void handle_termination();
 
 }  // namespace tgc

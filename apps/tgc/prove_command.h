@@ -18,19 +18,19 @@ struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
   bool json = false, strict = false, rules = false, list_instances = false;
-  std::string floats = "reals", shard, table, program;
-  std::vector<std::string> reports;  // the reports that `tgc prove merge` joins
-  std::string merged;
+  std::string float_sense = "reals", shard, table, program;
+  std::vector<std::string> reports_to_merge;  // the reports that `tgc prove merge` joins
+  std::string merged_report;
   bool no_check = false;
-  std::optional<double> timeout = {};
+  std::optional<double> timeout_seconds = {};
   unsigned jobs = 1;
-  Overrides over{.live_rewrites = true};
+  Overrides over{.records_live_rewrites = true};
 
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
   Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
   // Returns the last line of the report with --json, if there is a --shard.
   std::string end_of_report() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
-  const std::string& tinygrad() const { return over.live; }  // the Python of --live; empty: none
+  const std::string& tinygrad() const { return over.live_command; }  // the Python of --live; empty: none
 };
 
 // Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
@@ -40,13 +40,13 @@ class ProgramWriter {
   explicit ProgramWriter(const ProveOptions& options);
   // Asks the tinygrad of --live for a program that shows a refuted rule, or the first refuted rewrite of a kernel for
   // which there is a program.
-  void write(LiveRuleProof& rule);
-  void write(KernelProof& proof);
+  void write_proof(LiveRuleProof& rule);
+  void write_proof(KernelProof& proof);
 
  private:
-  void write(const ProgramQuestion& question, ShownProgram& out);
+  void write_proof(const ProgramQuestion& question, ShownProgram& out);
   std::string file_;
-  size_t written_ = 0;
+  size_t num_written_ = 0;
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 

@@ -24,30 +24,30 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const Shard shard = o.this_shard();
   require(export_rules(require(named_tinygrad(live)), o.rule, o.shard.empty() ? "1/1" : o.shard, path));
   Session session = terminal_session(o.jobs);
-  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   ProofCache cache;
-  cache.read();
+  cache.keep_verdicts();
   std::vector<LiveRuleProof> all;
   std::string producer, missing;
   size_t done_rules = 0;
   ProgramWriter programs(o);
   const LiveRuleOptions options{.on_rule = [&](LiveRuleProof& rule) {
-                                  programs.write(rule);
-                                  const bool is_printed = rule.is_of_values || rule.instances || !o.rule.empty();
+                                  programs.write_proof(rule);
+                                  const bool is_printed = rule.is_of_values || rule.num_instances || !o.rule.empty();
                                   if (!o.json && is_printed) print_report(live_rule_text(rule));
                                   flush_output();  // users read the verdicts as they come
-                                  session.progress(counted(++done_rules, "rule"));
+                                  session.report_progress(counted(++done_rules, "rule"));
                                 },
-                                .seconds = o.timeout,
-                                .most_wrong = o.program.empty() ? size_t(1) : size_t(6),
+                                .limit_seconds = o.timeout_seconds,
+                                .max_refuted = o.program.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer, missing = why_no_rules(in);
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
   require(done);
-  cache.write();
-  if (all.empty() && shard.count == 1)
+  cache.write_answers();
+  if (all.empty() && shard.num_shards == 1)
     throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "': " + missing,
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
@@ -62,7 +62,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
 
 // Proves the rules whose name matches --rule, of the stages that --stage selects.
 int prove_rules(const ProveOptions& o) {
-  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.floats); }));
+  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   std::vector<std::string_view> stages;
   if (!o.stage.empty())
     stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
@@ -70,7 +70,7 @@ int prove_rules(const ProveOptions& o) {
   filter.rule = o.rule;
   require(check_names_a_rule(filter));
   ProofCache cache;
-  cache.read();
+  cache.keep_verdicts();
   const Shard shard = o.this_shard();
   size_t number = 0;
   std::vector<CatalogRule> rules = catalog_rules();
@@ -78,8 +78,8 @@ int prove_rules(const ProveOptions& o) {
     auto is_selected = [&](std::string_view stage) { return std::ranges::find(stages, stage) != stages.end(); };
     if (!is_rewrite(*r.rule)) return true;
     if (!stages.empty() && std::ranges::none_of(r.stages, is_selected)) return true;
-    if (!shard.has(number++)) return true;
-    return !o.rule.empty() && !filter.matches_rule({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
+    if (!shard.has_record(number++)) return true;
+    return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
   Session session = terminal_session(o.over, o.jobs);
@@ -88,9 +88,9 @@ int prove_rules(const ProveOptions& o) {
       [&](size_t i) {
         if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
         flush_output();  // users read the verdicts as they come
-        session.progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
+        session.report_progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       }));
-  cache.write();
+  cache.write_answers();
   print_report(o.json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;
   return std::ranges::any_of(all, [&](const RuleProof& r) {
@@ -103,9 +103,9 @@ int prove_rules(const ProveOptions& o) {
 }  // namespace
 
 int merge_reports(const ProveOptions& o) {
-  const MergedProofs all = require(merge_proofs(o.reports));
-  if (o.merged.empty()) print_report(all.json);
-  else require(write_file(o.merged, all.json));
+  const MergedProofs all = require(merge_proofs(o.reports_to_merge));
+  if (o.merged_report.empty()) print_report(all.json);
+  else require(write_file(o.merged_report, all.json));
   return all.is_refuted;
 }
 

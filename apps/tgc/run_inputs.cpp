@@ -16,7 +16,7 @@ template <class Report>
 int print_result(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
   if (json) print(report.json());
   else if (report.error.empty()) print_report(text);
-  else trouble({.message = trouble_with + report.error});
+  else report_error({.message = trouble_with + report.error});
   flush_output();
   return report.exit_code();
 }
@@ -24,11 +24,11 @@ int print_result(const Report& report, bool json, const std::string& text, const
 class Runner {
  public:
   explicit Runner(const RunCommand& options)
-      : o_(options), spec_(options.trial), session_(terminal_session(install_found_opts(options.over))) {}
+      : o_(options), spec_(options.run_options), session_(terminal_session(install_found_opts(options.over))) {}
 
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
-    spec_.output.taken = &taken_;
+    spec_.output.taken_paths = &taken_;
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
@@ -41,10 +41,10 @@ class Runner {
                                                            : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
-      if (counts_.all() > 1 && !bound_.contains(name))
-        worst = trouble({.message = "no kernel has a variable '" + name + "'"});
-    if (counts_.all() > 1 && !o_.json) print_report(counts_.text());
-    if (graphs_.all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
+      if (counts_.num_all() > 1 && !bound_.contains(name))
+        worst = report_error({.message = "no kernel has a variable '" + name + "'"});
+    if (counts_.num_all() > 1 && !o_.json) print_report(counts_.text());
+    if (graphs_.num_all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
     return worst;
   }
 
@@ -59,20 +59,20 @@ class Runner {
   int run_kernel_of_model() {
     VariableValues sizes = std::exchange(spec_.input.variables, {});
     for (auto& [name, value] : sizes) {
-      session_.over.sizes.push_back(name + "=" + std::to_string(value));
+      session_.overrides.size_texts.push_back(name + "=" + std::to_string(value));
       bound_.insert(name);
     }
     int code = run_graphs();
-    session_.over.sizes.clear(), spec_.input.variables = std::move(sizes);
+    session_.overrides.size_texts.clear(), spec_.input.variables = std::move(sizes);
     return code;
   }
 
   // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it
   // took.
-  auto read_next(Source& source, double& seconds) {
+  auto read_next(GraphSource& source, double& seconds) {
     const DeadlineScope limit(spec_.device.trial_seconds());
     const auto begin = Clock::now();
-    auto graph = source.next();
+    auto graph = source.next_graph();
     seconds = seconds_since(begin);
     return graph;
   }
@@ -85,43 +85,45 @@ class Runner {
   }
 
   int run_graphs() {
-    auto source = Source::open(session_, spec_.input.name, spec_.input.kernel);
-    if (!source) return trouble(source.diag());
+    auto source = GraphSource::open(session_, spec_.input.name, spec_.input.kernel);
+    if (!source) return report_error(source.diag());
     double reading = 0, following_reading = 0;
     auto graph = read_next(*source, reading);
     if (graph && !*graph)
-      return trouble({.message = "nothing was run: there is no graph in it", .file = source->name().shown()});
+      return report_error(
+          {.message = "nothing was run: there is no graph in it", .file = source->name().display_name()});
     int worst = 0;
     while (graph && *graph) {
-      if (session_.cancelled()) return trouble({.message = "cancelled"});
+      if (session_.is_cancelled()) return report_error({.message = "cancelled"});
       auto following = read_next(*source, following_reading);
-      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.all() == 0 && following && !*following;
+      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.num_all() == 0 && following && !*following;
       const DeadlineScope rest((*graph)->is_tensor_graph ? 0 : seconds_left(reading));
       worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
       graph = std::move(following), reading = following_reading;
     }
-    return graph ? worst : trouble(graph.diag());
+    return graph ? worst : report_error(graph.diag());
   }
 
   int run_tensor(const InputGraph& in) {
     RunOptions options = spec_;
     // tgc itself schedules graphs of 0.12.0, so compare each kernel with REF by default
-    if (!in.graph->is_foreign() && options.compare.reference.empty() && options.compare.expect.empty())
-      options.compare.reference = "REF";
+    if (!in.graph->is_foreign() && options.compare.reference_device.empty() &&
+        options.compare.expected_file.empty())
+      options.compare.reference_device = "REF";
     const ModelReport report = run_tensor_graph(session_, in, options);
-    graphs_.add(report.result());
+    graphs_.add_result(report.result());
     for (auto& [name, source] : report.variables) bound_.insert(name);
     return print_model_result(report);
   }
   int run_graph(InputGraph& in) {
     if (is_to_repeat(in, spec_)) {
-      RepeatReport repeated = repeat(session_, in, spec_);
+      RepeatReport repeated = repeat_failure(session_, in, spec_);
       return print_result(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
     RunReport report = run_kernel(session_, in, spec_);
-    counts_.add(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
+    counts_.add_result(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
-    return print_result(report, o_.json, report.text(counts_.all(), use_color(1)), where);
+    return print_result(report, o_.json, report.text(counts_.num_all(), use_color(1)), where);
   }
   int print_model_result(const ModelReport& r) const {
     const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";

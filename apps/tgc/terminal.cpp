@@ -32,9 +32,9 @@ bool use_color(int fd) {
   return (!no_color || !*no_color) && isatty(fd);
 }
 
-int trouble(const Diag& diag) {
+int report_error(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
-  tell(use_color(2) ? text : ansistrip(text));  // remove the colours of tinygrad's kernel names
+  print_message(use_color(2) ? text : ansistrip(text));  // remove the colours of tinygrad's kernel names
   return 2;
 }
 
@@ -42,7 +42,7 @@ std::string shown(std::string_view text) {
   return without_workflow_commands(visible_in_color(text));
 }
 
-void tell(std::string_view text) {
+void print_message(std::string_view text) {
   progress_line().clear();
   const std::string out = shown(text);
   std::fwrite(out.data(), 1, out.size(), stderr);
@@ -50,14 +50,15 @@ void tell(std::string_view text) {
 
 void warn(Diag diag) {
   diag.message = "warning: " + diag.message;
-  trouble(diag);
+  report_error(diag);
 }
 
 namespace {
 
 // Ends the program because output failed. Prints a message unless the reader has closed the pipe.
 [[noreturn]] void output_failed(int error) {
-  if (error != EPIPE) trouble({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
+  if (error != EPIPE)
+    report_error({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
   remove_staged_files();
   std::_Exit(2);
 }
@@ -111,15 +112,15 @@ Progress& progress_line() {
   return line;
 }
 
-Progress::Progress() : on_(isatty(STDERR_FILENO)) {}
+Progress::Progress() : is_enabled_(isatty(STDERR_FILENO)) {}
 Progress::~Progress() { clear(); }
 
 void Progress::show(std::string_view text) {
-  if (!on_) return;
+  if (!is_enabled_) return;
   double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  if (now - last_ < 0.1) return;
-  last_ = now;
-  shown_ = true;
+  if (now - last_shown_seconds_ < 0.1) return;
+  last_shown_seconds_ = now;
+  is_shown_ = true;
   std::string line = shown(text);
   std::ranges::replace(line, '\n', ' ');
   std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
@@ -127,8 +128,8 @@ void Progress::show(std::string_view text) {
 }
 
 void Progress::clear() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
-  shown_ = false;
+  if (is_shown_) std::fputs("\r\x1b[K", stderr);
+  is_shown_ = false;
 }
 
 }  // namespace tgc

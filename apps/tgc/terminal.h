@@ -18,9 +18,9 @@ bool use_color(int fd);
 // characters and without workflow commands of CI jobs. All that commands print for people passes this function.
 std::string shown(std::string_view text);
 // Prints `text` to standard error, as shown() returns it.
-void tell(std::string_view text);
+void print_message(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
-int trouble(const Diag& diag);
+int report_error(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
@@ -48,9 +48,9 @@ class HeldOutput {
   Status release();  // returns an error if the temporary file cannot be read
 
  private:
-  std::string memory_;
-  std::FILE* file_ = nullptr;  // temporary file with the first `in_file_` bytes, before those in memory_
-  size_t in_file_ = 0;
+  std::string text_in_memory_;
+  std::FILE* file_ = nullptr;  // temporary file with the first `bytes_in_file_` bytes, before those in text_in_memory_
+  size_t bytes_in_file_ = 0;
 };
 
 // The progress line on standard error, which is rewritten in place. Prints nothing if standard error is no terminal.
@@ -62,12 +62,12 @@ class Progress {
   void clear();
 
  private:
-  bool on_;
-  bool shown_ = false;
-  double last_ = 0;
+  bool is_enabled_;
+  bool is_shown_ = false;
+  double last_shown_seconds_ = 0;
 };
 
-// Returns the program's progress line, which print() and tell() clear before they print.
+// Returns the program's progress line, which print() and print_message() clear before they print.
 Progress& progress_line();
 
 }  // namespace tgc

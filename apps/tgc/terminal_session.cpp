@@ -13,20 +13,20 @@ namespace {
 
 class TerminalEvents : public Events {
  public:
-  void progress(std::string_view what) override {
+  void on_progress(std::string_view what) override {
     std::lock_guard lock(mutex_);
     progress_line().show(what);
   }
-  void warning(const Diag& what) override {
+  void on_warning(const Diag& what) override {
     std::lock_guard lock(mutex_);
     warn(what);
   }
-  void note(const std::string& what) override { debug("tgc: note: " + what + "\n"); }
-  void debug(const std::string& text) override {
+  void on_note(const std::string& what) override { on_debug("tgc: note: " + what + "\n"); }
+  void on_debug(const std::string& text) override {
     std::lock_guard lock(mutex_);
-    tell(text);
+    print_message(text);
   }
-  bool color() const override { return use_color(2); }
+  bool has_colors() const override { return use_color(2); }
 
  private:
   std::mutex mutex_;  // needed because several threads of bench --whole print notes
@@ -38,19 +38,19 @@ Session terminal_session(unsigned jobs, const std::string& live) {
   static TerminalEvents events;
   unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
   Session session{.jobs = threads, .events = &events, .cancel = &cancel_by_interrupt()};
-  session.over.live = live, session.over.other_options = other_options();
-  return require(session.go_live()), session;
+  session.overrides.live_command = live, session.overrides.other_options = other_options();
+  return require(session.start_live_pipeline()), session;
 }
 
 Session terminal_session(Overrides over, unsigned jobs) {
-  Session session = terminal_session(jobs, over.live);
-  session.over = std::move(over), session.over.other_options = other_options();
-  for (const std::string& idle : ignored_variables()) session.note(idle);
+  Session session = terminal_session(jobs, over.live_command);
+  session.overrides = std::move(over), session.overrides.other_options = other_options();
+  for (const std::string& idle : ignored_variables()) session.report_note(idle);
   return session;
 }
 
 Overrides install_found_opts(Overrides over) {
-  auto beam = BeamSettings::take(over.sets);
+  auto beam = BeamSettings::take_settings(over.settings_texts);
   if (!beam) return warn(beam.diag()), over;
   if (beam->BEAM < 1) return over;
   if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status) warn(status.diag());

@@ -32,16 +32,16 @@ struct Finalist {
 // Returns the opts of the hand-coded optimizer: with a live pipeline, those that its tinygrad chose; none under NOOPT.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   if (by_tinygrad) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
-  const Scheduler& base = kernel.base();
+  const Scheduler& base = kernel.base_scheduler();
   if (kernel.graph().settings().NOOPT || !base.facts().bufferizes.empty()) return {};
   return hand_coded_optimizations(base).applied_opts();
 }
 
 // Returns the name that the program gives the kernel with the hand-coded opts: the recorded one, if there is one.
 std::string name_in_program(const SearchKernel& kernel) {
-  if (!kernel.origin().function.empty()) return kernel.origin().function;
+  if (!kernel.origin().function_name.empty()) return kernel.origin().function_name;
   std::map<std::string, int> counts;
-  Scheduler made = kernel.base().copy();
+  Scheduler made = kernel.base_scheduler().copy();
   for (const Opt& opt : hand_coded_opts(kernel, false)) made.apply_opt(opt);
   const Arg info = made.optimized_ast(std::nullopt, counts).arg();
   return ansistrip(info[0].str());
@@ -54,29 +54,29 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
       if (c.outcome == CandidateOutcome::Timed) timed.push_back(&c);
-  std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->seconds; });
+  std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->fastest_seconds; });
   timed.resize(std::min(timed.size(), kFromRounds));
 
-  CandidateSpec spec = candidate_spec(kernel, plan, times.compiler());
-  spec.uops_max = 0;
+  CandidateSpec spec = candidate_spec(kernel, plan, times.compiling_device());
+  spec.max_uops = 0;
   std::vector<Finalist> all;
   std::string why;  // the first error of a finalist
   auto add = [&](const OptTexts& opts) {
     if (std::ranges::find(all, opts, &Finalist::opts) != all.end()) return;
     Finalist c{.opts = opts};
     c.candidate =
-        std::make_unique<Candidate>(candidate_of(kernel, read_opt_list(kernel.graph(), joined(opts)), spec));
+        std::make_unique<Candidate>(candidate_of(kernel, read_opt_list(kernel.graph(), joined_opts(opts)), spec));
     if (c.candidate->executable) all.push_back(std::move(c));
-    else if (why.empty()) why = c.candidate->why;
+    else if (why.empty()) why = c.candidate->failure_reason;
   };
-  log.hand_coded_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile)));
+  log.hand_coded_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile_candidate)));
   add(log.hand_coded_opts);  // added first: the first finalist never drops out, so its time is known for the report
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
   std::vector<Candidate*> candidates;
   for (Finalist& c : all) candidates.push_back(c.candidate.get());
-  std::vector<double> seconds = times.compare(candidates, turns);
+  std::vector<double> seconds = times.compare_times(candidates, turns);
   for (size_t i = 0; i < all.size(); i++) {
     all[i].seconds = seconds[i];
     if (all[i].opts == log.hand_coded_opts && std::isfinite(seconds[i])) log.hand_coded_seconds = seconds[i];
@@ -84,14 +84,14 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   std::ranges::stable_sort(all, {}, &Finalist::seconds);
   for (Finalist& c : all) {
     CandidateLog checked{.opts = c.opts};
-    if (!times.check(*c.candidate, checked)) {
-      if (why.empty()) why = checked.why;
+    if (!times.check_candidate(*c.candidate, checked)) {
+      if (why.empty()) why = checked.failure_reason;
       continue;
     }
     if (!std::isfinite(c.seconds)) continue;
     log.opts = c.opts;
-    log.seconds = c.seconds;
-    log.reference = times.reference();
+    log.kernel_seconds = c.seconds;
+    log.reference_device = times.reference_label();
     return;
   }
   throw Failure(std::string("none of the best candidates runs and computes the right result") +
@@ -103,7 +103,7 @@ using Report = std::function<Status(const BeamLog&)>;
 // A TimeSource that measures nothing, for --enumerate, which only lists the candidates.
 class UntimedSource : public TimeSource {
  public:
-  std::optional<double> time(const OptTexts&, Candidate&, double, CandidateLog& log) override {
+  std::optional<double> time_candidate(const OptTexts&, Candidate&, double, CandidateLog& log) override {
     log.outcome = CandidateOutcome::Unknown;
     return std::nullopt;
   }
@@ -164,7 +164,7 @@ class KernelCollector {
   }
 
   Status add_kernel(Compilation compilation) {
-    const InputGraph in = compilation.loaded();
+    const InputGraph in = compilation.input_graph();
     auto kernel = SearchKernel::begin(std::move(compilation));
     if (!kernel) return session_.warn(kernel.diag()), Unit{};
     kernel->set_origin(in);
@@ -174,11 +174,12 @@ class KernelCollector {
   Status add_kernel(SearchKernel found, InputGraph compiled) {
     SearchKernel* kernel = &found;
     // Use the name with --replay-times, because a file of times identifies kernels by name.
-    std::string id = plan_.replay.empty() ? kernel->target().name() + " " + to_hex(kernel->key()) : kernel->name();
+    std::string id =
+        plan_.replay_path.empty() ? kernel->target().name() + " " + to_hex(kernel->graph_key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
       if (known->second < items_.size()) items_[known->second].runs++;
-    } else if (plan_.shard.has(start_of(kernel->key()))) {
+    } else if (plan_.shard.has_record(start_of(kernel->graph_key()))) {
       items_.push_back({std::move(found), std::move(compiled)});
     } else {
       known->second = SIZE_MAX;
@@ -194,33 +195,34 @@ class KernelCollector {
 
 // Opens the file of results; returns null if the plan has none. Throws Failure.
 std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
-  return plan.results.empty() ? nullptr : std::make_unique<BeamResults>(plan.results, Database::Mode::Write);
+  return plan.results_path.empty() ? nullptr : std::make_unique<BeamResults>(plan.results_path, Database::Mode::Write);
 }
 
 Status replayed(Session session, const BeamPlan& plan, const Report& report) {
-  auto times = ReplayTimes::open(plan.replay);
+  auto times = ReplayTimes::open(plan.replay_path);
   if (!times) return times.diag();
-  session.over.target = times->target();
-  SearchPlan search = plan.search;
+  session.overrides.target = times->target();
+  SearchPlan search = plan.search_plan;
   search.identity = times->identity();
-  search.width = times->width();
+  search.beam_width = times->width();
   auto items = KernelCollector(session, plan).all();
   if (!items) return items.diag();
   auto results = catch_failures([&] { return results_of(plan); });
   if (!results) return results.diag();
   for (SearchItem& item : *items) {
-    if (!times->has(item.kernel.name())) continue;
+    if (!times->has_kernel(item.kernel.name())) continue;
     Placement compiles;
     if (search.identity == Identity::Binary) {
       auto place = choose_placement("", item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
       if (!place) return place.diag();
       compiles = std::move(*place);
     }
-    times->begin(item.kernel.name(), compiles.device.get());
+    times->begin_kernel(item.kernel.name(), compiles.device.get());
     auto log = beam_search(session, item.kernel, search, *times);
     if (!log) return log.diag();
-    log->device = "times of a file", log->reference = plan.replay;
-    auto kept = catch_failures([&] { return *results ? (*results)->put(BeamResult::of(*log)) : void(), Unit{}; });
+    log->device = "times of a file", log->reference_device = plan.replay_path;
+    auto kept =
+        catch_failures([&] { return *results ? (*results)->store_result(BeamResult::of(*log)) : void(), Unit{}; });
     if (!kept) return kept;
     if (auto status = report(*log); !status) return status;
   }
@@ -228,9 +230,9 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
 }
 
 Status enumerated(const Session& session, const BeamPlan& plan, const Report& report) {
-  SearchPlan search = plan.search;
+  SearchPlan search = plan.search_plan;
   search.identity = Identity::None;
-  search.rounds = 1;
+  search.max_rounds = 1;
   UntimedSource times;
   auto items = KernelCollector(session, plan).all();
   if (!items) return items.diag();
@@ -255,14 +257,14 @@ class SearchRunner {
     if (!results) return results.diag();
     results_ = std::move(*results);
     begin_ = Clock::now();  // after the live pipeline has started, whose start does not count as search time
-    if (plan_.budget > 0 && items->size() > 1) {
+    if (plan_.budget_seconds > 0 && items->size() > 1) {
       for (SearchItem& item : *items)
         if (auto status = time_by_hand(item); !status) return status;
       std::ranges::stable_sort(*items, std::greater(), &SearchItem::share);
     }
     double shares = 0;
     for (const SearchItem& item : *items) shares += item.share();
-    for (size_t i = 0; i < items->size() && !session_.cancelled() && left() > 0; i++) {
+    for (size_t i = 0; i < items->size() && !session_.is_cancelled() && left() > 0; i++) {
       double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;  // fraction of the remaining time
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
@@ -275,8 +277,8 @@ class SearchRunner {
 
  private:
   double left() const {
-    if (plan_.budget <= 0) return INFINITY;
-    return plan_.budget - seconds_since(begin_);
+    if (plan_.budget_seconds <= 0) return INFINITY;
+    return plan_.budget_seconds - seconds_since(begin_);
   }
   Result<Placement> place_of(const SearchItem& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !works_here(target))
@@ -285,9 +287,9 @@ class SearchRunner {
     return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
   }
   DeviceTimes::Options options() const {
-    return {.timeout_seconds = plan_.search.settings.BEAM_TIMEOUT_SEC,
-            .shrink_grids = plan_.search.settings.BEAM_ESTIMATE != 0,
-            .reference = plan_.reference};
+    return {.timeout_seconds = plan_.search_plan.settings.BEAM_TIMEOUT_SEC,
+            .shrink_grids = plan_.search_plan.settings.BEAM_ESTIMATE != 0,
+            .reference_device = plan_.reference_device};
   }
 
   Status time_by_hand(SearchItem& item) {
@@ -295,12 +297,12 @@ class SearchRunner {
     if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports this error
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
-      SearchPlan plan = plan_.search;
-      plan.compile = compile_live(session_, item.compiled, *place);
-      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile)),
+      SearchPlan plan = plan_.search_plan;
+      plan.compile_candidate = compile_live(session_, item.compiled, *place);
+      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile_candidate)),
                                        candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
-      if (by_hand.executable) item.seconds = times.time({}, by_hand, INFINITY, log).value_or(0);
+      if (by_hand.executable) item.seconds = times.time_candidate({}, by_hand, INFINITY, log).value_or(0);
       return Unit{};
     });
     if (!timed) session_.warn(timed.diag());
@@ -315,49 +317,52 @@ class SearchRunner {
     std::string target = item.kernel.target().name(), device = name_of_device(target);
     if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // another pipeline finds other opts
     Measured measured;
-    if (results_ && !plan_.anew) {
-      auto known = results_->of_search(item.kernel.key(), target, device, int64_t(plan_.search.width));
+    if (results_ && !plan_.searches_again) {
+      auto known =
+          results_->result_of_search(item.kernel.graph_key(), target, device, int64_t(plan_.search_plan.beam_width));
       // a search with BEAM_PADTO tries more than one that found no PADTO
-      const bool pads = plan_.search.settings.BEAM_PADTO;
+      const bool pads = plan_.search_plan.settings.BEAM_PADTO;
       const bool is_complete = known && (!pads || known->opts.find("PADTO") != known->opts.npos);
-      if (known && known->seconds > 0 && !known->measured && is_complete) return report_(known_log(item, *known));
-      if (known && known->measured) measured = read_measured(*known->measured);
+      if (known && known->kernel_seconds > 0 && !known->measured_json && is_complete)
+        return report_(known_log(item, *known));
+      if (known && known->measured_json) measured = read_measured(*known->measured_json);
     }
-    session_.progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
+    session_.report_progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
     auto log = catch_failures([&] {
       auto begin = Clock::now();
       DeviceTimes times(place, item.kernel, options());
-      SearchPlan plan = plan_.search;
-      plan.deadline = std::min(plan.deadline, deadline);
-      plan.measured = std::move(measured);
-      plan.compile = compile_live(session_, item.compiled, place);
+      SearchPlan plan = plan_.search_plan;
+      plan.limit_seconds = std::min(plan.limit_seconds, deadline);
+      plan.measured_times = std::move(measured);
+      plan.compile_candidate = compile_live(session_, item.compiled, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
-      measure_finalists(out, item.kernel, plan, times, plan_.confirm);
+      measure_finalists(out, item.kernel, plan, times, plan_.confirm_turns);
       out.device = device;
       describe(out, item);
-      out.wall = seconds_since(begin);
+      out.wall_seconds = seconds_since(begin);
       return out;
     });
     if (!log) return Diag{.message = "'" + item.kernel.name() + "': " + log.diag().message};
-    if (results_) results_->put(BeamResult::of(*log));
+    if (results_) results_->store_result(BeamResult::of(*log));
     return report_(*log);
   }
 
   void describe(BeamLog& log, const SearchItem& item) const {
-    log.function = name_in_program(item.kernel);
+    log.function_name = name_in_program(item.kernel);
     const std::string& producer = item.kernel.origin().producer;
     if (item.is_of_tinygrad()) return void(log.applied_by = producer);
-    const std::string own = "tinygrad " + session_.compiler()->release();
+    const std::string own = "tinygrad " + session_.compiler()->release_name();
     if (release_of(producer) != release_of(own)) log.applied_by = "tgc's own pipeline (" + own + ")";
   }
 
   BeamLog known_log(const SearchItem& item, const BeamResult& known) const {
-    BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.key,
-                .width = known.width, .estimate = known.estimate};
+    BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.graph_key,
+                .beam_width = known.beam_width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
     out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
-    out.seconds = known.seconds, out.hand_coded_seconds = known.hand_coded_seconds, out.reference = known.reference;
-    out.found = known.made;
+    out.kernel_seconds = known.kernel_seconds, out.hand_coded_seconds = known.hand_coded_seconds,
+    out.reference_device = known.reference_device;
+    out.found_at = known.stored_at;
     describe(out, item);
     return out;
   }
@@ -382,21 +387,21 @@ class SearchRunner {
 std::string device_name(const std::string& target) {
   if (device_part(target) != "CPU") {
     RuntimeInfo info = probe_device(device_part(target));
-    return info.works ? info.detail : "";
+    return info.is_available ? info.detail_text : "";
   }
   auto cpu = make_device("CPU");
   return cpu ? (*cpu)->description() : "";
 }
 
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
-  if (!plan.replay.empty()) return replayed(session, plan, report);
+  if (!plan.replay_path.empty()) return replayed(session, plan, report);
   Session there = session;
-  if (!plan.device.empty() && session.over.target.empty()) {  // lower kernels for the device, as `tgc run` does
+  if (!plan.device.empty() && session.overrides.target.empty()) {  // lower kernels for the device, as `tgc run` does
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();
-    if (place->target) there.over.target = place->target->name();
+    if (place->target) there.overrides.target = place->target->name();
   }
-  if (plan.enumerate) return enumerated(there, plan, report);
+  if (plan.enumerates_only) return enumerated(there, plan, report);
   return SearchRunner(there, plan, report).run();
 }
 

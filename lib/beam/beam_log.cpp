@@ -40,13 +40,13 @@ std::string seconds_text(double s) {
   return s < 1 ? formatted("%.3f ms", s * 1e3) : formatted("%.3f s", s);
 }
 
-size_t BeamLog::count(CandidateOutcome outcome) const {
+size_t BeamLog::num_with_outcome(CandidateOutcome outcome) const {
   size_t out = 0;
   for (const RoundLog& r : rounds) out += size_t(std::ranges::count(r.candidates, outcome, &CandidateLog::outcome));
   return out;
 }
 
-size_t BeamLog::candidates() const {
+size_t BeamLog::num_candidates() const {
   size_t out = 0;
   for (const RoundLog& round : rounds) out += round.candidates.size();
   return out;
@@ -58,7 +58,7 @@ std::string enumeration_json(const BeamLog& log) {
     json.key("rounds").array([&] {
       for (const RoundLog& round : log.rounds)
         json.object([&] {
-          json.member("from", round.beam.front()).member("beam", round.beam);
+          json.member("from", round.beam_opts.front()).member("beam", round.beam_opts);
           json.key("candidates").array([&] {
             for (const CandidateLog& c : round.candidates) json.value(c.opts);
           });
@@ -74,36 +74,36 @@ std::string enumeration_json(const BeamLog& log) {
 std::string result_json(const BeamLog& log) {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
-    json.member("key", to_hex(log.key)).member("width", log.width).member("opts", log.opts);
-    json.member("seconds", log.seconds).member("before", log.hand_coded_seconds);
+    json.member("key", to_hex(log.key)).member("width", log.beam_width).member("opts", log.opts);
+    json.member("seconds", log.kernel_seconds).member("before", log.hand_coded_seconds);
     json.member("before_opts", log.hand_coded_opts);
-    json.member("candidates", log.candidates()).member("timed", log.count(CandidateOutcome::Timed));
-    json.member("wall", log.wall).member("interrupted", log.interrupted).member("resumed", log.resumed);
-    json.member("found_before", !log.found.empty());
-    json.member("reference", log.reference);
-    if (!log.function.empty()) json.member("function", log.function);
+    json.member("candidates", log.num_candidates()).member("timed", log.num_with_outcome(CandidateOutcome::Timed));
+    json.member("wall", log.wall_seconds).member("interrupted", log.was_interrupted).member("resumed", log.num_resumed);
+    json.member("found_before", !log.found_at.empty());
+    json.member("reference", log.reference_device);
+    if (!log.function_name.empty()) json.member("function", log.function_name);
     if (!log.applied_by.empty()) json.member("applied_by", log.applied_by);
     json.key("rounds").array([&] {
       for (const RoundLog& r : log.rounds)
         json.object([&] {
-          json.member("candidates", r.candidates.size()).member("best", r.best).member("wall", r.wall);
+          json.member("candidates", r.candidates.size()).member("best", r.best_seconds).member("wall", r.wall_seconds);
         });
     });
   }) + "\n";
 }
 
 std::string result_line(const BeamLog& log) {
-  std::string out = log.kernel + " on " + log.target + ": " + seconds_text(log.seconds);
+  std::string out = log.kernel + " on " + log.target + ": " + seconds_text(log.kernel_seconds);
   if (log.hand_coded_seconds)
-    out += ", " + formatted("%.2f", *log.hand_coded_seconds / log.seconds) + " times as fast as by hand-coded opts (" +
-           seconds_text(*log.hand_coded_seconds) + ")";
-  if (!log.found.empty()) out += ", found before, " + log.found + "; --anew searches again\n";
+    out += ", " + formatted("%.2f", *log.hand_coded_seconds / log.kernel_seconds) +
+           " times as fast as by hand-coded opts (" + seconds_text(*log.hand_coded_seconds) + ")";
+  if (!log.found_at.empty()) out += ", found before, " + log.found_at + "; --anew searches again\n";
   else
-    out += formatted(", %s in %.2f s%s\n", counted(log.candidates(), "candidate").c_str(), log.wall,
-                     log.interrupted ? ", interrupted: the best so far" : "");
-  if (log.found.empty() && log.candidates() == 0)
+    out += formatted(", %s in %.2f s%s\n", counted(log.num_candidates(), "candidate").c_str(), log.wall_seconds,
+                     log.was_interrupted ? ", interrupted: the best so far" : "");
+  if (log.found_at.empty() && log.num_candidates() == 0)
     out += "  no opt applies to these sizes; BEAM_PADTO=1 also tries to pad axes\n";
-  return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined(log.opts) + "'\n" +
+  return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined_opts(log.opts) + "'\n" +
          (log.applied_by.empty() ? "" : "  applied by " + log.applied_by + "\n");
 }
 
@@ -127,12 +127,12 @@ std::string opts_for_program(std::span<const ProgramOpts> kernels) {
                     "  atexit.register(lambda: unused and print('opts not used: no kernel is named', "
                     "*sorted(unused)))\n"
                     "use_opts({\n";
-  for (const ProgramOpts& k : kernels) out += "  " + json_string(k.function) + ": " + k.opts + ",\n";
+  for (const ProgramOpts& k : kernels) out += "  " + json_string(k.function_name) + ": " + k.opts + ",\n";
   return out + "})\n";
 }
 
 std::string rounds_table(const BeamLog& log) {
-  if (!log.found.empty()) return kFoundBefore;
+  if (!log.found_at.empty()) return kFoundBefore;
   std::string out = formatted("%5s %10s %6s %6s %6s %6s %12s %9s  %s\n", "round", "candidates", "timed", "seen",
                               "refuse", "other", "best", "wall", "best so far");
   size_t number = 0;
@@ -142,17 +142,17 @@ std::string rounds_table(const BeamLog& log) {
     };
     size_t timed = count(CandidateOutcome::Timed), seen = count(CandidateOutcome::Duplicate);
     size_t refused = count(CandidateOutcome::Refused);
-    const OptTexts& next = number + 1 < log.rounds.size() ? log.rounds[number + 1].beam.front() : log.opts;
+    const OptTexts& next = number + 1 < log.rounds.size() ? log.rounds[number + 1].beam_opts.front() : log.opts;
     out += formatted("%5zu %10zu %6zu %6zu %6zu %6zu %12s %7.2f s  ", ++number, round.candidates.size(), timed, seen,
-                     refused, round.candidates.size() - timed - seen - refused, seconds_text(round.best).c_str(),
-                     round.wall);
+                     refused, round.candidates.size() - timed - seen - refused,
+                     seconds_text(round.best_seconds).c_str(), round.wall_seconds);
     out += short_opts(next) + "\n";
   }
   return out;
 }
 
-std::string explanation(const BeamLog& log) {
-  if (!log.found.empty()) return kFoundBefore;
+std::string explanation_text(const BeamLog& log) {
+  if (!log.found_at.empty()) return kFoundBefore;
   std::string out;
   double last = 0;
   for (size_t n = 1; n <= log.opts.size(); n++) {
@@ -163,15 +163,17 @@ std::string explanation(const BeamLog& log) {
       std::vector<const CandidateLog*> others;
       for (const CandidateLog& c : round.candidates)
         if (c.outcome == CandidateOutcome::Timed && &c != &*it) others.push_back(&c);
-      std::ranges::stable_sort(others, {}, &CandidateLog::seconds);
-      size_t rank = 1 + size_t(std::ranges::count_if(others, [&](auto* c) { return c->seconds < it->seconds; }));
-      out += formatted("  %zu. %-24s %12s", n, short_opt(prefix.back()).c_str(), seconds_text(it->seconds).c_str());
-      if (last > 0) out += formatted(", %.2f times as fast as without it", last / it->seconds);
+      std::ranges::stable_sort(others, {}, &CandidateLog::fastest_seconds);
+      size_t rank =
+          1 + size_t(std::ranges::count_if(others, [&](auto* c) { return c->fastest_seconds < it->fastest_seconds; }));
+      out += formatted("  %zu. %-24s %12s", n, short_opt(prefix.back()).c_str(),
+                       seconds_text(it->fastest_seconds).c_str());
+      if (last > 0) out += formatted(", %.2f times as fast as without it", last / it->fastest_seconds);
       out += formatted(", number %zu of %zu timed\n", rank, others.size() + 1);
       if (!others.empty())
         out += "       the next best: " + short_opts(others.front()->opts) + ", " +
-               seconds_text(others.front()->seconds) + "\n";
-      last = it->seconds;
+               seconds_text(others.front()->fastest_seconds) + "\n";
+      last = it->fastest_seconds;
       break;
     }
   }
@@ -204,8 +206,8 @@ class Scale {
     auto take = [&](double s) { if (s > 0 && std::isfinite(s)) low_ = std::min(low_, s), high_ = std::max(high_, s); };
     for (const RoundLog& round : log.rounds)
       for (const CandidateLog& c : round.candidates)
-        if (c.outcome == CandidateOutcome::Timed) take(c.seconds);
-    take(log.seconds);
+        if (c.outcome == CandidateOutcome::Timed) take(c.fastest_seconds);
+    take(log.kernel_seconds);
     take(log.hand_coded_seconds.value_or(0));
     if (low_ > high_) low_ = 1e-6, high_ = 1;
     low_ *= 0.9, high_ *= 1.1;
@@ -236,7 +238,7 @@ std::string beam_plot(const BeamLog& log) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
       kWidth, kHeight);
-  out += label(kLeft, 24, "start", log.kernel + " on " + log.target + ": " + seconds_text(log.seconds));
+  out += label(kLeft, 24, "start", log.kernel + " on " + log.target + ": " + seconds_text(log.kernel_seconds));
   for (double s : scale.ticks()) {
     out += horizontal_line(scale.y(s), "stroke=\"#ddd\"");
     out += label(kLeft - 8, scale.y(s) + 4, "end", seconds_text(s));
@@ -248,11 +250,12 @@ std::string beam_plot(const BeamLog& log) {
     for (size_t i = 0; i < round.candidates.size(); i++)
       if (const CandidateLog& c = round.candidates[i]; c.outcome == CandidateOutcome::Timed)
         out += formatted("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\" fill=\"#69c\"><title>%s</title></circle>\n",
-                         begin + (double(i) + 0.5) / count * step, scale.y(c.seconds), seconds_text(c.seconds).c_str());
-    path += formatted("%s%.1f %.1f L%.1f %.1f", r ? " L" : "M", begin, scale.y(round.best), begin + step,
-                      scale.y(round.best));
+                         begin + (double(i) + 0.5) / count * step, scale.y(c.fastest_seconds),
+                         seconds_text(c.fastest_seconds).c_str());
+    path += formatted("%s%.1f %.1f L%.1f %.1f", r ? " L" : "M", begin, scale.y(round.best_seconds), begin + step,
+                      scale.y(round.best_seconds));
     out += label(begin + step / 2, kHeight - 20, "middle",
-                 "round " + std::to_string(r + 1) + ", " + formatted("%.2f s", round.wall));
+                 "round " + std::to_string(r + 1) + ", " + formatted("%.2f s", round.wall_seconds));
   }
   out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"#c33\" stroke-width=\"2\"/>\n";
   if (log.hand_coded_seconds) {

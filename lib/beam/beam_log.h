@@ -10,38 +10,41 @@ namespace tgc {
 struct CandidateLog {
   OptTexts opts;
   CandidateOutcome outcome = CandidateOutcome::Timed;
-  double seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
-  std::string why;     // why the candidate was refused or failed
-  double ops = 0;      // number of floating-point operations of the candidate
-  std::string code;    // digest of the compiled code (Candidate::identity)
+  double fastest_seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
+  std::string failure_reason;     // why the candidate was refused or failed
+  double num_operations = 0;      // number of floating-point operations of the candidate
+  std::string code_digest;    // digest of the compiled code (Candidate::identity)
 };
 
 struct RoundLog {
-  std::vector<OptTexts> beam;  // opts of the kernels that the round started from, the fastest kernel first
+  std::vector<OptTexts> beam_opts;  // opts of the kernels that the round started from, the fastest kernel first
   std::vector<CandidateLog> candidates;
-  double best = 0, wall = 0;   // best: seconds of the fastest kernel after the round; wall: seconds since the start
+  // best: seconds of the fastest kernel after the round; wall: seconds since the start
+  double best_seconds = 0, wall_seconds = 0;
 };
 
 struct BeamLog {
   std::string kernel, target, device;  // device: the name of the hardware
   Sha256 key{};                        // tinygrad's key of the searched graph
-  int64_t width = 0, estimate = 1;
+  int64_t beam_width = 0, estimate = 1;
   std::vector<RoundLog> rounds;
   OptTexts opts;                       // opts of the fastest kernel: the result of the search
-  double seconds = 0;                  // run time of the kernel with these opts
+  double kernel_seconds = 0;                  // run time of the kernel with these opts
   std::optional<double> hand_coded_seconds;  // seconds of the hand-coded optimizer's kernel; nullopt: not measured
   OptTexts hand_coded_opts;
-  double wall = 0;                     // seconds of the whole search
-  bool interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  std::string found;                   // when an earlier search found this result, which was stored; empty: this search
+  double wall_seconds = 0;                     // seconds of the whole search
+  bool was_interrupted = false;            // ended by the user or by a budget; the result is the best so far
+  // when an earlier search found this result, which was stored; empty: this search
+  std::string found_at;
                                        // found the result
-  size_t resumed = 0;                  // number of candidates whose times an interrupted search had measured
-  std::string reference;               // device whose results the result was compared with; empty: not compared
+  size_t num_resumed = 0;                  // number of candidates whose times an interrupted search had measured
+  std::string reference_device;               // device whose results the result was compared with; empty: not compared
   std::string applied_by;              // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
-  std::string function;                // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it
+  // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it
+  std::string function_name;
 
-  size_t count(CandidateOutcome outcome) const;
-  size_t candidates() const;
+  size_t num_with_outcome(CandidateOutcome outcome) const;
+  size_t num_candidates() const;
 };
 
 // enumeration_json returns the candidates of the rounds, result_json the result, each as one line of JSON.
@@ -50,13 +53,13 @@ std::string result_json(const BeamLog& log);
 // result_line returns the result in one line, rounds_table a row for each round, explanation the gain of each opt.
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
-std::string explanation(const BeamLog& log);
+std::string explanation_text(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
 
-// Opts for a kernel of a program, as joined() writes them. `function` is the kernel's name with tinygrad's own opts, as
-// DEBUG=2 shows it.
+// Opts for a kernel of a program, as joined() writes them. `function_name` is the kernel's name with tinygrad's own
+// opts, as DEBUG=2 shows it.
 struct ProgramOpts {
-  std::string function, opts;
+  std::string function_name, opts;
 };
 // Returns lines of Python for the top of a program. With them, tinygrad (0.12 to master) compiles the kernels with
 // these opts. Empty if there are no kernels.

@@ -25,20 +25,20 @@ class Search {
         kernel_(kernel),
         plan_(plan),
         times_(times),
-        spec_(candidate_spec(kernel, plan, times.compiler())),
-        rounds_(kernel, plan.settings, plan.width) {
+        spec_(candidate_spec(kernel, plan, times.compiling_device())),
+        rounds_(kernel, plan.settings, plan.beam_width) {
     log_.kernel = kernel.name();
     log_.target = kernel.target().name();
-    log_.key = kernel.key();
-    log_.width = int64_t(plan.width);
+    log_.key = kernel.graph_key();
+    log_.beam_width = int64_t(plan.beam_width);
     log_.estimate = plan.settings.BEAM_ESTIMATE != 0;
   }
 
   BeamLog run() {
-    while (!rounds_.done() && log_.rounds.size() < plan_.rounds && !stopped()) round();
-    log_.opts = texts(*rounds_.best().kernel);
-    log_.seconds = rounds_.best().seconds;
-    log_.wall = elapsed();
+    while (!rounds_.is_done() && log_.rounds.size() < plan_.max_rounds && !stopped()) round();
+    log_.opts = texts(*rounds_.best_entry().kernel);
+    log_.kernel_seconds = rounds_.best_entry().run_seconds;
+    log_.wall_seconds = elapsed();
     return std::move(log_);
   }
 
@@ -46,13 +46,13 @@ class Search {
   double elapsed() const { return seconds_since(begin_); }
   OptTexts texts(const Scheduler& s) const { return opt_texts(kernel_.graph(), s.applied_opts()); }
   bool stopped() {
-    if (session_.cancelled() || elapsed() > plan_.deadline) log_.interrupted = true;
-    return log_.interrupted;
+    if (session_.is_cancelled() || elapsed() > plan_.limit_seconds) log_.was_interrupted = true;
+    return log_.was_interrupted;
   }
 
   void round() {
     RoundLog& log = log_.rounds.emplace_back();
-    for (const Rounds::Entry& entry : rounds_.beam()) log.beam.push_back(texts(*entry.kernel));
+    for (const SearchRounds::BeamEntry& entry : rounds_.beam_entries()) log.beam_opts.push_back(texts(*entry.kernel));
     Kernels kernels = rounds_.candidates();
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
@@ -91,10 +91,10 @@ class Search {
     std::vector<Candidate*> all;
     for (auto& c : ready)
       if (c) all.push_back(c.get());
-    times_.prepare(all);
+    times_.prepare_candidates(all);
     for (size_t i = 0; i < asts.size(); i++) time(i);
     time_again(ready, std::span(log.candidates).subspan(begin, end - begin));
-    times_.prepare({});
+    times_.prepare_candidates({});
   }
 
   // Repeats the timing of each candidate that may be kept, twice, because a single timing is not reliable.
@@ -102,44 +102,47 @@ class Search {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
         CandidateLog& log = logs[i];
-        if (!ready[i] || log.outcome != CandidateOutcome::Timed || log.seconds > kClose * keep_limit()) continue;
+        if (!ready[i] || log.outcome != CandidateOutcome::Timed || log.fastest_seconds > kClose * keep_limit())
+          continue;
         CandidateLog unused;
-        double seconds = times_.time(log.opts, *ready[i], keep_limit(), unused).value_or(log.seconds);
-        if (seconds >= log.seconds) continue;
-        fastest_.erase(fastest_.find(log.seconds));
-        fastest_.insert(log.seconds = seconds);
+        double seconds = times_.time_candidate(log.opts, *ready[i], keep_limit(), unused).value_or(log.fastest_seconds);
+        if (seconds >= log.fastest_seconds) continue;
+        fastest_.erase(fastest_.find(log.fastest_seconds));
+        fastest_.insert(log.fastest_seconds = seconds);
       }
   }
 
-  bool is_measured(const CandidateLog& log) const { return plan_.measured.contains(joined(log.opts)); }
+  bool is_measured(const CandidateLog& log) const { return plan_.measured_times.contains(joined_opts(log.opts)); }
 
   void resume(CandidateLog& log) {
-    log = plan_.measured.at(joined(log.opts));
-    filter_.record(log.outcome, log.ops, log.code);
-    if (log.outcome == CandidateOutcome::Timed) fastest_.insert(log.seconds);
-    log_.resumed++;
+    log = plan_.measured_times.at(joined_opts(log.opts));
+    filter_.record_candidate(log.outcome, log.num_operations, log.code_digest);
+    if (log.outcome == CandidateOutcome::Timed) fastest_.insert(log.fastest_seconds);
+    log_.num_resumed++;
   }
 
   void classify(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
     log.outcome = filter_.classify(candidate);
-    log.why = candidate.why, log.ops = candidate.ops, log.code = candidate.identity;
+    log.failure_reason = candidate.failure_reason, log.num_operations = candidate.num_operations,
+    log.code_digest = candidate.identity;
     if (log.outcome == CandidateOutcome::Timed) {
-      if (auto seconds = times_.time(log.opts, candidate, keep_limit(), log)) {
-        log.seconds = *seconds;
+      if (auto seconds = times_.time_candidate(log.opts, candidate, keep_limit(), log)) {
+        log.fastest_seconds = *seconds;
         fastest_.insert(*seconds);
       }
     }
-    double best = std::min(rounds_.best().seconds, fastest_.empty() ? INFINITY : *fastest_.begin());
-    session_.progress(log_.kernel + ": round " + std::to_string(log_.rounds.size()) + ", " +
-                      std::to_string(&log - round.candidates.data() + 1) + " of " +
+    double best = std::min(rounds_.best_entry().run_seconds, fastest_.empty() ? INFINITY : *fastest_.begin());
+    session_.report_progress(log_.kernel + ": round " + std::to_string(log_.rounds.size()) + ", " +
+                             std::to_string(&log - round.candidates.data() + 1) + " of " +
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
   // Returns the time below which a candidate is kept: the best time of earlier rounds or, if that is smaller, the
   // time of the slowest candidate that this round would keep so far.
   double keep_limit() const {
-    double out = rounds_.best().seconds;
-    if (fastest_.size() >= plan_.width) out = std::min(out, *std::next(fastest_.begin(), long(plan_.width) - 1));
+    double out = rounds_.best_entry().run_seconds;
+    if (fastest_.size() >= plan_.beam_width)
+      out = std::min(out, *std::next(fastest_.begin(), long(plan_.beam_width) - 1));
     return out;
   }
 
@@ -148,24 +151,25 @@ class Search {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
       if (log.candidates[i].outcome == CandidateOutcome::Timed) order.push_back(i);
-    std::ranges::stable_sort(order, {}, [&](size_t i) { return log.candidates[i].seconds; });
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return log.candidates[i].fastest_seconds; });
     size_t right = 0;
     for (size_t i : order) {
-      if (right == plan_.width) break;
+      if (right == plan_.beam_width) break;
       CandidateLog& c = log.candidates[i];
-      if (c.seconds >= rounds_.best().seconds && right == 0) break;  // no candidate from here on beats earlier rounds
+      // no candidate from here on beats earlier rounds
+      if (c.fastest_seconds >= rounds_.best_entry().run_seconds && right == 0) break;
       Candidate again = make_candidate(optimized(*kernels[i]), spec_);
-      right += times_.check(again, c);
+      right += times_.check_candidate(again, c);
     }
   }
 
   void end_round(const Kernels& kernels, RoundLog& log) {
     std::vector<std::optional<double>> seconds;
     for (const CandidateLog& c : log.candidates)
-      seconds.push_back(c.outcome == CandidateOutcome::Timed ? std::optional(c.seconds) : std::nullopt);
+      seconds.push_back(c.outcome == CandidateOutcome::Timed ? std::optional(c.fastest_seconds) : std::nullopt);
     rounds_.end_round(kernels, seconds);
-    log.best = rounds_.best().seconds;
-    log.wall = elapsed();
+    log.best_seconds = rounds_.best_entry().run_seconds;
+    log.wall_seconds = elapsed();
   }
 
   const Session& session_;
@@ -173,7 +177,7 @@ class Search {
   const SearchPlan& plan_;
   TimeSource& times_;
   CandidateSpec spec_;
-  Rounds rounds_;
+  SearchRounds rounds_;
   CandidateFilter filter_;
   BeamLog log_;
   std::multiset<double> fastest_;  // run times of this round's candidates
@@ -186,16 +190,16 @@ CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan,
   return {.target = kernel.target(),
           .settings = kernel.graph().settings(),
           .variables = kernel.variables(),
-          .uops_max = int64_t(plan.settings.BEAM_UOPS_MAX),
+          .max_uops = int64_t(plan.settings.BEAM_UOPS_MAX),
           .identity = plan.identity,
           .threads_in_turn = kernel.origin().threads_in_turn,
-          .compile = plan.compile,
+          .compile_candidate = plan.compile_candidate,
           .device = device};
 }
 
 Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec) {
-  if (spec.compile) return make_candidate(opt_texts(kernel.graph(), opts), spec);
-  Scheduler made = kernel.base().copy();
+  if (spec.compile_candidate) return make_candidate(opt_texts(kernel.graph(), opts), spec);
+  Scheduler made = kernel.base_scheduler().copy();
   for (const Opt& opt : opts) made.apply_opt(opt);
   return make_candidate(optimized(made), spec);
 }

@@ -12,28 +12,29 @@ class TimeSource {
   virtual ~TimeSource() = default;
 
   // Returns the device that compiles candidates; null: candidates are not compiled.
-  virtual Device* compiler() { return nullptr; }
+  virtual Device* compiling_device() { return nullptr; }
   // Returns true if candidates may be compiled while others are timed.
   virtual bool times_while_compiling() const { return true; }
   // Announces the candidates that are timed next, in any order. They stay valid until the next call.
-  virtual void prepare(std::span<Candidate* const> /*candidates*/) {}
+  virtual void prepare_candidates(std::span<Candidate* const> /*candidates*/) {}
   // Returns the seconds of the fastest of a few runs, or of a single run if prepared candidates can be timed again
   // later. Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps a
   // candidate. If the candidate has no time, returns nullopt and sets log.outcome and log.why.
-  virtual std::optional<double> time(const OptTexts& opts, Candidate& candidate, double keep_limit,
-                                     CandidateLog& log) = 0;
+  virtual std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double keep_limit,
+                                               CandidateLog& log) = 0;
   // Returns true if the candidate computes the expected results; else sets log.outcome and log.why.
-  virtual bool check(Candidate&, CandidateLog&) { return true; }
+  virtual bool check_candidate(Candidate&, CandidateLog&) { return true; }
 };
 
 struct SearchPlan {
   BeamSettings settings;
-  size_t width = 2;
+  size_t beam_width = 2;
   Identity identity = Identity::Binary;
-  size_t rounds = 1000;                    // maximum number of rounds
-  double deadline = std::numeric_limits<double>::infinity();  // time limit in seconds; the result is the best so far
-  CandidateSpec::Compile compile = {};     // see CandidateSpec
-  Measured measured = {};                  // times from an interrupted search, which are not measured again
+  size_t max_rounds = 1000;                    // maximum number of rounds
+  // time limit in seconds; the result is the best so far
+  double limit_seconds = std::numeric_limits<double>::infinity();
+  CandidateSpec::Compile compile_candidate = {};     // see CandidateSpec
+  Measured measured_times = {};                  // times from an interrupted search, which are not measured again
 };
 
 // Returns the log with the rounds and the result. A search that is cancelled or reaches its deadline ends with the best

@@ -22,7 +22,7 @@ std::map<std::string, json> recorded(const std::string& path, std::string& file)
   std::map<std::string, json> out;
   auto lines = LineReader::open(path);
   REQUIRE(lines);
-  for (std::string line; *(*lines)->next(line);) {
+  for (std::string line; *(*lines)->next_line_text(line);) {
     json record = json::parse(line);
     if (!record.contains("kernel")) continue;
     file = record["file"].get<std::string>();
@@ -78,17 +78,17 @@ TEST_CASE("beam: with tinygrad's times, the candidates of each round, their orde
     std::string file;
     auto theirs = recorded(entry.path(), file);
     BeamPlan plan{.input = file};
-    plan.enumerate = true;
-    plan.replay = entry.path();
+    plan.enumerates_only = true;
+    plan.replay_path = entry.path();
     for (const BeamLog& log : run(plan)) {
       INFO(entry.path().string(), " ", log.kernel);
       const json& t = theirs.at(log.kernel);
       REQUIRE(log.rounds.size() == t["rounds"].size());
       for (size_t r = 0; r < log.rounds.size(); r++) {
-        CHECK(log.rounds[r].beam == t["rounds"][r]["beam"].get<std::vector<OptTexts>>());
+        CHECK(log.rounds[r].beam_opts == t["rounds"][r]["beam"].get<std::vector<OptTexts>>());
         CHECK(candidates_of(log.rounds[r]) == t["rounds"][r]["candidates"].get<std::vector<OptTexts>>());
       }
-      CHECK(log.count(CandidateOutcome::Timed) == t["times"].size());
+      CHECK(log.num_with_outcome(CandidateOutcome::Timed) == t["times"].size());
       CHECK(log.opts == t["opts"].get<OptTexts>());
       kernels++;
     }
@@ -105,7 +105,7 @@ TEST_CASE("beam: there are 193 actions, 200 with PADTO, and one with NOLOCALS") 
 
 TEST_CASE("beam: --set sets the variables of the search and keeps those of the pipeline") {
   std::vector<std::string> sets{"BEAM_UPCAST_MAX=64", "NOOPT=1", "TC_OPT=1", "BEAM_MIN_PROGRESS=0.5"};
-  auto settings = BeamSettings::take(sets);
+  auto settings = BeamSettings::take_settings(sets);
   REQUIRE(settings);
   CHECK(settings->BEAM_UPCAST_MAX == 64);
   CHECK(settings->TC_OPT == 1);
@@ -113,36 +113,36 @@ TEST_CASE("beam: --set sets the variables of the search and keeps those of the p
   CHECK(settings->BEAM_LOCAL_MAX == 1024);
   CHECK(sets == std::vector<std::string>{"NOOPT=1", "TC_OPT=1"});
   std::vector<std::string> wrong{"BEAM_UOPS_MAX=many"};
-  CHECK_FALSE(BeamSettings::take(wrong));
+  CHECK_FALSE(BeamSettings::take_settings(wrong));
 }
 
 TEST_CASE("beam: a part of a large grid is timed, with tinygrad's size") {
-  CHECK(test_grid({1024, 8, 8}).factor == 1);
+  CHECK(test_grid({1024, 8, 8}).time_factor == 1);
   TestGrid cut = test_grid({1024, 1024, 64});
-  CHECK(cut.global == std::array<uint32_t, 3>{256, 16, 16});
-  CHECK(cut.factor == 1024);
+  CHECK(cut.global_size == std::array<uint32_t, 3>{256, 16, 16});
+  CHECK(cut.time_factor == 1024);
 }
 
 TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not repeated") {
   BeamPlan plan{.input = product()};
-  plan.results = scratch_file("results.db");
-  plan.search.width = 1;
-  plan.search.rounds = 2;
-  plan.confirm = 2;
-  std::filesystem::remove(plan.results);
+  plan.results_path = scratch_file("results.db");
+  plan.search_plan.beam_width = 1;
+  plan.search_plan.max_rounds = 2;
+  plan.confirm_turns = 2;
+  std::filesystem::remove(plan.results_path);
   auto first = run(plan);
   REQUIRE(first.size() == 1);
-  CHECK(first[0].reference == "REF");
-  CHECK(first[0].seconds > 0);
-  CHECK(first[0].hand_coded_seconds.value_or(0) >= first[0].seconds);
-  CHECK(first[0].count(CandidateOutcome::Timed) > 10);
-  CHECK(first[0].count(CandidateOutcome::Wrong) == 0);
+  CHECK(first[0].reference_device == "REF");
+  CHECK(first[0].kernel_seconds > 0);
+  CHECK(first[0].hand_coded_seconds.value_or(0) >= first[0].kernel_seconds);
+  CHECK(first[0].num_with_outcome(CandidateOutcome::Timed) > 10);
+  CHECK(first[0].num_with_outcome(CandidateOutcome::Wrong) == 0);
   CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);
   auto again = run(plan);
   REQUIRE(again.size() == 1);
   CHECK(again[0].rounds.empty());
   CHECK(again[0].opts == first[0].opts);
-  std::filesystem::remove(plan.results);
+  std::filesystem::remove(plan.results_path);
   std::filesystem::remove(plan.input);
 }
 
@@ -151,66 +151,67 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
     int left = 7;
     Cancel& cancel;
     explicit After(Cancel& cancel) : cancel(cancel) {}
-    void progress(std::string_view) override {
-      if (--left == 0) cancel.request();
+    void on_progress(std::string_view) override {
+      if (--left == 0) cancel.request_cancel();
     }
   };
   Cancel cancel;
   After user(cancel);
   Session session{.jobs = 2, .events = &user, .cancel = &cancel};
   BeamPlan plan{.input = product()};
-  plan.results = scratch_file("interrupted.db");
-  plan.search.width = 1;
-  plan.search.rounds = 2;
-  plan.confirm = 1;
-  std::filesystem::remove(plan.results);
+  plan.results_path = scratch_file("interrupted.db");
+  plan.search_plan.beam_width = 1;
+  plan.search_plan.max_rounds = 2;
+  plan.confirm_turns = 1;
+  std::filesystem::remove(plan.results_path);
   std::vector<BeamLog> logs;
   auto keep = [&](const BeamLog& log) { return logs.push_back(log), Status(Unit{}); };
   REQUIRE(run_beam(session, plan, keep));
   REQUIRE(logs.size() == 1);
-  REQUIRE(logs[0].interrupted);
-  size_t judged = logs[0].candidates() - logs[0].count(CandidateOutcome::Unknown);
+  REQUIRE(logs[0].was_interrupted);
+  size_t judged = logs[0].num_candidates() - logs[0].num_with_outcome(CandidateOutcome::Unknown);
   CHECK(judged >= 5);
-  CHECK(logs[0].count(CandidateOutcome::Unknown) > 0);
-  auto list = BeamResults(plan.results, Database::Mode::Read).list();
+  CHECK(logs[0].num_with_outcome(CandidateOutcome::Unknown) > 0);
+  auto list = BeamResults(plan.results_path, Database::Mode::Read).all_results();
   REQUIRE(list.size() == 1);
-  CHECK(list[0].measured);  // the search is unfinished, but BEAM=1 uses its result
+  CHECK(list[0].measured_json);  // the search is unfinished, but BEAM=1 uses its result
 
   auto resumed = run(plan);
   REQUIRE(resumed.size() == 1);
-  CHECK_FALSE(resumed[0].interrupted);
-  CHECK(resumed[0].resumed == judged);
-  CHECK(resumed[0].count(CandidateOutcome::Unknown) == 0);
+  CHECK_FALSE(resumed[0].was_interrupted);
+  CHECK(resumed[0].num_resumed == judged);
+  CHECK(resumed[0].num_with_outcome(CandidateOutcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
-  CHECK(resumed[0].rounds[0].candidates[0].seconds == logs[0].rounds[0].candidates[0].seconds);
+  CHECK(resumed[0].rounds[0].candidates[0].fastest_seconds == logs[0].rounds[0].candidates[0].fastest_seconds);
   auto again = run(plan);  // reports the stored result without a search
   CHECK(again[0].rounds.empty());
   // a search of another width runs again; both results stay stored, even if one of them is slower
-  plan.search.width = 2;
+  plan.search_plan.beam_width = 2;
   CHECK_FALSE(run(plan)[0].rounds.empty());
   CHECK(run(plan)[0].rounds.empty());
-  plan.search.width = 1;
+  plan.search_plan.beam_width = 1;
   CHECK(run(plan)[0].rounds.empty());
-  std::filesystem::remove(plan.results);
+  std::filesystem::remove(plan.results_path);
   std::filesystem::remove(plan.input);
 }
 
 TEST_CASE("beam: a finished search replaces the state of an interrupted one") {
   std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
-  BeamResult whole{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
+  BeamResult whole{
+      .kernel = "k", .target = "CPU:LLVM", .device = "d", .beam_width = 2, .opts = "[]", .kernel_seconds = 2e-3};
   BeamResult part = whole;
-  part.seconds = 1e-3, part.measured = "[]";
-  BeamResults(a, Database::Mode::Write).put(whole);
-  BeamResults(b, Database::Mode::Write).put(part);
-  CHECK(BeamResults(b, Database::Mode::Read).list()[0].measured);
+  part.kernel_seconds = 1e-3, part.measured_json = "[]";
+  BeamResults(a, Database::Mode::Write).store_result(whole);
+  BeamResults(b, Database::Mode::Write).store_result(part);
+  CHECK(BeamResults(b, Database::Mode::Read).all_results()[0].measured_json);
   for (auto& order : {std::vector{a, b}, std::vector{b, a}}) {
     std::filesystem::remove(c);
     REQUIRE(merge_results(order, c));
     BeamResults merged(c, Database::Mode::Write);
-    CHECK(merged.list().size() == 1);
-    CHECK_FALSE(merged.list()[0].measured);
-    CHECK(merged.list()[0].seconds == 1e-3);
+    CHECK(merged.all_results().size() == 1);
+    CHECK_FALSE(merged.all_results()[0].measured_json);
+    CHECK(merged.all_results()[0].kernel_seconds == 1e-3);
   }
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
 }
@@ -225,24 +226,25 @@ TEST_CASE("beam: opts for a program are Python that python/tests/test_api.py run
 TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
   std::string a = scratch_file("a.db"), b = scratch_file("b.db"), c = scratch_file("c.db");
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
-  BeamResult slow{.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3};
+  BeamResult slow{
+      .kernel = "k", .target = "CPU:LLVM", .device = "d", .beam_width = 2, .opts = "[]", .kernel_seconds = 2e-3};
   BeamResult fast = slow;
-  fast.seconds = 1e-3, fast.opts = "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]";
+  fast.kernel_seconds = 1e-3, fast.opts = "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]";
   {
     BeamResults one(a, Database::Mode::Write), two(b, Database::Mode::Write);
-    one.put(fast), one.put(slow);
-    CHECK(one.find(slow.key, "CPU:LLVM", "d", 2)->opts == fast.opts);
-    CHECK(one.find(slow.key, "CPU:LLVM", "d", 1)->opts == fast.opts);
-    CHECK_FALSE(one.find(slow.key, "CPU:LLVM", "d", 3));
-    CHECK_FALSE(one.find(slow.key, "CPU:LLVM", "another", 2));
-    two.put(slow);
-    slow.device = "another", two.put(slow);
+    one.store_result(fast), one.store_result(slow);
+    CHECK(one.find_result(slow.graph_key, "CPU:LLVM", "d", 2)->opts == fast.opts);
+    CHECK(one.find_result(slow.graph_key, "CPU:LLVM", "d", 1)->opts == fast.opts);
+    CHECK_FALSE(one.find_result(slow.graph_key, "CPU:LLVM", "d", 3));
+    CHECK_FALSE(one.find_result(slow.graph_key, "CPU:LLVM", "another", 2));
+    two.store_result(slow);
+    slow.device = "another", two.store_result(slow);
   }
   REQUIRE(merge_results({b, a}, c));
   BeamResults merged(c, Database::Mode::Write);
-  REQUIRE(merged.list().size() == 2);
-  CHECK(merged.find(slow.key, "CPU:LLVM", "d", 2)->seconds == 1e-3);
-  CHECK(merged.remove("k") == 2);
+  REQUIRE(merged.all_results().size() == 2);
+  CHECK(merged.find_result(slow.graph_key, "CPU:LLVM", "d", 2)->kernel_seconds == 1e-3);
+  CHECK(merged.remove_results("k") == 2);
   CHECK_FALSE(merge_results({"/nowhere.db"}, c));
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);
 }
@@ -251,7 +253,8 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
   std::string path = scratch_file("killed.db"), copy = scratch_file("killed_copy.db");
   for (const std::string& file : {path, path + "-journal", copy, copy + "-journal"}) std::filesystem::remove(file);
   BeamResults(path, Database::Mode::Write)
-      .put({.kernel = "k", .target = "CPU:LLVM", .device = "d", .width = 2, .opts = "[]", .seconds = 2e-3});
+      .store_result(
+          {.kernel = "k", .target = "CPU:LLVM", .device = "d", .beam_width = 2, .opts = "[]", .kernel_seconds = 2e-3});
   {  // copies the file in the middle of a transaction that exceeds SQLite's page cache
     Database database(path, Database::Mode::Write);
     database.run("PRAGMA cache_size = 1");
@@ -262,9 +265,9 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
     for (const char* part : {"", "-journal"}) std::filesystem::copy_file(path + part, copy + part);
   }
   BeamResults results(copy, Database::Mode::Read);
-  REQUIRE(results.list().size() == 1);
-  CHECK(results.list()[0].seconds == 2e-3);
-  CHECK_THROWS(results.remove("k"));  // the file was opened only for reading
+  REQUIRE(results.all_results().size() == 1);
+  CHECK(results.all_results()[0].kernel_seconds == 2e-3);
+  CHECK_THROWS(results.remove_results("k"));  // the file was opened only for reading
   for (const std::string& file : {path, copy}) std::filesystem::remove(file);
 }
 
@@ -273,8 +276,8 @@ TEST_CASE("beam: an empty file that a killed process left is usable") {
   std::filesystem::remove(path);
   Database(path, Database::Mode::Write).run("PRAGMA user_version");
   CHECK_THROWS(BeamResults(path, Database::Mode::Read));
-  CHECK(BeamResults(path, Database::Mode::Write).list().empty());
-  CHECK(BeamResults(path, Database::Mode::Read).list().empty());
+  CHECK(BeamResults(path, Database::Mode::Write).all_results().empty());
+  CHECK(BeamResults(path, Database::Mode::Read).all_results().empty());
   std::filesystem::remove(path);
 }
 

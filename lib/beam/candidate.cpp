@@ -43,12 +43,12 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   out.graph = std::make_shared<Graph>(spec.settings);
   UOp root = copy_into(*out.graph, ast);
   auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
-  out.uops = list.size();
-  if (spec.uops_max > 0 && int64_t(list.size()) >= spec.uops_max) {
+  out.num_uops = list.size();
+  if (spec.max_uops > 0 && int64_t(list.size()) >= spec.max_uops) {
     out.outcome = CandidateOutcome::TooLarge;
     return;
   }
-  out.ops = ops_of(list, spec.variables);
+  out.num_operations = ops_of(list, spec.variables);
   if (!spec.device) {
     out.identity = digest(render_source(spec.target, list).value_or_throw());
     return;
@@ -62,37 +62,37 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
 Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
   Candidate out;
   auto made = catch_failures([&] {
-    spec.compile(out, joined(opts));
-    out.ops = out.executable->cost(spec.variables).value_or(Executable::Cost{}).ops;
+    spec.compile_candidate(out, joined_opts(opts));
+    out.num_operations = out.executable->cost(spec.variables).value_or(Executable::Cost{}).num_operations;
     set_identity(out, spec);
     return Unit{};
   });
-  if (!made) out.outcome = CandidateOutcome::Refused, out.why = made.diag().message;
+  if (!made) out.outcome = CandidateOutcome::Refused, out.failure_reason = made.diag().message;
   return out;
 }
 
 Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
-  if (spec.compile && spec.identity != Identity::None) return make_candidate(opts_of(ast), spec);
+  if (spec.compile_candidate && spec.identity != Identity::None) return make_candidate(opts_of(ast), spec);
   Candidate out;
   if (spec.identity == Identity::None) return out;
   auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
-  if (!made) out.outcome = CandidateOutcome::Refused, out.why = made.diag().message;
+  if (!made) out.outcome = CandidateOutcome::Refused, out.failure_reason = made.diag().message;
   return out;
 }
 
 CandidateOutcome CandidateFilter::classify(const Candidate& candidate) {
   if (candidate.outcome != CandidateOutcome::Timed || candidate.identity.empty()) return candidate.outcome;
-  if (seen_.contains(candidate.identity)) return CandidateOutcome::Duplicate;
-  least_ops_ = std::min(least_ops_, candidate.ops);
-  if (least_ops_ * 1000 < candidate.ops) return CandidateOutcome::TooMuch;
-  seen_.insert(candidate.identity);
+  if (seen_identities_.contains(candidate.identity)) return CandidateOutcome::Duplicate;
+  least_ops_ = std::min(least_ops_, candidate.num_operations);
+  if (least_ops_ * 1000 < candidate.num_operations) return CandidateOutcome::TooMuch;
+  seen_identities_.insert(candidate.identity);
   return CandidateOutcome::Timed;
 }
 
-void CandidateFilter::record(CandidateOutcome outcome, double ops, const std::string& identity) {
+void CandidateFilter::record_candidate(CandidateOutcome outcome, double ops, const std::string& identity) {
   if (identity.empty() || outcome == CandidateOutcome::Duplicate) return;
   least_ops_ = std::min(least_ops_, ops);
-  if (outcome != CandidateOutcome::TooMuch) seen_.insert(identity);
+  if (outcome != CandidateOutcome::TooMuch) seen_identities_.insert(identity);
 }
 
 }  // namespace tgc

@@ -26,12 +26,13 @@ std::string_view name_of(CandidateOutcome outcome);
 
 struct Candidate {
   std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
-  size_t uops = 0;                         // number of UOps in the linear list
-  double ops = 0;                          // arithmetic operations of a launch, without index math (Estimates::ops)
+  size_t num_uops = 0;                         // number of UOps in the linear list
+  // arithmetic operations of a launch, without index math (Estimates::ops)
+  double num_operations = 0;
   std::string identity;                    // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;    // set if a device compiled the candidate
   CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, fields above may be unset
-  std::string why;                         // the error, if Refused
+  std::string failure_reason;                         // the error, if Refused
 };
 
 // The way to find duplicate candidates: by a digest of the binary or of the source. None: candidates are not even
@@ -46,10 +47,10 @@ struct CandidateSpec {
   const Target& target;
   Settings settings;
   VariableValues variables;
-  int64_t uops_max = 3000;
+  int64_t max_uops = 3000;
   Identity identity = Identity::Binary;
   bool threads_in_turn = false;  // see KernelSource
-  Compile compile = {};          // empty: tgc's own pipeline
+  Compile compile_candidate = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Identity::Binary acts like Source
 };
 
@@ -66,10 +67,10 @@ class CandidateFilter {
   // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
   CandidateOutcome classify(const Candidate& candidate);
   // Records a candidate that an interrupted search classified, so that later candidates are compared with it.
-  void record(CandidateOutcome outcome, double ops, const std::string& identity);
+  void record_candidate(CandidateOutcome outcome, double ops, const std::string& identity);
 
  private:
-  std::set<std::string> seen_;
+  std::set<std::string> seen_identities_;
   double least_ops_ = std::numeric_limits<double>::infinity();
 };
 

@@ -10,7 +10,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nu
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
   int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   handle_.reset(opened);
-  if (code != SQLITE_OK) fail();
+  if (code != SQLITE_OK) throw_error();
   sqlite3_busy_timeout(opened, 10'000);  // milliseconds to wait for other writers
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, 1 << 26);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -18,7 +18,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path), handle_(nu
   if (mode == Mode::Read) run("PRAGMA query_only = ON");
 }
 
-void Database::fail() {
+void Database::throw_error() {
   throw Failure(Diag{.message = std::string("SQLite: ") + (handle_ ? sqlite3_errmsg(handle_.get()) : "out of memory"),
                      .file = path_});
 }
@@ -34,38 +34,38 @@ bool Database::has_table(std::string_view name) {
 Statement::Statement(Database& database, std::string_view sql)
     : database_(database), handle_(nullptr, sqlite3_finalize) {
   sqlite3_stmt* made = nullptr;
-  check(sqlite3_prepare_v2(database.handle_.get(), sql.data(), int(sql.size()), &made, nullptr));
+  check_status(sqlite3_prepare_v2(database.handle_.get(), sql.data(), int(sql.size()), &made, nullptr));
   handle_.reset(made);
 }
 
-void Statement::check(int code) {
-  if (code != SQLITE_OK) database_.fail();
+void Statement::check_status(int code) {
+  if (code != SQLITE_OK) database_.throw_error();
 }
 
 Statement& Statement::bind(int64_t value) {
-  check(sqlite3_bind_int64(handle_.get(), ++bound_, value));
+  check_status(sqlite3_bind_int64(handle_.get(), ++bound_, value));
   return *this;
 }
 Statement& Statement::bind(double value) {
-  check(sqlite3_bind_double(handle_.get(), ++bound_, value));
+  check_status(sqlite3_bind_double(handle_.get(), ++bound_, value));
   return *this;
 }
 Statement& Statement::bind(std::string_view text) {
-  check(sqlite3_bind_text(handle_.get(), ++bound_, text.data(), int(text.size()), SQLITE_TRANSIENT));
+  check_status(sqlite3_bind_text(handle_.get(), ++bound_, text.data(), int(text.size()), SQLITE_TRANSIENT));
   return *this;
 }
 Statement& Statement::bind_blob(std::string_view bytes) {
-  check(sqlite3_bind_blob(handle_.get(), ++bound_, bytes.data(), int(bytes.size()), SQLITE_TRANSIENT));
+  check_status(sqlite3_bind_blob(handle_.get(), ++bound_, bytes.data(), int(bytes.size()), SQLITE_TRANSIENT));
   return *this;
 }
 Statement& Statement::bind_null() {
-  check(sqlite3_bind_null(handle_.get(), ++bound_));
+  check_status(sqlite3_bind_null(handle_.get(), ++bound_));
   return *this;
 }
 
 bool Statement::step() {
   int code = sqlite3_step(handle_.get());
-  if (code != SQLITE_ROW && code != SQLITE_DONE) database_.fail();
+  if (code != SQLITE_ROW && code != SQLITE_DONE) database_.throw_error();
   return code == SQLITE_ROW;
 }
 

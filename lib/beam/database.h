@@ -33,7 +33,7 @@ class Statement {
  private:
   friend class Database;
   Statement(Database& database, std::string_view sql);
-  void check(int code);
+  void check_status(int code);
 
   Database& database_;
   std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> handle_;
@@ -54,7 +54,7 @@ class Database {
 
  private:
   friend class Statement;
-  [[noreturn]] void fail();
+  [[noreturn]] void throw_error();
 
   std::string path_;
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> handle_;

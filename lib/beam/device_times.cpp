@@ -39,7 +39,8 @@ DeviceBuffer buffer_of(const Array& array) {
 
 // How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  double kept = INFINITY;  // the keep limit (TimeSource::time) in seconds; a candidate that takes much longer is not
+  // the keep limit (TimeSource::time_candidate) in seconds; a candidate that takes much longer is not
+  double kept = INFINITY;
                            // run again
   int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
 
@@ -83,11 +84,11 @@ struct DeviceTimes::Launch {
     values = std::move(e.arguments(times.variables_).value_or_throw());
     size = e.launch_size(times.variables_).value_or_throw();
     if (times.options_.shrink_grids) {
-      TestGrid grid = test_grid(size.global);
-      size.global = grid.global, factor = grid.factor;
+      TestGrid grid = test_grid(size.global_size);
+      size.global_size = grid.global_size, factor = grid.time_factor;
     }
     for (const BufferSpec& b : e.buffers()) {
-      auto it = std::ranges::find(times.buffers_, b.number, &BufferSpec::number);
+      auto it = std::ranges::find(times.buffers_, b.argument_number, &BufferSpec::argument_number);
       if (it == times.buffers_.end()) throw Failure("a candidate has a buffer that its kernel lacks");
       buffers.push_back(all[size_t(it - times.buffers_.begin())]);
     }
@@ -102,7 +103,7 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
   Arrays drawn =
       std::move(input_arrays(buffers_, {}, "", input_distribution(ast)).value_or_throw());
   for (NamedArray& a : drawn) {
-    Array shared = Array::shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
+    Array shared = Array::allocate_shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
     std::memcpy(shared.data(), a.array.data(), a.array.nbytes());
     inputs_.push_back({a.name, std::move(shared)});
   }
@@ -110,10 +111,12 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
 
 DeviceTimes::~DeviceTimes() = default;
 
-std::optional<double> DeviceTimes::time(const OptTexts&, Candidate& candidate, double kept, CandidateLog& log) {
+std::optional<double> DeviceTimes::time_candidate(const OptTexts&, Candidate& candidate, double kept,
+                                                  CandidateLog& log) {
   auto seconds = fastest_run(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
-  log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed, log.why = seconds.diag().message;
+  log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed,
+  log.failure_reason = seconds.diag().message;
   return std::nullopt;
 }
 
@@ -130,24 +133,24 @@ class DeviceTimes::CandidateHolder {
     std::vector<DeviceBuffer> buffers;
     for (const NamedArray& a : times.inputs_) buffers.push_back(buffer_of(a.array));
     size_t threads = 1;
-    for (Candidate* candidate : times.prepared_) {
+    for (Candidate* candidate : times.prepared_candidates_) {
       auto loaded = catch_failures([&] {
         if (!candidate->executable) throw Failure("the candidate was not compiled");
         Launch launch(times, *candidate->executable, buffers);
-        threads = std::max<size_t>(threads, launch.size.global[0]);
+        threads = std::max<size_t>(threads, launch.size.global_size[0]);
         return std::pair(std::move(candidate->executable->load(device).value_or_throw()), std::move(launch));
       });
       held_.push_back(std::move(loaded));
     }
-    device.settle(threads);
+    device.start_threads(threads);
   }
 
   Result<std::string> time(size_t number, const TimingLimits& limits) {
     return catch_failures([&] {
       auto& [kernel, launch] = held_.at(number).value_or_throw();
       double seconds =
-          limits.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
-      return ByteWriter().raw(&seconds, sizeof seconds).take();
+          limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
+      return ByteWriter().write_bytes(&seconds, sizeof seconds).take_bytes();
     });
   }
 
@@ -155,34 +158,34 @@ class DeviceTimes::CandidateHolder {
   std::vector<Result<std::pair<std::unique_ptr<Kernel>, Launch>>> held_;
 };
 
-void DeviceTimes::prepare(std::span<Candidate* const> candidates) {
+void DeviceTimes::prepare_candidates(std::span<Candidate* const> candidates) {
   worker_.reset();
-  prepared_.assign(candidates.begin(), candidates.end());
+  prepared_candidates_.assign(candidates.begin(), candidates.end());
 }
 
 Result<WorkerProcess> DeviceTimes::start_worker() {
   return WorkerProcess::start([&](Worker& self) -> Status {
     return catch_failures([&]() -> Unit {
       CandidateHolder holder(*this);
-      self.confine({.rights = Rights::Compute, .memory = kKernelMemory});
+      self.confine({.rights = Rights::Compute, .memory_bytes = kKernelMemory});
       for (;;) {
         std::string message = self.next_message();
         ByteReader in(message);
-        size_t number = in.number();
+        size_t number = in.read_number();
         TimingLimits limits;
-        in.raw(&limits, sizeof limits);
-        self.answer(holder.time(number, limits));
+        in.read_bytes(&limits, sizeof limits);
+        self.send_answer(holder.time(number, limits));
       }
     });
   });
 }
 
 Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimits& limits) {
-  auto it = std::ranges::find(prepared_, &candidate);
-  if (it == prepared_.end()) {
+  auto it = std::ranges::find(prepared_candidates_, &candidate);
+  if (it == prepared_candidates_.end()) {
     Candidate* alone = &candidate;
-    prepare({&alone, 1});
-    it = prepared_.begin();
+    prepare_candidates({&alone, 1});
+    it = prepared_candidates_.begin();
   }
   if (!worker_) {
     auto started = start_worker();
@@ -190,44 +193,44 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimi
     worker_.emplace(std::move(*started));
   }
   ByteWriter message;
-  message.number(size_t(it - prepared_.begin())).raw(&limits, sizeof limits);
-  (void)worker_->send(message.take());  // if the worker is dead, the answer reports it
+  message.write_number(size_t(it - prepared_candidates_.begin())).write_bytes(&limits, sizeof limits);
+  (void)worker_->send(message.take_bytes());  // if the worker is dead, the answer reports it
   double limit = std::min(options_.timeout_seconds, limits.limit());
   auto answer = worker_->receive(limit);
-  is_too_slow_ = worker_->death() && worker_->death()->timed_out && limit < options_.timeout_seconds;
+  is_too_slow_ = worker_->death() && worker_->death()->has_timed_out && limit < options_.timeout_seconds;
   if (!answer && worker_->death()) worker_.reset();
   return catch_failures([&] {
     double seconds = 0;
-    ByteReader(answer.value_or_throw()).raw(&seconds, sizeof seconds);
+    ByteReader(answer.value_or_throw()).read_bytes(&seconds, sizeof seconds);
     return seconds;
   });
 }
 
-ContainedDevice& DeviceTimes::driver() {
+ContainedDevice& DeviceTimes::contained_driver() {
   if (driver_) return *driver_;
   driver_ = std::make_unique<ContainedDevice>(*place_.device, place_.label, options_.timeout_seconds);
   driver_->open().value_or_throw();
-  on_driver_.clear();
+  driver_buffers_.clear();
   for (const NamedArray& a : inputs_) {
-    on_driver_.push_back(driver_->allocate(a.array.nbytes()).value_or_throw());
-    driver_->copy_in(on_driver_.back(), a.array.data()).value_or_throw();
+    driver_buffers_.push_back(driver_->allocate(a.array.nbytes()).value_or_throw());
+    driver_->copy_in(driver_buffers_.back(), a.array.data()).value_or_throw();
   }
   return *driver_;
 }
 
 Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimits& limits) {
   auto out = catch_failures([&] {
-    ContainedDevice& device = driver();
+    ContainedDevice& device = contained_driver();
     auto kernel = std::move(candidate.executable->load(device).value_or_throw());
-    Launch launch(*this, *candidate.executable, on_driver_);
-    return limits.fastest(launch.factor, [&] { return kernel->time(launch.arguments()).value_or_throw(); });
+    Launch launch(*this, *candidate.executable, driver_buffers_);
+    return limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
   });
   if (!out) driver_.reset();  // the worker may be dead; the next candidate runs in a new one
   return out;
 }
 
-std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates, int turns) {
-  prepare(candidates);
+std::vector<double> DeviceTimes::compare_times(std::span<Candidate* const> candidates, int turns) {
+  prepare_candidates(candidates);
   std::vector<double> fastest(candidates.size(), INFINITY);
   double best = INFINITY;
   for (int turn = 0; turn < turns; turn++)
@@ -242,48 +245,49 @@ std::vector<double> DeviceTimes::compare(std::span<Candidate* const> candidates,
 
 // ---- expected results, with which the results of candidates are compared
 
-const Arrays& DeviceTimes::expected() {
-  if (expected_) return *expected_;
+const Arrays& DeviceTimes::expected_arrays() {
+  if (expected_arrays_) return *expected_arrays_;
   UOp ast = kernel_.compilation().ast();
   const Settings& settings = kernel_.graph().settings();
-  CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .uops_max = 0,
+  CandidateSpec plain{.target = kernel_.target(), .settings = settings, .variables = variables_, .max_uops = 0,
                       .device = place_.device.get()};
   Candidate without_opts = candidate_of(kernel_, {}, plain);
-  bool much = without_opts.outcome != CandidateOutcome::Timed || without_opts.ops > kMostForRef;
+  bool much = without_opts.outcome != CandidateOutcome::Timed || without_opts.num_operations > kMostForRef;
   ExecuteOptions execution{.timeout_seconds = 600};
-  if (options_.reference.empty() && much && without_opts.executable) {
+  if (options_.reference_device.empty() && much && without_opts.executable) {
     reference_label_ = place_.label + " without opts";
-    expected_ = std::move(
+    expected_arrays_ = std::move(
         execute(*without_opts.executable, *place_.device, inputs_, variables_, execution).value_or_throw().outputs);
-    return *expected_;
+    return *expected_arrays_;
   }
-  Placement other = std::move(
-      choose_placement(options_.reference.empty() ? "REF" : options_.reference, "", settings).value_or_throw());
+  Placement other =
+      std::move(choose_placement(options_.reference_device.empty() ? "REF" : options_.reference_device, "", settings)
+                    .value_or_throw());
   reference_label_ = other.label;
   Graph own(settings);
   Executable same = std::move(make_executable({.root = copy_into(own, ast)}, other).value_or_throw());
   Arrays inputs = std::move(input_arrays(same.buffers(), inputs_, "", std::nullopt).value_or_throw());
-  expected_ = std::move(execute(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
-  return *expected_;
+  expected_arrays_ = std::move(execute(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
+  return *expected_arrays_;
 }
 
-bool DeviceTimes::check(Candidate& candidate, CandidateLog& log) {
+bool DeviceTimes::check_candidate(Candidate& candidate, CandidateLog& log) {
   auto status = catch_failures([&] {
-    const Arrays& wanted = expected();
+    const Arrays& wanted = expected_arrays();
     Arrays inputs =
         std::move(input_arrays(candidate.executable->buffers(), inputs_, "", std::nullopt).value_or_throw());
     ExecuteOptions execution{.timeout_seconds = options_.timeout_seconds};
     Arrays made = std::move(
         execute(*candidate.executable, *place_.device, inputs, variables_, execution).value_or_throw().outputs);
     UOp ast = kernel_.compilation().ast();
-    auto compared = ReferenceRunner(inputs, variables_).compare(ast, made, wanted);
+    auto compared = ReferenceRunner(inputs, variables_).compare_arrays(ast, made, wanted);
     for (const Comparison& c : compared.value_or_throw())
-      if (!c.passed()) throw Failure(c.text());
+      if (!c.has_passed()) throw Failure(c.text());
     return Unit{};
   });
   if (status) return true;
   log.outcome = CandidateOutcome::Wrong;
-  log.why = status.diag().message;
+  log.failure_reason = status.diag().message;
   return false;
 }
 
@@ -298,7 +302,7 @@ Identity parse_identity(const std::string& text) {
   throw Failure(Diag{.message = "the identity '" + text + "'", .expected = "binary, source or none"});
 }
 
-std::string key_of_opts(const json& opts) { return joined(opts.get<OptTexts>()); }
+std::string key_of_opts(const json& opts) { return joined_opts(opts.get<OptTexts>()); }
 
 }  // namespace
 
@@ -309,10 +313,10 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
     ReplayTimes out;
     std::string line;
     try {
-      while ((*lines)->next(line).value_or_throw()) {
+      while ((*lines)->next_line_text(line).value_or_throw()) {
         if (line.empty()) continue;
         json record = json::parse(line);
-        if ((*lines)->line() == 1) {
+        if ((*lines)->line_number() == 1) {
           out.identity_ = parse_identity(record.at("identity").get<std::string>());
           out.target_ = record.at("target").get<std::string>();
           out.width_ = record.at("width").get<size_t>();
@@ -324,16 +328,16 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
     } catch (const json::exception& e) {
       throw Failure(Diag{.message = std::string("no file of times: ") + e.what(),
                          .file = path,
-                         .line = (*lines)->line(),
+                         .line = (*lines)->line_number(),
                          .expected = "what scripts/tools/beam_record writes"});
     }
     return out;
   });
 }
 
-std::optional<double> ReplayTimes::time(const OptTexts& opts, Candidate&, double, CandidateLog& log) {
-  auto it = now_->find(joined(opts));
-  if (it != now_->end()) return it->second;
+std::optional<double> ReplayTimes::time_candidate(const OptTexts& opts, Candidate&, double, CandidateLog& log) {
+  auto it = current_times_->find(joined_opts(opts));
+  if (it != current_times_->end()) return it->second;
   log.outcome = CandidateOutcome::Unknown;
   return std::nullopt;
 }

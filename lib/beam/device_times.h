@@ -18,23 +18,25 @@ class DeviceTimes : public TimeSource {
   struct Options {
     double timeout_seconds = 10;   // time limit of one candidate
     bool shrink_grids = true;      // time only a part of a large grid (BEAM_ESTIMATE)
-    std::string reference = {};    // device for the expected results; empty: REF or, for slow kernels, the timed device
+    // device for the expected results; empty: REF or, for slow kernels, the timed device
+    std::string reference_device = {};
   };
   // Fills the inputs with random values from seed 0. `place` and `kernel` must outlive this object. Throws Failure.
   DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
   ~DeviceTimes() override;
 
-  Device* compiler() override { return place_.device.get(); }
+  Device* compiling_device() override { return place_.device.get(); }
   bool times_while_compiling() const override { return place_.device->has_driver(); }
-  void prepare(std::span<Candidate* const> candidates) override;
-  std::optional<double> time(const OptTexts& opts, Candidate& candidate, double kept, CandidateLog& log) override;
-  bool check(Candidate& candidate, CandidateLog& log) override;
+  void prepare_candidates(std::span<Candidate* const> candidates) override;
+  std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double kept,
+                                       CandidateLog& log) override;
+  bool check_candidate(Candidate& candidate, CandidateLog& log) override;
 
   // Returns the seconds of the fastest run of each candidate; infinity if it fails. The candidates run in turns, so
   // that a drifting clock favours none. A candidate that is far behind drops out, except for the first one.
-  std::vector<double> compare(std::span<Candidate* const> candidates, int turns);
+  std::vector<double> compare_times(std::span<Candidate* const> candidates, int turns);
 
-  const std::string& reference() const { return reference_label_; }
+  const std::string& reference_label() const { return reference_label_; }
 
  private:
   struct Launch;
@@ -44,8 +46,8 @@ class DeviceTimes : public TimeSource {
   Result<double> run_in_worker(Candidate& candidate, const TimingLimits& limits);
   Result<WorkerProcess> start_worker();
   Result<double> run_on_driver(Candidate& candidate, const TimingLimits& limits);
-  const Arrays& expected();
-  ContainedDevice& driver();
+  const Arrays& expected_arrays();
+  ContainedDevice& contained_driver();
 
   Placement& place_;
   const SearchKernel& kernel_;
@@ -53,19 +55,19 @@ class DeviceTimes : public TimeSource {
   VariableValues variables_;
   std::vector<BufferSpec> buffers_;
   Arrays inputs_;                        // input arrays; on the CPU in memory shared with the workers
-  std::optional<Arrays> expected_;
+  std::optional<Arrays> expected_arrays_;
   std::string reference_label_;
-  std::vector<Candidate*> prepared_;     // the candidates that the next worker loads
+  std::vector<Candidate*> prepared_candidates_;     // the candidates that the next worker loads
   std::optional<WorkerProcess> worker_;
   bool is_too_slow_ = false;             // true if the last candidate has no time because it is too slow
   std::unique_ptr<ContainedDevice> driver_;
-  std::vector<DeviceBuffer> on_driver_;  // inputs_ in the memory of the driver's device
+  std::vector<DeviceBuffer> driver_buffers_;  // inputs_ in the memory of the driver's device
 };
 
 // A smaller grid that is timed instead of a large one, and the ratio of their sizes (search.py:get_test_global_size).
 struct TestGrid {
-  std::array<uint32_t, 3> global;
-  double factor;
+  std::array<uint32_t, 3> global_size;
+  double time_factor;
 };
 TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
 
@@ -78,11 +80,13 @@ class ReplayTimes : public TimeSource {
   Identity identity() const { return identity_; }
   const std::string& target() const { return target_; }
   size_t width() const { return width_; }
-  bool has(const std::string& kernel) const { return kernels_.contains(kernel); }
-  void begin(const std::string& kernel, Device* compiler) { now_ = &kernels_.at(kernel), compiler_ = compiler; }
+  bool has_kernel(const std::string& kernel) const { return kernels_.contains(kernel); }
+  void begin_kernel(const std::string& kernel, Device* compiler) {
+    current_times_ = &kernels_.at(kernel), compiler_ = compiler;
+  }
 
-  Device* compiler() override { return compiler_; }
-  std::optional<double> time(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
+  Device* compiling_device() override { return compiler_; }
+  std::optional<double> time_candidate(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
 
  private:
   using Times = std::unordered_map<std::string, double>;  // maps the text of the opts to seconds
@@ -90,7 +94,7 @@ class ReplayTimes : public TimeSource {
   std::string target_;
   size_t width_ = 2;
   std::unordered_map<std::string, Times> kernels_;
-  const Times* now_ = nullptr;
+  const Times* current_times_ = nullptr;
   Device* compiler_ = nullptr;
 };
 

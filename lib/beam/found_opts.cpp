@@ -23,7 +23,7 @@ class OptsFinder {
     std::lock_guard lock(mutex_);
     auto [device, is_new] = devices_.try_emplace(target);
     if (is_new) device->second = device_name(target);
-    auto known = results_ ? results_->find(key, target, device->second, width_) : std::nullopt;
+    auto known = results_ ? results_->find_result(key, target, device->second, width_) : std::nullopt;
     known ? with_++ : without_++;
     if (!known) return std::nullopt;
     return read_opt_list(kernel.graph(), known->opts);

@@ -8,7 +8,7 @@ CandidateSpec::Compile compile_live(const Session& session, const InputGraph& in
   if (!session.compiler()->leaves_opts_to_tinygrad()) return {};
   return [&session, &in, &place](Candidate& out, const std::string& opts) {
     Session own = session;
-    own.over.opts = opts, own.over.imports = true, own.over.live_rewrites = false;
+    own.overrides.opts = opts, own.overrides.imports_kernels = true, own.overrides.records_live_rewrites = false;
     InputGraph made = own.compiler()->compile(in, "").value_or_throw();
     if (made.record && made.record->error) throw Failure(*made.record->error);
     if (!made.record || !made.record->source || !made.record->program) throw Failure("tinygrad made no source");

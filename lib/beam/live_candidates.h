@@ -6,8 +6,9 @@
 
 namespace tgc {
 
-// Returns the function for CandidateSpec::compile; an empty one if the session has no live pipeline. `in` is the kernel
-// as the live tinygrad compiled it, imported. `session`, `in` and `place` must outlive the function. It throws Failure.
+// Returns the function for CandidateSpec::compile_candidate; an empty one if the session has no live pipeline. `in` is
+// the kernel as the live tinygrad compiled it, imported. `session`, `in` and `place` must outlive the function. It
+// throws Failure.
 CandidateSpec::Compile compile_live(const Session& session, const InputGraph& in, Placement& place);
 
 }  // namespace tgc

@@ -23,12 +23,12 @@ std::string_view bytes_of(const Sha256& key) { return {reinterpret_cast<const ch
 BeamResult row_of_result(const Statement& row) {
   BeamResult out{.kernel = row.text(1), .target = row.text(2), .device = row.text(3)};
   std::string key = row.text(0);
-  std::memcpy(out.key.data(), key.data(), std::min(key.size(), out.key.size()));
-  out.width = row.integer(4), out.estimate = row.integer(5);
+  std::memcpy(out.graph_key.data(), key.data(), std::min(key.size(), out.graph_key.size()));
+  out.beam_width = row.integer(4), out.estimate = row.integer(5);
   out.opts = row.text(6);
-  out.seconds = row.real(7), out.hand_coded_seconds = row.optional_real(8);
-  out.reference = row.text(9), out.made = row.text(10);
-  if (std::string measured = row.text(11); !measured.empty()) out.measured = std::move(measured);
+  out.kernel_seconds = row.real(7), out.hand_coded_seconds = row.optional_real(8);
+  out.reference_device = row.text(9), out.stored_at = row.text(10);
+  if (std::string measured = row.text(11); !measured.empty()) out.measured_json = std::move(measured);
   return out;
 }
 
@@ -41,16 +41,23 @@ Statement& bind_search(Statement& s, const Sha256& key, const std::string& targe
 }  // namespace
 
 BeamResult BeamResult::of(const BeamLog& log) {
-  return {.key = log.key, .kernel = log.kernel, .target = log.target, .device = log.device, .width = log.width,
-          .estimate = log.estimate, .opts = joined(log.opts), .seconds = log.seconds,
+  return {.graph_key = log.key,
+          .kernel = log.kernel,
+          .target = log.target,
+          .device = log.device,
+          .beam_width = log.beam_width,
+          .estimate = log.estimate,
+          .opts = joined_opts(log.opts),
+          .kernel_seconds = log.kernel_seconds,
           .hand_coded_seconds = log.hand_coded_seconds,
-          .reference = log.reference, .made = "",
-          .measured = log.interrupted ? std::optional(measured_text(log)) : std::nullopt};
+          .reference_device = log.reference_device,
+          .stored_at = "",
+          .measured_json = log.was_interrupted ? std::optional(measured_text(log)) : std::nullopt};
 }
 
 std::string BeamResults::default_path() {
   const char* own = std::getenv("TGC_BEAM_DB");
-  return own && *own ? own : (CompileCache::shared().folder() / "beam.db").string();
+  return own && *own ? own : (CompileCache::shared_cache().folder() / "beam.db").string();
 }
 
 BeamResults::BeamResults(const std::string& path, Database::Mode mode)
@@ -90,56 +97,56 @@ std::string BeamResults::select(const char* rest) {
   return std::string("SELECT ") + kColumns + ", " + measured + " FROM results " + rest;
 }
 
-void BeamResults::put(const BeamResult& r) {
+void BeamResults::store_result(const BeamResult& r) {
   Transaction all(database_);
-  auto known = of_search(r.key, r.target, r.device, r.width);
-  bool is_complete = !r.measured || (known && known->seconds > 0 && !known->measured);
+  auto known = result_of_search(r.graph_key, r.target, r.device, r.beam_width);
+  bool is_complete = !r.measured_json || (known && known->kernel_seconds > 0 && !known->measured_json);
   Statement s = database_.prepare(
       std::string("INSERT INTO results (") + kColumns +
       ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, datetime('now'))) ON CONFLICT DO UPDATE SET kernel = "
       "excluded.kernel, estimate = excluded.estimate, opts = excluded.opts, seconds = excluded.seconds, before = "
       "excluded.before, reference = excluded.reference, made = excluded.made WHERE seconds = 0 OR (excluded.seconds > "
       "0 AND excluded.seconds < seconds)");
-  s.bind_blob(bytes_of(r.key)).bind(r.kernel).bind(r.target).bind(r.device).bind(r.width).bind(r.estimate);
-  s.bind(r.opts).bind(r.seconds);
+  s.bind_blob(bytes_of(r.graph_key)).bind(r.kernel).bind(r.target).bind(r.device).bind(r.beam_width).bind(r.estimate);
+  s.bind(r.opts).bind(r.kernel_seconds);
   if (r.hand_coded_seconds) s.bind(*r.hand_coded_seconds);
   else s.bind_null();
-  s.bind(r.reference);
-  if (r.made.empty()) s.bind_null();
-  else s.bind(r.made);
+  s.bind(r.reference_device);
+  if (r.stored_at.empty()) s.bind_null();
+  else s.bind(r.stored_at);
   s.step();
   Statement interrupted = database_.prepare(
       is_complete ? std::string("DELETE FROM interrupted WHERE ") + kSameSearch
                   : "INSERT OR REPLACE INTO interrupted (key, target, device, width, measured) VALUES (?, ?, ?, ?, ?)");
-  bind_search(interrupted, r.key, r.target, r.device, r.width);
-  if (!is_complete) interrupted.bind(*r.measured);
+  bind_search(interrupted, r.graph_key, r.target, r.device, r.beam_width);
+  if (!is_complete) interrupted.bind(*r.measured_json);
   interrupted.step();
   all.commit();
 }
 
-std::optional<BeamResult> BeamResults::find(const Sha256& key, const std::string& target, const std::string& device,
-                                            int64_t width) {
+std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std::string& target,
+                                                   const std::string& device, int64_t width) {
   Statement s = database_.prepare(select("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
                                          "ORDER BY seconds = 0, seconds, width LIMIT 1"));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
 
-std::optional<BeamResult> BeamResults::of_search(const Sha256& key, const std::string& target,
-                                                 const std::string& device, int64_t width) {
+std::optional<BeamResult> BeamResults::result_of_search(const Sha256& key, const std::string& target,
+                                                        const std::string& device, int64_t width) {
   Statement s = database_.prepare(select((std::string("WHERE ") + kSameSearch).c_str()));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
 
-std::vector<BeamResult> BeamResults::list() {
+std::vector<BeamResult> BeamResults::all_results() {
   std::vector<BeamResult> out;
   Statement s = database_.prepare(select("ORDER BY target, device, kernel, width"));
   while (s.step()) out.push_back(row_of_result(s));
   return out;
 }
 
-size_t BeamResults::remove(const std::string& what) {
+size_t BeamResults::remove_results(const std::string& what) {
   Transaction all(database_);
   Statement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
                                   "lower(hex(key)) LIKE ?1 || '%') RETURNING 1");
@@ -157,7 +164,7 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
   return catch_failures([&] {
     BeamResults out(to, Database::Mode::Write);
     for (const std::string& path : from)
-      for (const BeamResult& r : BeamResults(path, Database::Mode::Read).list()) out.put(r);
+      for (const BeamResult& r : BeamResults(path, Database::Mode::Read).all_results()) out.store_result(r);
     return Unit{};
   });
 }
@@ -165,12 +172,13 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results) {
   std::string out;
   for (const BeamResult& r : results) {
-    const bool has_ratio = r.hand_coded_seconds && r.seconds > 0;
-    std::string faster = has_ratio ? std::to_string(*r.hand_coded_seconds / r.seconds).substr(0, 4) : "-";
-    std::string seconds = r.seconds > 0 ? seconds_text(r.seconds) : "-";
-    out += to_hex(r.key).substr(0, 12) + "  " + r.kernel + "  " + r.target + "  BEAM=" + std::to_string(r.width);
-    out += "  " + seconds + "  x" + faster + "  " + r.made + "  " + r.device;
-    out += std::string(r.measured ? "  interrupted" : "") + "\n  " + r.opts + "\n";
+    const bool has_ratio = r.hand_coded_seconds && r.kernel_seconds > 0;
+    std::string faster = has_ratio ? std::to_string(*r.hand_coded_seconds / r.kernel_seconds).substr(0, 4) : "-";
+    std::string seconds = r.kernel_seconds > 0 ? seconds_text(r.kernel_seconds) : "-";
+    out += to_hex(r.graph_key).substr(0, 12) + "  " + r.kernel + "  " + r.target +
+           "  BEAM=" + std::to_string(r.beam_width);
+    out += "  " + seconds + "  x" + faster + "  " + r.stored_at + "  " + r.device;
+    out += std::string(r.measured_json ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
   return out + counted(results.size(), "result") + "\n";
 }
@@ -179,11 +187,13 @@ std::string results_json(const std::vector<BeamResult>& results) {
   return json_object([&](JsonWriter& json) {
     json.key("results").array([&] {
       for (const BeamResult& r : results)
-        json.line().object([&] {
-          json.member("key", to_hex(r.key)).member("kernel", r.kernel).member("target", r.target);
-          json.member("device", r.device).member("width", r.width).member("opts", r.opts);
-          json.member("seconds", r.seconds).member("before", r.hand_coded_seconds).member("reference", r.reference);
-          json.member("made", r.made).member("interrupted", r.measured.has_value());
+        json.start_line().object([&] {
+          json.member("key", to_hex(r.graph_key)).member("kernel", r.kernel).member("target", r.target);
+          json.member("device", r.device).member("width", r.beam_width).member("opts", r.opts);
+          json.member("seconds", r.kernel_seconds)
+              .member("before", r.hand_coded_seconds)
+              .member("reference", r.reference_device);
+          json.member("made", r.stored_at).member("interrupted", r.measured_json.has_value());
         });
     });
   }) + "\n";
@@ -206,8 +216,12 @@ std::string measured_text(const BeamLog& log) {
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
       if (c.outcome != CandidateOutcome::Unknown)
-        out.push_back({{"opts", c.opts}, {"fate", name_of(c.outcome)}, {"seconds", c.seconds}, {"why", c.why},
-                       {"ops", c.ops}, {"code", c.code}});
+        out.push_back({{"opts", c.opts},
+                       {"fate", name_of(c.outcome)},
+                       {"seconds", c.fastest_seconds},
+                       {"why", c.failure_reason},
+                       {"ops", c.num_operations},
+                       {"code", c.code_digest}});
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -216,9 +230,9 @@ Measured read_measured(std::string_view text) {
   try {
     for (const json& c : json::parse(text)) {
       CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = outcome_of(c.at("fate").get<std::string>())};
-      log.seconds = c.at("seconds").get<double>(), log.why = c.at("why").get<std::string>();
-      log.ops = c.at("ops").get<double>(), log.code = c.at("code").get<std::string>();
-      out[joined(log.opts)] = std::move(log);
+      log.fastest_seconds = c.at("seconds").get<double>(), log.failure_reason = c.at("why").get<std::string>();
+      log.num_operations = c.at("ops").get<double>(), log.code_digest = c.at("code").get<std::string>();
+      out[joined_opts(log.opts)] = std::move(log);
     }
   } catch (const json::exception& e) {
     throw Failure(std::string("cannot read the measurements of an interrupted search: ") + e.what());

@@ -9,15 +9,16 @@
 namespace tgc {
 
 struct BeamResult {
-  Sha256 key{};          // tinygrad's key of the searched graph
+  Sha256 graph_key{};          // tinygrad's key of the searched graph
   std::string kernel, target, device;
-  int64_t width = 0, estimate = 1;
+  int64_t beam_width = 0, estimate = 1;
   std::string opts;      // "[Opt(...), ...]"
-  double seconds = 0;    // seconds of the kernel; 0: unknown
+  double kernel_seconds = 0;    // seconds of the kernel; 0: unknown
   std::optional<double> hand_coded_seconds;
-  std::string reference;  // the device whose results the result was compared with; empty: not compared
-  std::string made;       // when the result was stored, in UTC: "2026-11-22 19:00:00"; put() fills in an empty one
-  std::optional<std::string> measured;  // the candidates timed before an interruption; nullopt: finished
+  std::string reference_device;  // the device whose results the result was compared with; empty: not compared
+  std::string
+      stored_at;  // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
+  std::optional<std::string> measured_json;  // the candidates timed before an interruption; nullopt: finished
 
   static BeamResult of(const BeamLog& log);
 };
@@ -31,17 +32,17 @@ class BeamResults {
 
   // Stores the result unless the file has one of the same kernel, target, device and width that is at least as fast.
   // Drops the measurements of an interrupted search if the stored or the new result comes from a finished search.
-  void put(const BeamResult& result);
+  void store_result(const BeamResult& result);
   // Returns the fastest result for this graph, target and device from searches with at least `width`.
-  std::optional<BeamResult> find(const Sha256& key, const std::string& target, const std::string& device,
-                                 int64_t width);
+  std::optional<BeamResult> find_result(const Sha256& key, const std::string& target, const std::string& device,
+                                        int64_t width);
   // Returns the result of the search with exactly this width.
-  std::optional<BeamResult> of_search(const Sha256& key, const std::string& target, const std::string& device,
-                                      int64_t width);
-  std::vector<BeamResult> list();
+  std::optional<BeamResult> result_of_search(const Sha256& key, const std::string& target, const std::string& device,
+                                             int64_t width);
+  std::vector<BeamResult> all_results();
   // Removes the results whose kernel or target is `what`, or whose key begins with `what`, at least 8 hexadecimal
   // digits. Returns their number.
-  size_t remove(const std::string& what);
+  size_t remove_results(const std::string& what);
 
  private:
   std::string select(const char* rest);

@@ -15,7 +15,7 @@ OptTexts opt_texts(Graph& graph, std::span<const Opt> opts) {
   return out;
 }
 
-std::string joined(const OptTexts& opts) {
+std::string joined_opts(const OptTexts& opts) {
   std::string out;
   for (const std::string& opt : opts) out += (out.empty() ? "" : ", ") + opt;
   return "[" + out + "]";
@@ -30,12 +30,13 @@ std::vector<Opt> read_opt_list(Graph& graph, const std::string& text) {
 
 Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
   Diag no_search{.message = "'" + compilation.name() + "' cannot be searched", .expected = "the AST of a kernel"};
-  if (compilation.is_tensor_graph() || compilation.begun_at() || !compilation.loaded().list.empty()) return no_search;
+  if (compilation.is_tensor_graph() || compilation.input_stage() || !compilation.input_graph().list.empty())
+    return no_search;
   static const StageRow& optimize = row_of(StageKind::Optimizer);
-  while (compilation.next() && compilation.next() != &optimize)
-    if (auto step = compilation.step(); !step) return step.diag();
-  UOp ast = compilation.current();
-  if (!compilation.next() || !ast.tag().is_none() || ast.arg()[4].is_tuple()) {
+  while (compilation.next_row() && compilation.next_row() != &optimize)
+    if (auto step = compilation.run_step(); !step) return step.diag();
+  UOp ast = compilation.current_graph();
+  if (!compilation.next_row() || !ast.tag().is_none() || ast.arg()[4].is_tuple()) {
     no_search.message += ": it says its opts itself";
     return no_search;
   }
@@ -47,17 +48,17 @@ Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
 }
 
 void SearchKernel::set_origin(const InputGraph& in) {
-  origin_ = {.threads_in_turn = runs_threads_in_turn(in), .function = {}, .opts = {}, .producer = producer_of(in)};
+  origin_ = {.threads_in_turn = runs_threads_in_turn(in), .function_name = {}, .opts = {}, .producer = producer_of(in)};
   if (!in.record || !in.record->program) return;
-  origin_.function = ansistrip(in.record->program->name);
+  origin_.function_name = ansistrip(in.record->program->name);
   auto opts = catch_failures([&] { return read_opt_list(graph(), in.record->program->applied_opts); });
-  if (opts) origin_.opts = joined(opt_texts(graph(), *opts));
+  if (opts) origin_.opts = joined_opts(opt_texts(graph(), *opts));
 }
 
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
   Session own = session;
-  own.over.native = own.over.imports = true;
-  own.over.opts.clear(), own.over.live.clear(), own.live.reset();
+  own.overrides.prefers_native = own.overrides.imports_kernels = true;
+  own.overrides.opts.clear(), own.overrides.live_command.clear(), own.live_pool.reset();
   auto compilation = catch_failures([&] {
     return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
   });
@@ -67,41 +68,41 @@ Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph
   return out;
 }
 
-Sha256 SearchKernel::key() const { return key_of(base_->ast()); }
+Sha256 SearchKernel::graph_key() const { return key_of(base_scheduler_->ast()); }
 
 VariableValues SearchKernel::variables() const {
   VariableValues out;
-  for (const VariableSpec& v : variables_of(base_->facts().nodes)) out[v.name] = (v.min + v.max) >> 1;
+  for (const VariableSpec& v : variables_of(base_scheduler_->facts().nodes)) out[v.name] = (v.min + v.max) >> 1;
   return out;
 }
 
-Rounds::Rounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width)
+SearchRounds::SearchRounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width)
     : limits_(settings.limits(kernel.graph().settings())),
       actions_(search_actions(kernel.graph(), limits_)),
       width_(width),
       min_progress_(settings.BEAM_MIN_PROGRESS / 1e6),
-      beam_{{std::make_shared<Scheduler>(kernel.base().copy())}} {}
+      beam_entries_{{std::make_shared<Scheduler>(kernel.base_scheduler().copy())}} {}
 
-std::vector<std::shared_ptr<const Scheduler>> Rounds::candidates() const {
+std::vector<std::shared_ptr<const Scheduler>> SearchRounds::candidates() const {
   std::vector<std::shared_ptr<const Scheduler>> out;
-  for (const Entry& entry : beam_)
+  for (const BeamEntry& entry : beam_entries_)
     for (Scheduler& made : kernel_actions(*entry.kernel, actions_, limits_))
       out.push_back(std::make_shared<Scheduler>(std::move(made)));
   return out;
 }
 
-void Rounds::end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
-                       const std::vector<std::optional<double>>& seconds) {
-  std::vector<Entry> timed;
+void SearchRounds::end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
+                             const std::vector<std::optional<double>>& seconds) {
+  std::vector<BeamEntry> timed;
   for (size_t i = 0; i < candidates.size(); i++)
     if (seconds[i]) timed.push_back({candidates[i], *seconds[i]});
-  std::ranges::stable_sort(timed, {}, &Entry::seconds);
-  double before = best().seconds;
-  done_ = timed.empty() || timed[0].seconds < min_progress_ || before - timed[0].seconds < min_progress_;
-  if (!done_) timed.resize(std::min(timed.size(), width_));
-  else if (!timed.empty() && timed[0].seconds < before) timed.resize(1);
+  std::ranges::stable_sort(timed, {}, &BeamEntry::run_seconds);
+  double before = best_entry().run_seconds;
+  is_done_ = timed.empty() || timed[0].run_seconds < min_progress_ || before - timed[0].run_seconds < min_progress_;
+  if (!is_done_) timed.resize(std::min(timed.size(), width_));
+  else if (!timed.empty() && timed[0].run_seconds < before) timed.resize(1);
   else return;
-  beam_ = std::move(timed);
+  beam_entries_ = std::move(timed);
 }
 
 }  // namespace tgc

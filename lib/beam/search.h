@@ -18,8 +18,8 @@ namespace tgc {
 // A list of opts as text: tinygrad's repr of each, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
 OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
-std::string joined(const OptTexts& opts);  // returns "[Opt(...), Opt(...)]", as --opts takes it
-std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses joined()'s text; throws Failure
+std::string joined_opts(const OptTexts& opts);  // returns "[Opt(...), Opt(...)]", as --opts takes it
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parses joined_opts()'s text; throws Failure
 
 // A kernel in the state in which tinygrad's search starts: rewritten up to the optimizer, with its loops made global
 // where possible.
@@ -32,26 +32,27 @@ class SearchKernel {
   const Target& target() const { return compilation_.target(); }
   const std::string& name() const { return compilation_.name(); }
   const Compilation& compilation() const { return compilation_; }
-  const Scheduler& base() const { return *base_; }
-  Sha256 key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
+  const Scheduler& base_scheduler() const { return *base_scheduler_; }
+  Sha256 graph_key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
   // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
-  struct Origin {
+  struct KernelOrigin {
     bool threads_in_turn = false;  // true: it runs the threads of a CPU kernel one after another
-    std::string function;          // the kernel's name in the program; empty: not recorded
-    std::string opts;              // the opts that the program's tinygrad applied, as joined() writes them; empty: not
+    std::string function_name;          // the kernel's name in the program; empty: not recorded
+    // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not
+    std::string opts;
                                    // recorded
     std::string producer;          // such as "tinygrad 0.14.0"
   };
   void set_origin(const InputGraph& in);
-  const Origin& origin() const { return origin_; }
+  const KernelOrigin& origin() const { return origin_; }
   VariableValues variables() const;    // returns each variable at the middle of its range, as in tinygrad's search
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
-      : compilation_(std::move(compilation)), base_(std::move(base)) {}
+      : compilation_(std::move(compilation)), base_scheduler_(std::move(base)) {}
   Compilation compilation_;
-  std::unique_ptr<Scheduler> base_;
-  Origin origin_;
+  std::unique_ptr<Scheduler> base_scheduler_;
+  KernelOrigin origin_;
 };
 
 // Begins tgc's pipeline for `in`, an AST of tinygrad 0.12.0 or of another release, and `target`. Returns the kernel for
@@ -59,18 +60,19 @@ class SearchKernel {
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
 // The beam of the search, round by round.
-class Rounds {
+class SearchRounds {
  public:
-  struct Entry {
+  struct BeamEntry {
     std::shared_ptr<const Scheduler> kernel;
-    double seconds = std::numeric_limits<double>::infinity();
+    double run_seconds = std::numeric_limits<double>::infinity();
   };
 
-  Rounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width);
+  SearchRounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width);
 
-  bool done() const { return done_; }
-  const std::vector<Entry>& beam() const { return beam_; }      // the kernels of the beam, best first
-  const Entry& best() const { return beam_.front(); }
+  bool is_done() const { return is_done_; }
+  // the kernels of the beam, best first
+  const std::vector<BeamEntry>& beam_entries() const { return beam_entries_; }
+  const BeamEntry& best_entry() const { return beam_entries_.front(); }
   std::vector<std::shared_ptr<const Scheduler>> candidates() const;  // returns the candidates of the next round
   // Ends a round. `seconds` has the time of each candidate, nullopt if it was skipped.
   void end_round(const std::vector<std::shared_ptr<const Scheduler>>& candidates,
@@ -81,8 +83,8 @@ class Rounds {
   std::vector<Opt> actions_;
   size_t width_;
   double min_progress_;  // the search ends after a round that gains fewer seconds, or whose fastest kernel takes fewer
-  std::vector<Entry> beam_;
-  bool done_ = false;
+  std::vector<BeamEntry> beam_entries_;
+  bool is_done_ = false;
 };
 
 }  // namespace tgc

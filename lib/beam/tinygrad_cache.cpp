@@ -53,12 +53,13 @@ void import_row(const Statement& row, BeamResults& results, const std::string& t
                   wanted.name());
   BeamResult out{.target = wanted.name(), .device = device_name(wanted.name())};
   std::string key = row.text(0);
-  if (key.size() != out.key.size()) throw Failure("a row's key has " + std::to_string(key.size()) + " bytes, not 32");
-  std::memcpy(out.key.data(), key.data(), key.size());
-  out.width = row.integer(1), out.estimate = row.integer(2);
-  out.opts = joined(texts_of(row.text(5)));
-  out.reference = "tinygrad's cache";
-  results.put(out);
+  if (key.size() != out.graph_key.size())
+    throw Failure("a row's key has " + std::to_string(key.size()) + " bytes, not 32");
+  std::memcpy(out.graph_key.data(), key.data(), key.size());
+  out.beam_width = row.integer(1), out.estimate = row.integer(2);
+  out.opts = joined_opts(texts_of(row.text(5)));
+  out.reference_device = "tinygrad's cache";
+  results.store_result(out);
 }
 
 }  // namespace
@@ -73,8 +74,8 @@ Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& result
     Statement row = db.prepare(std::string("SELECT ast, amt, allow_test_size, device, suffix, val FROM ") + kTable);
     while (row.step()) {
       auto done = catch_failures([&] { return import_row(row, results, target), Unit{}; });
-      if (done) out.rows++;
-      else out.left_out.push_back(done.diag().message);
+      if (done) out.num_rows++;
+      else out.skipped_rows.push_back(done.diag().message);
     }
     return out;
   });
@@ -82,7 +83,7 @@ Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& result
 
 Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cache, const std::string& target) {
   return catch_failures([&] {
-    std::vector<BeamResult> list = results.list();
+    std::vector<BeamResult> list = results.all_results();
     std::string wanted = target.empty() ? "" : parsed(target).name();
     auto is_default = [](const BeamResult& r) {
       Target t = parsed(r.target);
@@ -99,9 +100,11 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       CacheDevice device = device_of(parsed(r.target));
       Statement put = db.prepare(std::string("REPLACE INTO '") + kTable +
                                  "' (ast, amt, allow_test_size, device, suffix, val) VALUES (?, ?, ?, ?, ?, ?)");
-      put.bind_blob({reinterpret_cast<const char*>(r.key.data()), r.key.size()}).bind(r.width).bind(r.estimate);
+      put.bind_blob({reinterpret_cast<const char*>(r.graph_key.data()), r.graph_key.size()})
+          .bind(r.beam_width)
+          .bind(r.estimate);
       put.bind(device.device).bind(device.suffix).bind_blob(pickled(r.opts)).step();
-      out.rows++;
+      out.num_rows++;
     }
     return out;
   });
@@ -223,12 +226,12 @@ bool is_opt_name(std::string_view module, std::string_view name) {
 
 Arg arg_of(Graph& graph, const PickleValue& v) {
   if (v.is_none()) return {};
-  if (v.kind() == Pickle::Number && v.number()) return *v.number();
+  if (v.kind() == Pickle::Number && v.int_value()) return *v.int_value();
   if (v.kind() != Pickle::Tuple) refuse("an Opt's arg is no number and no tuple");
   std::vector<Arg> items;
   for (size_t i = 0; i < v.size(); i++) {
-    if (v[i].kind() != Pickle::Number || !v[i].number()) refuse("a tuple of something else than numbers");
-    items.push_back(*v[i].number());
+    if (v[i].kind() != Pickle::Number || !v[i].int_value()) refuse("a tuple of something else than numbers");
+    items.push_back(*v[i].int_value());
   }
   return graph.tuple(items);
 }
@@ -241,7 +244,7 @@ OptOps opt_op(const PickleValue& v) {
     return *op;
   }
   if (v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
-  int64_t n = v[0].number().value_or(0);
+  int64_t n = v[0].int_value().value_or(0);
   if (n < 1 || n > int64_t(std::size(kByValue))) refuse("no OptOps has the value " + std::to_string(n));
   return kByValue[n - 1];
 }
@@ -250,9 +253,9 @@ Opt read_opt(Graph& graph, const PickleValue& v) {
   if (v.class_name() != "Opt") refuse("the list holds something else than Opts");
   auto op = v.find("op"), axis = v.find("axis"), arg = v.find("arg");
   if (!op || !axis || !arg) refuse("an Opt without op, axis and arg");
-  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->number())) refuse("an axis that is no number");
+  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->int_value())) refuse("an axis that is no number");
   Opt made{opt_op(*op), {}, arg_of(graph, *arg)};
-  if (!axis->is_none()) made.axis = *axis->number();
+  if (!axis->is_none()) made.axis = *axis->int_value();
   return made;
 }
 

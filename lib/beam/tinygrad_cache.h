@@ -12,8 +12,8 @@ namespace tgc {
 
 // The number of copied rows, and the reasons why other rows were skipped.
 struct CacheTransfer {
-  size_t rows = 0;
-  std::vector<std::string> left_out;
+  size_t num_rows = 0;
+  std::vector<std::string> skipped_rows;
 };
 
 // Copies the rows of table beam_search_22 of the SQLite file `cache` into `results`, without times, which tinygrad does

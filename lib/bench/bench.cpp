@@ -31,25 +31,25 @@ Result<size_t> render_kernels(Compilation& graph) {
 
 Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunFor what) {
   StepTimes run(what, StepTimes::In::ProcessorTime);
-  auto source = Source::open(session, spec);
+  auto source = GraphSource::open(session, spec);
   if (!source) return source.diag();
-  auto in = source->next();
+  auto in = source->next_graph();
   if (!in) return in.diag();
   if (!*in || !(*in)->is_tensor_graph)
     return Diag{.message = "no tensor graph", .file = spec, .expected = "a model, or a tensor graph"};
   size_t nodes = 0;
-  run.ended("read", [&] { return nodes = toposort((*in)->root).size(); });
+  run.end_stage("read", [&] { return nodes = toposort((*in)->root).size(); });
   auto graph = session.begin(std::move(**in));
   if (!graph) return graph.diag();
   auto& schedule = graph->schedule();
   if (!schedule) return schedule.diag();
-  run.ended("schedule", [&] { return schedule->items.size(); });
+  run.end_stage("schedule", [&] { return schedule->items.size(); });
   auto rendered = render_kernels(*graph);
   if (!rendered) return rendered.diag();
-  run.ended("render", [&] { return *rendered; });
-  run.end_of_total();
-  run.time.nodes = nodes;
-  return std::move(run.time);
+  run.end_stage("render", [&] { return *rendered; });
+  run.end_total();
+  run.graph_time.num_nodes = nodes;
+  return std::move(run.graph_time);
 }
 
 // Returns the times that a tinygrad took, as its exporter recorded them.
@@ -57,20 +57,20 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   auto rows = pipeline.rows();
   if (!rows) return rows.diag();
   TimedGraph out{pipeline.name(), pipeline.target()};
-  GraphTime time{.nodes = toposort(pipeline.ast()).size()};
+  GraphTime time{.num_nodes = toposort(pipeline.ast()).size()};
   double whole = 0;
   for (const Pipeline::Row& row : *rows) {
-    if (!row.recorded || row.recorded->seconds < 0) continue;
-    const double ms = row.recorded->seconds * 1000;
+    if (!row.recorded || row.recorded->stage_seconds < 0) continue;
+    const double ms = row.recorded->stage_seconds * 1000;
     time.stages.push_back({row.stage->name, row.result ? toposort(row.result).size() : 0, ms});
     whole += ms;
   }
   const GoldenRecord* record = pipeline.input().record.get();
-  time.ms = record && record->seconds >= 0 ? record->seconds * 1000 : whole;
-  if (!time.stages.empty()) return out.time = std::move(time), out;
-  out.time = Diag{.message = "the recording has no times of stages",
-                  .file = pipeline.input().file,
-                  .expected = "a recording of a newer exporter, or --live=PYTHON"};
+  time.ms = record && record->record_seconds >= 0 ? record->record_seconds * 1000 : whole;
+  if (!time.stages.empty()) return out.graph_time = std::move(time), out;
+  out.graph_time = Diag{.message = "the recording has no times of stages",
+                        .file = pipeline.input().file,
+                        .expected = "a recording of a newer exporter, or --live=PYTHON"};
   return out;
 }
 
@@ -88,10 +88,10 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
         return Diag{.message = "a linear list has no stages to time", .file = spec, .expected = "a graph"};
-      if (!session.compiler()->compiles(graph)) {
+      if (!session.compiler()->can_compile(graph)) {
         auto pipeline = session.pipeline(std::move(graph));
         if (!pipeline) return pipeline.diag();
-        if (!(*pipeline)->can(Ability::Recording)) return (*pipeline)->lacks(Ability::Compile);
+        if (!(*pipeline)->has_ability(Ability::Recording)) return (*pipeline)->missing_ability(Ability::Compile);
         auto timed = recorded_time(**pipeline);
         if (!timed) return timed.diag();
         out.recorded.push_back(std::move(*timed));
@@ -121,123 +121,124 @@ double peak_mb() {
 }  // namespace
 
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats) {
-  return fastest(repeats, [&](RunFor what) { return run_whole(session, spec, what); });
+  return fastest_time(repeats, [&](RunFor what) { return run_whole(session, spec, what); });
 }
 
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
-  auto inputs = plan.whole ? Result(Inputs()) : read_inputs(session, plan);
+  auto inputs = plan.includes_reading ? Result(Inputs()) : read_inputs(session, plan);
   if (!inputs) return inputs.diag();
   BenchResult out;
-  const size_t count = plan.whole ? plan.inputs.size() : inputs->own.size();
+  const size_t count = plan.includes_reading ? plan.inputs.size() : inputs->own.size();
   out.graphs.resize(count);
   auto time = [&](size_t i) -> Status {
-    if (session.cancelled()) return Diag{"cancelled"};
-    if (plan.whole) {
+    if (session.is_cancelled()) return Diag{"cancelled"};
+    if (plan.includes_reading) {
       out.graphs[i] = {plan.inputs[i], "", time_tensor_graph(session, plan.inputs[i], plan.repeats)};
       return Unit{};
     }
     const TimedInput& in = inputs->own[i];
-    auto target = recorded_target(in.job.target.empty() ? "CPU" : in.job.target, in.settings);
+    auto target = recorded_target(in.job_spec.target.empty() ? "CPU" : in.job_spec.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
                      time_graph(in, plan.repeats, plan.count_rules)};
     return Unit{};
   };
   auto start = Clock::now();
   auto tell = [&](size_t i) {
-    session.progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
+    session.report_progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
   };
   if (auto status = parallel_for(count, session.jobs, time, tell); !status) return status.diag();
-  out.seconds = seconds_since(start);
+  out.wall_seconds = seconds_since(start);
   out.graphs.insert(out.graphs.end(), inputs->recorded.begin(), inputs->recorded.end());
-  out.recorded = inputs->recorded.size(), out.recorded_by = inputs->producer;
+  out.num_recorded = inputs->recorded.size(), out.recorded_by = inputs->producer;
   return out;
 }
 
-void Times::add(size_t nodes, double ms) {
-  nodes_ += nodes;
-  sum_ += ms;
-  ms_.push_back(ms);
+void StageTimes::add_time(size_t nodes, double ms) {
+  num_nodes_ += nodes;
+  sum_ms_ += ms;
+  times_ms_.push_back(ms);
 }
 
 BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchResult& result)
-    : plan_(plan), threads_(threads), result_(result) {
+    : plan_(plan), num_threads_(threads), result_(result) {
   for (const TimedGraph& graph : result.graphs) {
-    if (!graph.time) {
-      refused_++;
+    if (!graph.graph_time) {
+      num_refused_++;
       continue;
     }
-    total_.add(graph.time->nodes, graph.time->ms);
-    counted_ms_ += graph.time->counted_ms;
-    for (const StageTime& s : graph.time->stages) times_of(s.name).add(s.nodes, s.ms);
+    total_times_.add_time(graph.graph_time->num_nodes, graph.graph_time->ms);
+    counted_ms_ += graph.graph_time->counted_ms;
+    for (const StageTime& s : graph.graph_time->stages) times_of(s.name).add_time(s.num_nodes, s.ms);
   }
 }
 
-Times& BenchReport::times_of(std::string_view name) {
+StageTimes& BenchReport::times_of(std::string_view name) {
   for (auto& [n, times] : stages_)
     if (n == name) return times;
-  return stages_.emplace_back(name, Times()).second;
+  return stages_.emplace_back(name, StageTimes()).second;
 }
 
 // Returns runs per second. A graph that tgc compiles runs once to count its nodes, and per repeat once for the total,
 // once for the stages and, with count_rules, once to count rules.
 double BenchReport::runs_per_second() const {
   const size_t runs = (plan_.count_rules ? 3 : 2) * plan_.repeats + 1;
-  return result_.seconds > 0 ? double((total_.count() - result_.recorded) * runs) / result_.seconds : 0;
+  return result_.wall_seconds > 0 ? double((total_times_.count() - result_.num_recorded) * runs) / result_.wall_seconds
+                                  : 0;
 }
 
 std::string BenchReport::text(bool list) const {
   std::string out;
-  auto row = [&](std::string_view name, const Times& t) {
+  auto row = [&](std::string_view name, const StageTimes& t) {
     out += formatted("  %-30.*s %8zu %10zu %9.3f %9.3f %9.3f %9.3f %6.1f%%\n", int(name.size()), name.data(), t.count(),
-                     t.nodes(), t.mean(), t.median(), t.p95(), t.max(),
-                     total_.sum() > 0 ? 100 * t.sum() / total_.sum() : 0.0);
+                     t.num_nodes(), t.mean_ms(), t.median_ms(), t.p95_ms(), t.max_ms(),
+                     total_times_.sum_ms() > 0 ? 100 * t.sum_ms() / total_times_.sum_ms() : 0.0);
   };
   for (const TimedGraph& g : result_.graphs)
-    if (list && g.time)
-      out +=
-          formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.time->nodes, g.time->ms);
+    if (list && g.graph_time)
+      out += formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.graph_time->num_nodes,
+                       g.graph_time->ms);
   out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max",
                    "share");
-  row("total", total_);
+  row("total", total_times_);
   for (auto& [name, times] : stages_) row(name, times);
-  if (result_.recorded < result_.graphs.size())
+  if (result_.num_recorded < result_.graphs.size())
     out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                     plan_.repeats, counted(threads_, "thread").c_str(), runs_per_second(), peak_mb());
-  if (result_.recorded)
-    out += "processor time of " + result_.recorded_by + " for " + counted(result_.recorded, "graph") +
+                     plan_.repeats, counted(num_threads_, "thread").c_str(), runs_per_second(), peak_mb());
+  if (result_.num_recorded)
+    out += "processor time of " + result_.recorded_by + " for " + counted(result_.num_recorded, "graph") +
            ", in one run each, without the exporter's own\n";
   if (plan_.count_rules)
-    out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * slower(),
-                     counted_ms_ / double(std::max<size_t>(1, total_.count())));
-  if (refused_) out += std::to_string(refused_) + " refused, and not counted\n";
+    out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * counting_slowdown(),
+                     counted_ms_ / double(std::max<size_t>(1, total_times_.count())));
+  if (num_refused_) out += std::to_string(num_refused_) + " refused, and not counted\n";
   return out;
 }
 
 std::string BenchReport::json(bool list) const {
   return json_object([&](JsonWriter& json) {
     auto ms = [&](std::string_view name, double value) { json.key(name).number(value, "%.6f"); };
-    auto object = [&](const Times& t) {
+    auto object = [&](const StageTimes& t) {
       json.object([&] {
-        json.member("kernels", t.count()).member("nodes", t.nodes());
-        ms("mean_ms", t.mean()), ms("median_ms", t.median()), ms("p95_ms", t.p95()), ms("max_ms", t.max());
+        json.member("kernels", t.count()).member("nodes", t.num_nodes());
+        ms("mean_ms", t.mean_ms()), ms("median_ms", t.median_ms()), ms("p95_ms", t.p95_ms()), ms("max_ms", t.max_ms());
       });
     };
-    json.key("total"), object(total_);
+    json.key("total"), object(total_times_);
     json.key("stages").object([&] {
       for (auto& [name, times] : stages_) json.key(name), object(times);
     });
-    json.member("threads", threads_).member("repeats", plan_.repeats);
+    json.member("threads", num_threads_).member("repeats", plan_.repeats);
     json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
-    json.member("refused", refused_);
-    if (result_.recorded) json.member("recorded", result_.recorded).member("recorded_by", result_.recorded_by);
-    if (plan_.count_rules) json.key("counting_slower").number(slower(), "%.4f");
+    json.member("refused", num_refused_);
+    if (result_.num_recorded) json.member("recorded", result_.num_recorded).member("recorded_by", result_.recorded_by);
+    if (plan_.count_rules) json.key("counting_slower").number(counting_slowdown(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {
       for (const TimedGraph& g : result_.graphs)
-        if (g.time)
-          json.line().object([&] {
-            json.member("name", g.name).member("target", g.target).member("nodes", g.time->nodes);
-            ms("ms", g.time->ms);
+        if (g.graph_time)
+          json.start_line().object([&] {
+            json.member("name", g.name).member("target", g.target).member("nodes", g.graph_time->num_nodes);
+            ms("ms", g.graph_time->ms);
           });
     });
   }) + "\n";

@@ -14,49 +14,50 @@ namespace tgc {
 struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
-  bool whole = false;        // for models and tensor graphs: include reading the file and rendering the kernels
+  // for models and tensor graphs: include reading the file and rendering the kernels
+  bool includes_reading = false;
   bool count_rules = false;  // also make `repeats` runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
 struct TimedGraph {
   std::string name, target;  // `target` is empty for a tensor graph
-  Result<GraphTime> time = GraphTime{};
+  Result<GraphTime> graph_time = GraphTime{};
 };
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t recorded = 0;      // number of graphs at the end of `graphs` whose times a tinygrad recorded
+  size_t num_recorded = 0;      // number of graphs at the end of `graphs` whose times a tinygrad recorded
   std::string recorded_by;  // the tinygrad that recorded them: "tinygrad 0.14.0"
-  double seconds = 0;       // wall time of the whole command
+  double wall_seconds = 0;       // wall time of the whole command
 };
 // Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
 // pipelines have the times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its
-// TimedGraph::time is an error.
+// TimedGraph::graph_time is an error.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
 // Times all work before the compilers, for a file with one tensor graph (usually a model). Its stages are: "read" the
 // file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
-// runs, in processor time. GraphTime::nodes counts the nodes of the tensor graph. StageTime::nodes counts schedule
-// items for "schedule" and distinct kernels for "render".
+// runs, in processor time. GraphTime::num_nodes counts the nodes of the tensor graph. StageTime::num_nodes counts
+// schedule items for "schedule" and distinct kernels for "render".
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats);
 
 // The times of all graphs in milliseconds, for one stage or in total.
-class Times {
+class StageTimes {
  public:
-  void add(size_t nodes, double ms);
-  size_t count() const { return ms_.size(); }
-  size_t nodes() const { return nodes_; }
-  double sum() const { return sum_; }
-  double mean() const { return ms_.empty() ? 0 : sum_ / double(ms_.size()); }
-  double median() const { return quantile(ms_, 0.5); }
-  double p95() const { return quantile(ms_, 0.95); }
-  double max() const { return quantile(ms_, 1); }
+  void add_time(size_t nodes, double ms);
+  size_t count() const { return times_ms_.size(); }
+  size_t num_nodes() const { return num_nodes_; }
+  double sum_ms() const { return sum_ms_; }
+  double mean_ms() const { return times_ms_.empty() ? 0 : sum_ms_ / double(times_ms_.size()); }
+  double median_ms() const { return quantile(times_ms_, 0.5); }
+  double p95_ms() const { return quantile(times_ms_, 0.95); }
+  double max_ms() const { return quantile(times_ms_, 1); }
 
  private:
-  std::vector<double> ms_;
-  double sum_ = 0;
-  size_t nodes_ = 0;
+  std::vector<double> times_ms_;
+  double sum_ms_ = 0;
+  size_t num_nodes_ = 0;
 };
 
 class BenchReport {
@@ -67,17 +68,18 @@ class BenchReport {
   std::string json(bool list) const;
 
  private:
-  Times& times_of(std::string_view name);
+  StageTimes& times_of(std::string_view name);
   // relative cost of counting rules: 0.1 means 10 % slower
-  double slower() const { return total_.sum() > 0 ? counted_ms_ / total_.sum() - 1 : 0; }
+  double counting_slowdown() const { return total_times_.sum_ms() > 0 ? counted_ms_ / total_times_.sum_ms() - 1 : 0; }
   double runs_per_second() const;
 
   const BenchPlan& plan_;
-  unsigned threads_;
+  unsigned num_threads_;
   const BenchResult& result_;
-  Times total_;
-  std::vector<std::pair<std::string_view, Times>> stages_;  // the stages in the order of the pipeline, with their times
-  size_t refused_ = 0;
+  StageTimes total_times_;
+  // the stages in the order of the pipeline, with their times
+  std::vector<std::pair<std::string_view, StageTimes>> stages_;
+  size_t num_refused_ = 0;
   double counted_ms_ = 0;
 };
 

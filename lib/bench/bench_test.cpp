@@ -16,22 +16,22 @@ using namespace tgc;
 TEST_CASE("bench: a graph after a stage is timed from the next stage on") {
   const std::string kernel = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
   Session session;
-  auto source = Source::open(session, kernel, "");
+  auto source = GraphSource::open(session, kernel, "");
   REQUIRE(source.ok());
-  auto c = session.begin(std::move(**source->next()));
+  auto c = session.begin(std::move(**source->next_graph()));
   REQUIRE(c->run_through(row_of("expander")).ok());
   GraphInfo info{.name = "k", .stage = "expander", .target = c->target().name()};
   const auto late = std::filesystem::temp_directory_path() / ("tgc_bench_test." + std::to_string(getpid()) + ".uop");
-  std::ofstream(late, std::ios::binary) << write_graph(Format::Pyrender, c->current(), info).value_or_throw();
+  std::ofstream(late, std::ios::binary) << write_graph(Format::Pyrender, c->current_graph(), info).value_or_throw();
   auto timed = run_bench(session, {.inputs = {kernel, late.string()}, .repeats = 1});
   std::filesystem::remove(late);
   REQUIRE_MESSAGE(timed.ok(), timed.diag().text());
   REQUIRE(timed->graphs.size() == 2);
   auto has = [&](size_t graph, std::string_view stage) {
-    return std::ranges::count(timed->graphs[graph].time->stages, stage, &StageTime::name) == 1;
+    return std::ranges::count(timed->graphs[graph].graph_time->stages, stage, &StageTime::name) == 1;
   };
-  REQUIRE(timed->graphs[0].time.ok());
-  REQUIRE(timed->graphs[1].time.ok());
+  REQUIRE(timed->graphs[0].graph_time.ok());
+  REQUIRE(timed->graphs[1].graph_time.ok());
   CHECK(has(0, "expander"));
   CHECK_FALSE(has(1, "expander"));
   CHECK(has(1, "linear"));
@@ -50,11 +50,11 @@ TEST_CASE("bench: a recording has the times that tinygrad took, or says that it 
         << R"(","stages":[{"name":"expander","same":true)" << seconds << "}]"
         << (is_timed ? R"(,"seconds":0.003)" : "") << "}\n";
     Session session;
-    session.over.imports = true;
+    session.overrides.imports_kernels = true;
     auto timed = run_bench(session, {.inputs = {file.string()}});
     REQUIRE_MESSAGE(timed.ok(), timed.diag().text());
     REQUIRE(timed->graphs.size() == 1);
-    const auto& time = timed->graphs[0].time;
+    const auto& time = timed->graphs[0].graph_time;
     CHECK(time.ok() == is_timed);
     if (!is_timed) CHECK(time.diag().message.find("no times") != std::string::npos);
     if (!is_timed) continue;

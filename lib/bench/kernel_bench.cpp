@@ -23,29 +23,31 @@ constexpr double kLowShare = 0.1;     // a kernel with a smaller share of each p
 constexpr double kLaunchShare = 0.5;  // a kernel is bound by its launch if an empty kernel takes more than this share
                                       // of its time
 
-// Sets `bound` and `peak_share` of a kernel that was timed.
+// Sets `limiting_resource` and `peak_share` of a kernel that was timed.
 void set_bound(BenchedKernel& k, const Peaks& peaks) {
-  if (k.least <= 0) return;
-  const double rate = peaks.bytes_for(k.cost.bytes());
-  const double compute = peaks.operations > 0 ? k.cost.ops / k.least / peaks.operations : 0;
-  const double memory = rate > 0 ? k.cost.bytes() / k.least / rate : 0;
+  if (k.least_seconds <= 0) return;
+  const double rate = peaks.rate_for(k.kernel_cost.total_bytes());
+  const double compute = peaks.operations_per_second > 0
+                             ? k.kernel_cost.num_operations / k.least_seconds / peaks.operations_per_second
+                             : 0;
+  const double memory = rate > 0 ? k.kernel_cost.total_bytes() / k.least_seconds / rate : 0;
   k.peak_share = std::max(compute, memory);
-  if (peaks.launch > kLaunchShare * k.least) k.bound = "launch";
-  else if (k.peak_share < kLowShare) k.bound = "latency";
-  else k.bound = compute > memory ? "compute" : rate > peaks.bytes ? "cache" : "memory";
+  if (peaks.launch_seconds > kLaunchShare * k.least_seconds) k.limiting_resource = "launch";
+  else if (k.peak_share < kLowShare) k.limiting_resource = "latency";
+  else k.limiting_resource = compute > memory ? "compute" : rate > peaks.bytes_per_second ? "cache" : "memory";
 }
 
 // Raises the measured peaks to what the kernel reached: peaks that are measured while other programs run are too low.
 void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
-  if (k.least <= 0 || peaks.source != kMeasuredPeaks) return;
-  const double rate = k.cost.bytes() / k.least;
-  peaks.operations = std::max(peaks.operations, k.cost.ops / k.least);
-  peaks.launch = std::min(peaks.launch, k.least);
-  for (Peaks::Cached& cache : peaks.caches) {  // by ascending size; a larger cache is not faster
-    cache.bytes = std::max(cache.bytes, rate);
-    if (k.cost.bytes() <= double(cache.working_set)) return;
+  if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaks) return;
+  const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
+  peaks.operations_per_second = std::max(peaks.operations_per_second, k.kernel_cost.num_operations / k.least_seconds);
+  peaks.launch_seconds = std::min(peaks.launch_seconds, k.least_seconds);
+  for (Peaks::CacheRate& cache : peaks.caches) {  // by ascending size; a larger cache is not faster
+    cache.bytes_per_second = std::max(cache.bytes_per_second, rate);
+    if (k.kernel_cost.total_bytes() <= double(cache.working_set)) return;
   }
-  peaks.bytes = std::max(peaks.bytes, rate);
+  peaks.bytes_per_second = std::max(peaks.bytes_per_second, rate);
 }
 
 class KernelBench {
@@ -54,10 +56,10 @@ class KernelBench {
 
   Result<KernelBenchResult> run() {
     for (const std::string& input : plan_.inputs) {
-      auto source = Source::open(session_, input, plan_.kernel);  // skips the kernels of tinygrad's runtime
+      auto source = GraphSource::open(session_, input, plan_.kernel);  // skips the kernels of tinygrad's runtime
       if (!source) return source.diag();
-      while (!session_.cancelled()) {
-        auto in = source->next();
+      while (!session_.is_cancelled()) {
+        auto in = source->next_graph();
         if (!in) return in.diag();
         if (!*in) break;
         if (!(*in)->is_tensor_graph) time(std::move(**in), input);
@@ -87,25 +89,27 @@ class KernelBench {
   }
 
   void time(InputGraph in, const std::string& input) {
-    session_.progress(in.info.name);
-    RunOptions options{.input = {.name = input},
-                       .device = {.name = plan_.device, .timeout_seconds = plan_.timeout, .timed_runs = plan_.runs},
-                       .compare = {.reference = "none"}};
+    session_.report_progress(in.info.name);
+    RunOptions options{
+        .input = {.name = input},
+        .device = {.name = plan_.device, .timeout_seconds = plan_.timeout_seconds, .timed_runs = plan_.num_runs},
+        .compare = {.reference_device = "none"}};
     RunReport report = run_kernel(session_, in, options);
     BenchedKernel k{.name = in.info.name, .input = input, .device = report.device, .error = report.error};
     if (k.error.empty() && report.device.starts_with("REF"))
       k.error = "no device here runs a kernel for " + (in.info.target.empty() ? "this target" : in.info.target) +
                 ": --device=CPU and --native compile it for the CPU";
-    else if (k.error.empty() && !report.bench)
-      k.error = "too slow to be timed within " + std::to_string(int(plan_.timeout)) + " s: --timeout";
+    else if (k.error.empty() && !report.timed_runs)
+      k.error = "too slow to be timed within " + std::to_string(int(plan_.timeout_seconds)) + " s: --timeout";
     if (k.error.empty()) {
-      k.least = report.bench->quantile(0), k.median = report.bench->median(), k.runs = report.bench->seconds.size();
-      k.name = k.function = ansistrip(report.bench->name);
+      k.least_seconds = report.timed_runs->quantile(0), k.median_seconds = report.timed_runs->median(),
+      k.num_runs = report.timed_runs->run_seconds.size();
+      k.name = k.function_name = ansistrip(report.timed_runs->name);
       if (!in.info.name.empty() && in.record) k.name = in.info.name + " " + k.name;
-      k.estimate = report.bench->cost;
-      k.cost = cost_of(in.root);
+      k.estimated_cost = report.timed_runs->kernel_cost;
+      k.kernel_cost = cost_of(in.root);
     }
-    const double seconds = k.least;
+    const double seconds = k.least_seconds;
     out_.kernels.push_back(std::move(k));
     if (seconds > 0) keep(std::move(in), seconds);
   }
@@ -113,18 +117,18 @@ class KernelBench {
   void keep(InputGraph in, double seconds) {
     auto place = std::ranges::find_if(slowest_, [&](const SlowestKernel& k) { return k.seconds < seconds; });
     slowest_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
-    if (slowest_.size() > plan_.explained) slowest_.pop_back();
+    if (slowest_.size() > plan_.num_explained) slowest_.pop_back();
   }
 
   // Returns the peaks of the device that ran the kernel, and measures them at the first call. Null: unknown.
   Peaks* peaks_for(const BenchedKernel& k) {
-    if (k.least <= 0) return nullptr;
+    if (k.least_seconds <= 0) return nullptr;
     const std::string device = k.device_option();
     if (!out_.peaks.contains(device) && !failed_.contains(device)) {
-      session_.progress("the peak rates of " + device);
+      session_.report_progress("the peak rates of " + device);
       auto peaks = peaks_of(session_, device);
       if (peaks) out_.peaks.emplace(device, std::move(*peaks));
-      else failed_[device] = true, out_.no_peaks.push_back(peaks.diag().text());
+      else failed_[device] = true, out_.missing_peaks.push_back(peaks.diag().text());
     }
     auto found = out_.peaks.find(device);
     return found == out_.peaks.end() ? nullptr : &found->second;
@@ -133,53 +137,59 @@ class KernelBench {
   // ---- reasons
   void explain(SlowestKernel& slowest) {
     BenchedKernel& k = out_.kernels[slowest.number];
-    session_.progress("why " + k.name + " is slow");
+    session_.report_progress("why " + k.name + " is slow");
     k.is_explained = true;
     if (auto done = catch_failures([&] { return find_reasons(k, slowest.in), Unit{}; }); !done)
-      k.unexplained = done.diag().text();
+      k.unexplained_reason = done.diag().text();
   }
 
   void find_reasons(BenchedKernel& k, const InputGraph& in) {
     auto candidate = candidate_of(session_, in);
-    Placement place = std::move(candidate->place(plan_.device).value_or_throw());
+    Placement place = std::move(candidate->choose_place(plan_.device).value_or_throw());
     if (auto refused = candidate->refusal(place)) throw Failure(*refused);
-    Executable kernel = std::move(candidate->prepare(place, {}).value_or_throw());
+    Executable kernel = std::move(candidate->prepare_executable(place, {}).value_or_throw());
     auto pipeline = std::move(session_.pipeline(in).value_or_throw());
     const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
-    SlowKernel slow{.list = list, .is_cpu = place.target->device == "CPU", .cost = k.cost, .seconds = k.least};
-    slow.units = !slow.is_cpu ? compute_units(place) : runs_threads_in_turn(in) ? 1 : uint32_t(Settings().cpu_count());
+    SlowKernel slow{.linear_list = list,
+                    .is_cpu = place.target->device == "CPU",
+                    .cost = k.kernel_cost,
+                    .fastest_seconds = k.least_seconds};
+    slow.num_units = !slow.is_cpu               ? compute_units(place)
+                     : runs_threads_in_turn(in) ? 1
+                                                : uint32_t(Settings().cpu_count());
     if (const Peaks* peaks = peaks_for(k)) slow.peaks = *peaks;
-    slow.launch = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
+    slow.launch_size = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
     auto job = job_for(kernel.source());
     if (job)
       if (auto found = resources_of(*job); found && !found->empty()) slow.resources = found->front();
     k.opts = applied_opts_of(in, kernel);
     for (std::string_view op : {"UPCAST", "UNROLL"})
-      for (size_t at = 0; (at = k.opts.find(op, at)) != k.opts.npos; at++) slow.opts++;
+      for (size_t at = 0; (at = k.opts.find(op, at)) != k.opts.npos; at++) slow.num_unrolling_opts++;
     k.reasons = reasons_of(slow);
     if (k.reasons.empty()) return;
     auto searched = kernel_to_optimize(session_, in, place.target->name());
     if (!searched) {
-      k.unexplained = "no opts: " + searched.diag().text();
+      k.unexplained_reason = "no opts: " + searched.diag().text();
       return;
     }
     std::vector<Opt> applied = applied_to_own(*searched, k);
     suggest_opts(k.reasons, *searched, applied);
-    if (!plan_.tries) return;
+    if (!plan_.measures_opts) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    if (!k.unexplained.empty())  // the gains refer to the kernel without opts; make them refer to the kernel with its
+    // the gains refer to the kernel without opts; make them refer to the kernel with its
+    if (!k.unexplained_reason.empty())
                                  // own opts
       for (Reason& r : k.reasons)
-        if (r.gain) r.gain = k.least / r.seconds;
+        if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
   }
 
   // Returns the linear list in tgc's IR: for a kernel of another release, the recorded list.
   std::vector<UOp> linear_list_of(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
-    if (pipeline.can(Ability::Recording)) {
+    if (pipeline.has_ability(Ability::Recording)) {
       auto rows = pipeline.rows();
       for (const Pipeline::Row& row : rows.value_or_throw())
         if (row.stage->name == "linear") {
-          imported_.push_back(std::move(pipeline.imported(row).value_or_throw()));
+          imported_.push_back(std::move(pipeline.imported_graph(row).value_or_throw()));
           if (!imported_.back().list.empty()) return imported_.back().list;
         }
     }
@@ -197,12 +207,12 @@ class KernelBench {
   static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
     auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
     auto fits = read ? catch_failures([&] {
-      Scheduler made = kernel.base().copy();
+      Scheduler made = kernel.base_scheduler().copy();
       for (const Opt& opt : *read) made.apply_opt(opt);
       return Unit{};
     }) : Status(read.diag());
     if (fits) return std::move(*read);
-    k.unexplained = "its opts " + k.opts + " do not apply in tgc's own pipeline (" + fits.diag().message +
+    k.unexplained_reason = "its opts " + k.opts + " do not apply in tgc's own pipeline (" + fits.diag().message +
                     "): the opts below are instead of them";
     return {};
   }

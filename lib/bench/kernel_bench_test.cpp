@@ -14,9 +14,14 @@ namespace {
 
 // Costs of instructions and memory on an idle thread of a server's CPU.
 Peaks costs() {
-  return {.bytes = 14e9, .operations = 1e11, .instruction = 0.28e-9, .add = 0.8e-9, .near_line = 0.5e-9,
-          .far_line = 5e-9,
-          .source = "a test", .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
+  return {.bytes_per_second = 14e9,
+          .operations_per_second = 1e11,
+          .instruction_seconds = 0.28e-9,
+          .add_seconds = 0.8e-9,
+          .near_line_seconds = 0.5e-9,
+          .far_line_seconds = 5e-9,
+          .source = "a test",
+          .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
 }
 
 // Returns the text of a matrix product of n x n floats.
@@ -40,9 +45,9 @@ InputGraph product(int n) {
 TEST_CASE("the cost of a kernel is counted on its AST") {
   InputGraph in = product(64);
   const KernelCost cost = cost_of(in.root);
-  CHECK(cost.ops == 2.0 * 64 * 64 * 64);
-  CHECK(cost.read == 2.0 * 64 * 64 * 4);
-  CHECK(cost.written == 64 * 64 * 4);
+  CHECK(cost.num_operations == 2.0 * 64 * 64 * 64);
+  CHECK(cost.bytes_read == 2.0 * 64 * 64 * 4);
+  CHECK(cost.bytes_written == 64 * 64 * 4);
 }
 
 TEST_CASE("a matrix product without opts is slow because nothing is unrolled, and an opt that helps is suggested") {
@@ -52,10 +57,11 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   REQUIRE_MESSAGE(kernel, kernel.diag().text());
   const Target target = parse_target("CPU:CLANG", Settings()).value_or_throw();
   Settings plain;
-  REQUIRE(plain.set("NOOPT", "1"));
+  REQUIRE(plain.set_value("NOOPT", "1"));
   InputGraph again = load_text(plain, InputKind::Pyrender, product_text(64), "product").value_or_throw();
   const auto list = lower_kernel({.root = again.root}, target).value_or_throw();
-  auto reasons = reasons_of({.list = list, .cost = cost_of(again.root), .seconds = 1e-3, .peaks = costs()});
+  auto reasons =
+      reasons_of({.linear_list = list, .cost = cost_of(again.root), .fastest_seconds = 1e-3, .peaks = costs()});
   REQUIRE(!reasons.empty());
   CHECK(reasons[0].kind == Slowness::NotUnrolled);
   suggest_opts(reasons, *kernel, {});
@@ -78,17 +84,18 @@ TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
   const std::string file = folder.file("product.uop");
   REQUIRE(write_file(file, product_text(128)));
   Session session;
-  session.over = {.sets = {"NOOPT=1"}, .imports = true};
-  auto done = bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .explained = 1, .tries = true});
+  session.overrides = {.settings_texts = {"NOOPT=1"}, .imports_kernels = true};
+  auto done =
+      bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .num_explained = 1, .measures_opts = true});
   REQUIRE_MESSAGE(done, done.diag().text());
   REQUIRE((done->kernels.size() == 1 && !done->kernels[0].reasons.empty()));
-  CHECK(done->kernels[0].reasons[0].gain.value_or(0) > 1.3);  // the gain is 4 on an idle machine
+  CHECK(done->kernels[0].reasons[0].measured_speedup.value_or(0) > 1.3);  // the gain is 4 on an idle machine
 }
 
 TEST_CASE("the first reason is what costs the most: a column that is summed, an accumulator, an idle thread") {
   const Target target = parse_target("CPU:CLANG", Settings()).value_or_throw();
   Settings plain;
-  REQUIRE(plain.set("NOOPT", "1"));
+  REQUIRE(plain.set_value("NOOPT", "1"));
   auto reasons_for = [&](const std::string& index, uint32_t units, double seconds) {
     const std::string text = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)\n"
                              "c1 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1048576), (), 1)\n"
@@ -97,7 +104,11 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
                              ").reduce(k, arg=Ops.ADD)).end(i).sink()\n";
     InputGraph in = load_text(plain, InputKind::Pyrender, text, "sum").value_or_throw();
     const auto list = lower_kernel({.root = in.root}, target).value_or_throw();
-    SlowKernel kernel{.list = list, .units = units, .cost = cost_of(in.root), .seconds = seconds, .peaks = costs()};
+    SlowKernel kernel{.linear_list = list,
+                      .num_units = units,
+                      .cost = cost_of(in.root),
+                      .fastest_seconds = seconds,
+                      .peaks = costs()};
     kernel.resources = KernelResources{.vector_bits = 0};
     return reasons_of(kernel);
   };
@@ -105,10 +116,10 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
   auto idle = reasons_for("i*1024+k", 8, 1e-3);
   REQUIRE(!columns.empty());
   CHECK(columns[0].kind == Slowness::StridedLoads);
-  CHECK(columns[0].weight > 2);
+  CHECK(columns[0].possible_speedup > 2);
   REQUIRE(!rows.empty());
   CHECK(rows[0].kind == Slowness::SerialReduction);
-  CHECK(rows[0].weight == doctest::Approx(1 / (1 - 1024 * 1024 * 0.8e-9 * 7 / 8 / 1e-3)));
+  CHECK(rows[0].possible_speedup == doctest::Approx(1 / (1 - 1024 * 1024 * 0.8e-9 * 7 / 8 / 1e-3)));
   REQUIRE(!idle.empty());
   CHECK(idle[0].kind == Slowness::FewThreads);
 }

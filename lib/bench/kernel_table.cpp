@@ -28,9 +28,9 @@ std::string total_text(const KernelBenchResult& result) {
   size_t count = 0;
   for (const BenchedKernel& k : result.kernels) {
     if (!k.error.empty()) continue;
-    count++, least += k.least, median += k.median;
+    count++, least += k.least_seconds, median += k.median_seconds;
     if (auto peaks = result.peaks.find(k.device_option()); peaks != result.peaks.end())
-      launches += std::min(peaks->second.launch, k.least);
+      launches += std::min(peaks->second.launch_seconds, k.least_seconds);
   }
   if (!count) return "";
   std::string out = "     all " + counted(count, "kernel") + ", each once: " + duration_text(least) + " (median " +
@@ -45,12 +45,14 @@ std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measu
   std::vector<ProgramOpts> out;
   is_measured = false;
   for (const BenchedKernel& k : result.kernels)
-    for (const Reason& r : k.reasons) is_measured |= r.gain.has_value() || !r.tried.empty();
+    for (const Reason& r : k.reasons) is_measured |= r.measured_speedup.has_value() || !r.measurement_text.empty();
   for (const BenchedKernel& k : result.kernels) {
     const Reason* best = nullptr;
     for (const Reason& r : k.reasons)
-      if (!r.opts.empty() && (is_measured ? r.gain.value_or(1) > (best ? *best->gain : 1) : !best)) best = &r;
-    if (best) out.push_back({k.function, best->opts});
+      if (!r.opts.empty() &&
+          (is_measured ? r.measured_speedup.value_or(1) > (best ? *best->measured_speedup : 1) : !best))
+        best = &r;
+    if (best) out.push_back({k.function_name, best->opts});
   }
   return out;
 }
@@ -64,24 +66,25 @@ std::string program_text(const KernelBenchResult& result) {
 }
 
 std::string bound_text(const BenchedKernel& k) {
-  return k.bound.empty() ? "-" : formatted("%3.0f%% %s", k.peak_share * 100, k.bound.c_str());
+  return k.limiting_resource.empty() ? "-" : formatted("%3.0f%% %s", k.peak_share * 100, k.limiting_resource.c_str());
 }
 
 std::string peaks_text(const std::string& device, const Peaks& p) {
-  std::string out = device + ": peak " + rate_text(p.operations) + " GFLOPS, " + rate_text(p.bytes) + " GB/s";
-  for (const Peaks::Cached& c : p.caches)
-    out += formatted(", %s up to %.0f kB", rate_text(c.bytes).c_str(), double(c.working_set) / 1024);
-  if (p.launch > 0) out += ", launch " + duration_text(p.launch);
+  std::string out =
+      device + ": peak " + rate_text(p.operations_per_second) + " GFLOPS, " + rate_text(p.bytes_per_second) + " GB/s";
+  for (const Peaks::CacheRate& c : p.caches)
+    out += formatted(", %s up to %.0f kB", rate_text(c.bytes_per_second).c_str(), double(c.working_set) / 1024);
+  if (p.launch_seconds > 0) out += ", launch " + duration_text(p.launch_seconds);
   return out + " (" + p.source + ")\n";
 }
 
 std::string reason_text(size_t number, const Reason& r) {
   std::string out = formatted("  %zu. %s: ", number, std::string(name_of(r.kind)).c_str()) + r.text + "\n";
   if (!r.opts.empty()) out += "     opts_to_apply: " + r.opts + "\n";
-  if (r.gain)
-    out += formatted("     measured: %.2f times as fast", *r.gain) +
-           (*r.gain < 1 ? ": slower than the kernel as it is; " : "; ") + r.tried + "\n";
-  else if (!r.tried.empty()) out += "     " + r.tried + "\n";
+  if (r.measured_speedup)
+    out += formatted("     measured: %.2f times as fast", *r.measured_speedup) +
+           (*r.measured_speedup < 1 ? ": slower than the kernel as it is; " : "; ") + r.measurement_text + "\n";
+  else if (!r.measurement_text.empty()) out += "     " + r.measurement_text + "\n";
   return out;
 }
 
@@ -99,28 +102,31 @@ std::string kernels_text(const KernelBenchResult& result) {
       failed++;
       continue;
     }
-    out += formatted("%4zu %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", i + 1, int(width), k.name.c_str(),
-                     k.device.c_str(), duration_text(k.least).c_str(), duration_text(k.median).c_str(),
-                     rate_text(k.cost.ops / k.least).c_str(), rate_text(k.cost.bytes() / k.least).c_str(),
-                     quotient(k.estimate.ops, k.cost.ops).c_str(),
-                     quotient(std::min(k.estimate.mem, k.estimate.lds), k.cost.bytes()).c_str(),
-                     bound_text(k).c_str());
+    out += formatted(
+        "%4zu %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", i + 1, int(width), k.name.c_str(), k.device.c_str(),
+        duration_text(k.least_seconds).c_str(), duration_text(k.median_seconds).c_str(),
+        rate_text(k.kernel_cost.num_operations / k.least_seconds).c_str(),
+        rate_text(k.kernel_cost.total_bytes() / k.least_seconds).c_str(),
+        quotient(k.estimated_cost.num_operations, k.kernel_cost.num_operations).c_str(),
+        quotient(std::min(k.estimated_cost.bytes_touched, k.estimated_cost.bytes_moved), k.kernel_cost.total_bytes())
+            .c_str(),
+        bound_text(k).c_str());
   }
   out += total_text(result);
   for (const auto& [device, peaks] : result.peaks) out += peaks_text(device, peaks);
-  for (const std::string& why : result.no_peaks) out += "no peak: " + why + "\n";
+  for (const std::string& why : result.missing_peaks) out += "no peak: " + why + "\n";
   for (size_t i = 0; i < result.kernels.size(); i++)
     if (!result.kernels[i].error.empty())
       out += formatted("%4zu ", i + 1) + result.kernels[i].name + ": not timed: " + result.kernels[i].error + "\n";
   std::vector<size_t> explained;
   for (size_t i = 0; i < result.kernels.size(); i++)
     if (result.kernels[i].is_explained) explained.push_back(i);
-  std::ranges::stable_sort(explained, std::greater(), [&](size_t i) { return result.kernels[i].least; });
+  std::ranges::stable_sort(explained, std::greater(), [&](size_t i) { return result.kernels[i].least_seconds; });
   for (size_t i : explained) {
     const BenchedKernel& k = result.kernels[i];
-    out += "\n" + k.name + ", " + duration_text(k.least) + ", opts " + (k.opts.empty() ? "()" : k.opts) + ":\n";
-    if (!k.unexplained.empty()) out += "  " + k.unexplained + "\n";
-    if (k.reasons.empty() && k.unexplained.empty())
+    out += "\n" + k.name + ", " + duration_text(k.least_seconds) + ", opts " + (k.opts.empty() ? "()" : k.opts) + ":\n";
+    if (!k.unexplained_reason.empty()) out += "  " + k.unexplained_reason + "\n";
+    if (k.reasons.empty() && k.unexplained_reason.empty())
       out += "  nothing noticed in its list and its code; `tgc beam` searches for faster opts\n";
     for (size_t n = 0; n < k.reasons.size(); n++) out += reason_text(n + 1, k.reasons[n]);
   }
@@ -131,26 +137,28 @@ std::string kernels_json(const KernelBenchResult& result) {
   return json_object([&](JsonWriter& json) {
     json.key("kernels").array([&] {
       for (const BenchedKernel& k : result.kernels)
-        json.line().object([&] {
-          json.member("kernel", k.name).member("function", k.function);
+        json.start_line().object([&] {
+          json.member("kernel", k.name).member("function", k.function_name);
           json.member("input", k.input).member("device", k.device);
           if (!k.error.empty()) return void(json.member("error", k.error));
-          json.member("seconds", k.least).member("median", k.median).member("runs", k.runs);
-          json.member("flops", k.cost.ops).member("bytes", k.cost.bytes());
-          json.member("gflops", k.cost.ops / k.least * 1e-9).member("gb_per_s", k.cost.bytes() / k.least * 1e-9);
-          json.member("estimated_flops", k.estimate.ops);
-          json.member("estimated_bytes", std::min(k.estimate.mem, k.estimate.lds));
-          if (!k.bound.empty()) json.member("peak_share", k.peak_share).member("bound", k.bound);
+          json.member("seconds", k.least_seconds).member("median", k.median_seconds).member("runs", k.num_runs);
+          json.member("flops", k.kernel_cost.num_operations).member("bytes", k.kernel_cost.total_bytes());
+          json.member("gflops", k.kernel_cost.num_operations / k.least_seconds * 1e-9)
+              .member("gb_per_s", k.kernel_cost.total_bytes() / k.least_seconds * 1e-9);
+          json.member("estimated_flops", k.estimated_cost.num_operations);
+          json.member("estimated_bytes", std::min(k.estimated_cost.bytes_touched, k.estimated_cost.bytes_moved));
+          if (!k.limiting_resource.empty())
+            json.member("peak_share", k.peak_share).member("bound", k.limiting_resource);
           if (!k.is_explained) return;
           json.member("opts", k.opts);
-          if (!k.unexplained.empty()) json.member("unexplained", k.unexplained);
+          if (!k.unexplained_reason.empty()) json.member("unexplained", k.unexplained_reason);
           json.key("reasons").array([&] {
             for (const Reason& r : k.reasons)
               json.object([&] {
-                json.member("reason", name_of(r.kind)).member("text", r.text).member("weight", r.weight);
+                json.member("reason", name_of(r.kind)).member("text", r.text).member("weight", r.possible_speedup);
                 if (!r.opts.empty()) json.member("opt", r.opts);
-                if (r.gain) json.member("gain", *r.gain);
-                if (!r.tried.empty()) json.member("tried", r.tried);
+                if (r.measured_speedup) json.member("gain", *r.measured_speedup);
+                if (!r.measurement_text.empty()) json.member("tried", r.measurement_text);
               });
           });
         });
@@ -158,14 +166,17 @@ std::string kernels_json(const KernelBenchResult& result) {
     json.key("peaks").object([&] {
       for (const auto& [device, p] : result.peaks)
         json.key(device).object([&] {
-          json.member("flops", p.operations).member("bytes", p.bytes).member("source", p.source);
-          if (p.launch > 0) json.member("launch_s", p.launch);
-          if (p.instruction > 0)
-            json.member("instruction_s", p.instruction).member("add_s", p.add).member("near_line_s", p.near_line)
-                .member("far_line_s", p.far_line).member("group_s", p.group);
+          json.member("flops", p.operations_per_second).member("bytes", p.bytes_per_second).member("source", p.source);
+          if (p.launch_seconds > 0) json.member("launch_s", p.launch_seconds);
+          if (p.instruction_seconds > 0)
+            json.member("instruction_s", p.instruction_seconds)
+                .member("add_s", p.add_seconds)
+                .member("near_line_s", p.near_line_seconds)
+                .member("far_line_s", p.far_line_seconds)
+                .member("group_s", p.group_seconds);
           json.key("caches").array([&] {
-            for (const Peaks::Cached& c : p.caches)
-              json.object([&] { json.member("working_set", c.working_set).member("bytes", c.bytes); });
+            for (const Peaks::CacheRate& c : p.caches)
+              json.object([&] { json.member("working_set", c.working_set).member("bytes", c.bytes_per_second); });
           });
         });
     });

@@ -51,7 +51,7 @@ using OptList = std::vector<Opt>;
 
 std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const Opt> opts) {
   auto made = catch_failures([&] {
-    Scheduler out = kernel.base().copy();
+    Scheduler out = kernel.base_scheduler().copy();
     for (const Opt& opt : opts) out.apply_opt(opt);
     return std::make_shared<Scheduler>(std::move(out));
   });
@@ -125,7 +125,7 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
 }
 
 std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
-  return joined(opt_texts(kernel.graph(), opts));
+  return joined_opts(opt_texts(kernel.graph(), opts));
 }
 
 // Times lists of opts in turns with `applied`.
@@ -134,13 +134,13 @@ class OptMeter {
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
       : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrink_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
-              .uops_max = 0, .threads_in_turn = kernel.origin().threads_in_turn,
-              .compile = std::move(compile), .device = place.device.get()} {}
+              .max_uops = 0, .threads_in_turn = kernel.origin().threads_in_turn,
+              .compile_candidate = std::move(compile), .device = place.device.get()} {}
 
   void measure(Reason& reason) {
     const auto lists = lists_for(reason.kind, kernel_, applied_);
     if (lists.empty()) {
-      reason.tried = "no opt of this kind applies";
+      reason.measurement_text = "no opt of this kind applies";
       return;
     }
     measure_unmeasured(lists);
@@ -149,30 +149,30 @@ class OptMeter {
       if (auto gain = gains_.find(text_of(kernel_, list)); gain != gains_.end())
         fastest.push_back({gain->second, &list});
     std::ranges::stable_sort(fastest, std::greater(), &std::pair<double, const OptList*>::first);
-    reason.tried = counted(fastest.size(), "list") + " of opts measured";
+    reason.measurement_text = counted(fastest.size(), "list") + " of opts measured";
     std::string wrong;
     for (const auto& [gain, list] : fastest) {
       const std::string text = text_of(kernel_, *list);
       if (!checked_.contains(text)) {
         Candidate c = candidate_of(kernel_, *list, spec_);
         CandidateLog log;
-        checked_[text] = !c.executable ? c.why : times_.check(c, log) ? "" : log.why;
+        checked_[text] = !c.executable ? c.failure_reason : times_.check_candidate(c, log) ? "" : log.failure_reason;
       }
       if (checked_[text].empty()) {
-        reason.gain = gain, reason.seconds = seconds_[text], reason.opts = text;
-        reason.tried += ", the result of the fastest confirmed by " + times_.reference() + wrong;
+        reason.measured_speedup = gain, reason.fastest_seconds = seconds_[text], reason.opts = text;
+        reason.measurement_text += ", the result of the fastest confirmed by " + times_.reference_label() + wrong;
         return;
       }
       wrong = "; a faster list computes a wrong result: " + checked_[text];
     }
-    reason.tried += ", none of which runs and computes the right result" + wrong;
+    reason.measurement_text += ", none of which runs and computes the right result" + wrong;
   }
 
  private:
   // Measures the lists that were not measured for an earlier reason, so that each list has only one gain.
   void measure_unmeasured(const std::vector<OptList>& lists) {
     std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
-    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].why);
+    if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].failure_reason);
     std::vector<std::string> texts{""};
     for (const OptList& list : lists) {
       std::string text = text_of(kernel_, list);
@@ -183,7 +183,7 @@ class OptMeter {
     if (made.size() == 1) return;
     std::vector<Candidate*> all;
     for (Candidate& c : made) all.push_back(&c);
-    const std::vector<double> seconds = times_.compare(all, kTurns);
+    const std::vector<double> seconds = times_.compare_times(all, kTurns);
     for (size_t i = 1; i < seconds.size(); i++)
       if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i], seconds_[texts[i]] = seconds[i];
   }
@@ -212,7 +212,7 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
   // The measured gains order the reasons, but reasons whose gains differ by less than the noise keep their order by
   // weight.
-  auto gain = [&](size_t i) { return std::max(1.0, reasons[i].gain.value_or(1)); };
+  auto gain = [&](size_t i) { return std::max(1.0, reasons[i].measured_speedup.value_or(1)); };
   for (size_t i = 1; i < count; i++)
     for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);
 }

@@ -112,7 +112,7 @@ class PeakMeter {
   Peaks measure() {
     Peaks out{.source = kMeasuredPeaks};
     kernels_.floats = kItems * 2;
-    out.launch = seconds(kernels_.empty_kernel());
+    out.launch_seconds = seconds(kernels_.empty_kernel());
     const uint64_t all = kernels_.threads;
     for (int width : {32, 64}) {
       if (!kernels_.is_c && width > 32) break;
@@ -123,8 +123,8 @@ class PeakMeter {
         const double each = 2.0 * kAccumulators * (kernels_.is_c ? double(kRounds) * width / 4 * units
                                                                  : double(kItemRounds) * kItems * kItemFloats);
         const double rate = each / seconds(kernels_.arithmetic()), one = 2.0 * width / 4 * units / rate;
-        out.operations = std::max(out.operations, rate);
-        out.instruction = out.instruction > 0 ? std::min(out.instruction, one) : one;
+        out.operations_per_second = std::max(out.operations_per_second, rate);
+        out.instruction_seconds = out.instruction_seconds > 0 ? std::min(out.instruction_seconds, one) : one;
         if (!kernels_.is_c) break;
       }
     }
@@ -138,11 +138,12 @@ class PeakMeter {
         rate = std::max(rate, memory_rate(bytes, false));
       kernels_.threads = all;
       // a larger cache is never faster, but a busy machine may measure that it is
-      if (!out.caches.empty() && rate > out.caches.back().bytes)
-        for (Peaks::Cached& smaller : out.caches) smaller.bytes = std::max(smaller.bytes, rate);
+      if (!out.caches.empty() && rate > out.caches.back().bytes_per_second)
+        for (Peaks::CacheRate& smaller : out.caches)
+          smaller.bytes_per_second = std::max(smaller.bytes_per_second, rate);
       out.caches.push_back({bytes * (kernels_.is_c ? kernels_.threads : 1), rate});
     }
-    out.bytes = out.caches.back().bytes;
+    out.bytes_per_second = out.caches.back().bytes_per_second;
     out.caches.pop_back();
     return out;
   }
@@ -162,14 +163,15 @@ class PeakMeter {
 
   void measure_costs(Peaks& out) {
     kernels_.width = 32;
-    out.add = seconds(kernels_.additions(), 1, 1) / kAdds;
+    out.add_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
     auto line_seconds = [&](const Lines& lines) {
       kernels_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
       return seconds(kernels_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
     };
-    out.near_line = line_seconds(kNear), out.far_line = std::max(out.near_line, line_seconds(kFar));
+    out.near_line_seconds = line_seconds(kNear),
+    out.far_line_seconds = std::max(out.near_line_seconds, line_seconds(kFar));
     kernels_.floats = kItems * 2;
-    if (!kernels_.is_c) out.group = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
+    if (!kernels_.is_c) out.group_seconds = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
   }
 
   // Runs a kernel with one group on each thread of a CPU, or with `kItems` work items.
@@ -178,8 +180,9 @@ class PeakMeter {
   }
   double seconds(const std::string& text, int64_t groups, int64_t items) {
     const int64_t size = int64_t(std::max<uint64_t>(kernels_.floats, kItems * kItemFloats));
-    std::vector<BufferSpec> buffers{{.number = 0, .dtype = dtypes::float32, .size = size, .written = true},
-                                    {.number = 1, .dtype = dtypes::float32, .size = size, .read = true}};
+    std::vector<BufferSpec> buffers{
+        {.argument_number = 0, .dtype = dtypes::float32, .num_elements = size, .is_written = true},
+        {.argument_number = 1, .dtype = dtypes::float32, .num_elements = size, .is_read = true}};
     ProgramInfo info{.name = "peak", .function_name = "peak"};
     info.global_size[0] = groups, info.local_size->at(0) = items;
     KernelSource source{"peak", "peak", place_.target->name(), text};
@@ -189,10 +192,10 @@ class PeakMeter {
             .value_or_throw());
     Arrays inputs = std::move(
         input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit}).value_or_throw());
-    ExecuteOptions options{.timeout_seconds = 60, .repeats = kPeakRuns};
+    ExecuteOptions options{.timeout_seconds = 60, .num_repeats = kPeakRuns};
     auto done = std::move(execute(kernel, *place_.device, inputs, {}, options).value_or_throw());
-    if (done.seconds.empty()) throw Failure("the device is too slow to measure its peak");
-    return std::max(*std::ranges::min_element(done.seconds), 1e-9);
+    if (done.run_seconds.empty()) throw Failure("the device is too slow to measure its peak");
+    return std::max(*std::ranges::min_element(done.run_seconds), 1e-9);
   }
 
   Placement place_;
@@ -202,10 +205,10 @@ class PeakMeter {
 
 }  // namespace
 
-double Peaks::bytes_for(double working_set) const {
-  for (const Cached& cache : caches)
-    if (working_set <= double(cache.working_set)) return cache.bytes;
-  return bytes;
+double Peaks::rate_for(double working_set) const {
+  for (const CacheRate& cache : caches)
+    if (working_set <= double(cache.working_set)) return cache.bytes_per_second;
+  return bytes_per_second;
 }
 
 Result<Peaks> peaks_of(const Session& session, const std::string& device) {
@@ -222,7 +225,7 @@ Result<Peaks> peaks_of(const Session& session, const std::string& device) {
     if (!peak)
       throw Failure(Diag{.message = "the peak rates of " + device + " are not known",
                          .expected = "a CPU, an OpenCL device, or a GPU of lib/profile/roofline.cpp"});
-    return Peaks{.bytes = peak->bytes, .operations = peak->flops,
+    return Peaks{.bytes_per_second = peak->bytes_per_second, .operations_per_second = peak->flops_per_second,
                  .source = "published for " + std::string(peak->card)};
   });
 }

@@ -122,8 +122,8 @@ uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0
 // Estimates for each reason the seconds that a launch loses by it, from what the device's instructions and memory cost.
 class ReasonFinder {
  public:
-  explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.list) {
-    const double busy = std::max(1.0, std::min(double(groups()), double(k_.units)));
+  explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.linear_list) {
+    const double busy = std::max(1.0, std::min(double(groups()), double(k_.num_units)));
     wall_ = k_.is_cpu ? 1 : 1 / busy;
     launch_ = k_.is_cpu ? double(groups()) : 1;
   }
@@ -134,8 +134,8 @@ class ReasonFinder {
     add_not_unrolled(serial + strided + repeated);
     add_spills();
     add_bounds_checks();
-    std::erase_if(out_, [](const Reason& r) { return r.weight < kLeastWeight; });
-    std::ranges::stable_sort(out_, std::greater(), &Reason::weight);
+    std::erase_if(out_, [](const Reason& r) { return r.possible_speedup < kLeastWeight; });
+    std::ranges::stable_sort(out_, std::greater(), &Reason::possible_speedup);
     return std::move(out_);
   }
 
@@ -143,9 +143,9 @@ class ReasonFinder {
   // Adds a reason that costs `lost` seconds of a launch. Returns the seconds, of which at most a share of kMostShare
   // counts.
   double add(Slowness kind, double lost, std::string text) {
-    const double share = k_.seconds > 0 ? std::clamp(lost / k_.seconds, 0.0, kMostShare) : 0;
-    out_.push_back({.kind = kind, .text = std::move(text), .weight = 1 / (1 - share)});
-    return share * k_.seconds;
+    const double share = k_.fastest_seconds > 0 ? std::clamp(lost / k_.fastest_seconds, 0.0, kMostShare) : 0;
+    out_.push_back({.kind = kind, .text = std::move(text), .possible_speedup = 1 / (1 - share)});
+    return share * k_.fastest_seconds;
   }
   // An OpenCL device of the CPU runs the items of a group one after another, and runs a loop of an item as a CPU kernel
   // does. It makes vectors only of kernels without loops.
@@ -153,35 +153,36 @@ class ReasonFinder {
   bool is_scalar() const {
     return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
   }
-  uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch.global)); }
-  uint64_t threads() const { return k_.launch.local ? product(*k_.launch.local) : kWave; }
-  bool has_measured_groups() const { return costs_.group > 0; }  // true for an OpenCL device of the CPU
+  uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch_size.global_size)); }
+  uint64_t threads() const { return k_.launch_size.local_size ? product(*k_.launch_size.local_size) : kWave; }
+  bool has_measured_groups() const { return costs_.group_seconds > 0; }  // true for an OpenCL device of the CPU
   // scalar_seconds() returns the seconds of the kernel's instructions as scalar code. without_vectors() returns how
   // many of these seconds vectors would save; 0 if the kernel has vectors.
-  double scalar_seconds() const { return facts_.work * costs_.instruction * wall_; }
+  double scalar_seconds() const { return facts_.work * costs_.instruction_seconds * wall_; }
   double without_vectors() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
   void add_parallelism() {
-    const double idle = 1 - double(groups()) / double(k_.units);  // share of the units that are idle
+    const double idle = 1 - double(groups()) / double(k_.num_units);  // share of the units that are idle
     if (k_.is_cpu) {
-      if (idle > 0 && k_.seconds > kShortSeconds)
-        add(Slowness::FewThreads, k_.seconds * idle,
+      if (idle > 0 && k_.fastest_seconds > kShortSeconds)
+        add(Slowness::FewThreads, k_.fastest_seconds * idle,
             formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
-                      static_cast<unsigned long long>(groups()), k_.units));
+                      static_cast<unsigned long long>(groups()), k_.num_units));
       return;
     }
-    if (facts_.longest_reduction >= kWave && groups() < k_.units * 4ULL && threads() < kWave && !has_measured_groups())
-      add(Slowness::OneThreadReduces, k_.seconds * (1 - double(threads()) / kWave / 2),
+    if (facts_.longest_reduction >= kWave && groups() < k_.num_units * 4ULL && threads() < kWave &&
+        !has_measured_groups())
+      add(Slowness::OneThreadReduces, k_.fastest_seconds * (1 - double(threads()) / kWave / 2),
           formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
                     "reduction among the threads of a group",
                     static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
     if (idle > 0)
-      add(Slowness::FewGroups, k_.seconds * idle,
+      add(Slowness::FewGroups, k_.fastest_seconds * idle,
           formatted("%s for %u compute units: smaller work groups (LOCAL), less UPCAST, or GROUPTOP make more",
-                    counted(groups(), "work group").c_str(), k_.units));
+                    counted(groups(), "work group").c_str(), k_.num_units));
     if (threads() >= kWave) return;
-    const double lost = has_measured_groups() ? double(groups()) * costs_.group * wall_
-                                              : k_.seconds * (1 - double(threads()) / kWave);
+    const double lost = has_measured_groups() ? double(groups()) * costs_.group_seconds * wall_
+                                              : k_.fastest_seconds * (1 - double(threads()) / kWave);
     add(Slowness::SmallGroups, lost,
         formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger and fewer groups",
                   counted(threads(), "thread").c_str(), kWave));
@@ -190,7 +191,7 @@ class ReasonFinder {
   // Adds a reason for a kernel that has neither UPCAST nor UNROLL, but could reuse loaded values or use vectors. An
   // UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
   void add_not_unrolled(double together) {
-    if (k_.opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
+    if (k_.num_unrolling_opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
     const bool reuses = repeats() >= kUpcastReuses;
     if (!reuses && !is_scalar()) return;
     const double lost = std::max(reuses ? together : 0, without_vectors());
@@ -207,7 +208,8 @@ class ReasonFinder {
     const double items = runs_loops() ? 1 : double(threads());
     const double chains = facts_.accumulators * std::max(1.0, items / kVector);
     if (chains >= kIndependent) return 0;
-    return add(Slowness::SerialReduction, facts_.steps / items * costs_.add * wall_ * (1 - chains / kIndependent),
+    return add(Slowness::SerialReduction,
+               facts_.steps / items * costs_.add_seconds * wall_ * (1 - chains / kIndependent),
                formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
                          "outputs at a time) or UNROLL make independent additions",
                          counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
@@ -245,7 +247,7 @@ class ReasonFinder {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
     auto holds = [&](int64_t sets) { return lines <= double(sets / std::gcd(gap, sets) * kWays); };
-    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_line : costs_.far_line;
+    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_line_seconds : costs_.far_line_seconds;
   }
 
   double add_loop_strides() {
@@ -274,34 +276,34 @@ class ReasonFinder {
     std::string worst;
     for (const auto* list : {&facts_.loads, &facts_.stores})
       for (const Access& a : *list) {
-        const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(k_.list));
+        const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(k_.linear_list));
         if (!lanes) continue;
-        const double waves = a.times / lanes->lanes;
-        lines += waves * lanes->lines, fewest += waves * lanes->fewest_lines;
-        const double factor = double(lanes->lines) / lanes->fewest_lines;
+        const double waves = a.times / lanes->num_lanes;
+        lines += waves * lanes->num_lines, fewest += waves * lanes->fewest_lines_needed;
+        const double factor = double(lanes->num_lines) / lanes->fewest_lines_needed;
         if (factor < 2 || factor <= gap) continue;
         gap = factor;
-        worst = formatted("%u neighbouring threads %s %u cache lines instead of %u", lanes->lanes,
-                          a.node.is(Op::LOAD) ? "load from" : "store to", lanes->lines, lanes->fewest_lines);
+        worst = formatted("%u neighbouring threads %s %u cache lines instead of %u", lanes->num_lanes,
+                          a.node.is(Op::LOAD) ? "load from" : "store to", lanes->num_lines, lanes->fewest_lines_needed);
       }
     if (worst.empty()) return 0;
     // an OpenCL device of the CPU runs the threads one after another; a GPU moves each line
-    const double rate = costs_.bytes_for(k_.cost.bytes());
-    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line * wall_;
+    const double rate = costs_.rate_for(k_.cost.total_bytes());
+    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line_seconds * wall_;
     else if (rate > 0) lost = (lines - fewest) * profile::kCacheLine / rate;
     return add(Slowness::StridedLoads, lost,
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
   // ---- loads
-  double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.read); }
+  double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.bytes_read); }
 
   double add_repeated_loads() {
     if (repeats() < 2 * kUpcastReuses) return 0;
     const double bytes = facts_.loaded_bytes() * launch_;
     double moving = 0;  // in seconds; repeated loads of a buffer come from a cache that holds the buffer
     for (const Access& a : facts_.loads)
-      if (const double rate = costs_.bytes_for(std::min(k_.cost.bytes(), a.buffer_bytes)); rate > 0)
+      if (const double rate = costs_.rate_for(std::min(k_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
         moving += a.times * a.bytes * launch_ / rate;
     double loads = 0;  // number of instructions; one instruction loads neighbouring elements
     if (!runs_loops() || is_scalar()) {
@@ -311,37 +313,39 @@ class ReasonFinder {
         if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
     }
     loads /= 2;  // a core starts two at a time
-    const double seconds = std::max(moving, loads * costs_.instruction * wall_);
+    const double seconds = std::max(moving, loads * costs_.instruction_seconds * wall_);
     return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
                          "operand does not have reuses it in registers",
-                         repeats(), bytes / 4 / std::max(1.0, k_.cost.ops)));
+                         repeats(), bytes / 4 / std::max(1.0, k_.cost.num_operations)));
   }
 
   void add_spills() {
-    if (!k_.resources || !k_.resources->spills) return;
+    if (!k_.resources || !k_.resources->num_spills) return;
     const KernelResources& r = *k_.resources;
-    const double count = double(*r.spills) + double(r.reloads.value_or(0));
+    const double count = double(*r.num_spills) + double(r.num_reloads.value_or(0));
     if (count < 1) return;
-    double lost = k_.seconds * std::min(0.8, count / 64);  // for a GPU, it is not known how often the spills are
+    // for a GPU, it is not known how often the spills are
+    double lost = k_.fastest_seconds * std::min(0.8, count / 64);
                                                            // executed
     if (r.spill_unit == "instructions") {
       // accumulators without a register are stored and loaded in each iteration
       const double width = std::max(1u, r.vector_bits.value_or(0) / 32), kept = 28;
       const double outside = std::max(0.0, facts_.accumulators / width - kept);
-      lost = std::min(outside * 2, count) * facts_.steps * costs_.instruction * wall_;
+      lost = std::min(outside * 2, count) * facts_.steps * costs_.instruction_seconds * wall_;
     }
     add(Slowness::Spills, lost,
         formatted("the compiler spills registers: %u stored and %u loaded (%s). Less UPCAST or UNROLL needs fewer",
-                  *r.spills, r.reloads.value_or(0), std::string(r.spill_unit).c_str()));
+                  *r.num_spills, r.num_reloads.value_or(0), std::string(r.spill_unit).c_str()));
   }
 
   void add_bounds_checks() {
     double all = 0;
     for (const Access& a : facts_.loads) all += a.times;
     if (all == 0 || facts_.gates == 0) return;
-    const double lost = costs_.instruction > 0 ? facts_.gates * kGateInstructions * costs_.instruction * wall_
-                                               : k_.seconds * facts_.gates / (facts_.work + facts_.gates);
+    const double lost = costs_.instruction_seconds > 0
+                            ? facts_.gates * kGateInstructions * costs_.instruction_seconds * wall_
+                            : k_.fastest_seconds * facts_.gates / (facts_.work + facts_.gates);
     add(Slowness::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
                   "divides): pad the tensors before, or let UPCAST and UNROLL divide the axis that is compared",

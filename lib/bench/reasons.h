@@ -31,22 +31,23 @@ std::string_view name_of(Slowness kind);  // returns "strided-loads" for Strided
 struct Reason {
   Slowness kind = Slowness::NotUnrolled;
   std::string text;           // what the kernel does, with its numbers, and what would be better
-  double weight = 1;          // how many times faster the kernel could be without it, by the costs of SlowKernel::peaks
+  // how many times faster the kernel could be without it, by the costs of SlowKernel::peaks
+  double possible_speedup = 1;
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
-  std::optional<double> gain;  // how many times faster the kernel is with `opts`, measured; below 1: slower
-  double seconds = 0;          // seconds of the fastest run with `opts`, measured
-  std::string tried;           // what was measured and compared, or why nothing was
+  std::optional<double> measured_speedup;  // how many times faster the kernel is with `opts`, measured; below 1: slower
+  double fastest_seconds = 0;          // seconds of the fastest run with `opts`, measured
+  std::string measurement_text;           // what was measured and compared, or why nothing was
 };
 
 struct SlowKernel {
-  std::span<const UOp> list;   // the linear list
+  std::span<const UOp> linear_list;   // the linear list
   bool is_cpu = true;          // false: work groups of threads
-  uint32_t units = 1;          // number of threads of the CPU, or of compute units of the GPU
-  LaunchSize launch;
-  size_t opts = 0;             // number of UPCAST and UNROLL opts that were applied
+  uint32_t num_units = 1;          // number of threads of the CPU, or of compute units of the GPU
+  LaunchSize launch_size;
+  size_t num_unrolling_opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
-  double seconds = 0;          // time of the fastest run
+  double fastest_seconds = 0;          // time of the fastest run
   Peaks peaks = {};            // what the device's instructions and memory cost
   std::optional<KernelResources> resources = {};
 };

@@ -29,7 +29,7 @@ std::string other_renderer(const Target& target) {
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
   auto job = job_for({"refused", "", target.name(), source});
-  if (job) job->by_other = true;
+  if (job) job->uses_other_compiler = true;
   return job && compile_uncached(*job, Artifact::Binary);
 }
 
@@ -38,17 +38,17 @@ class BackendBisection {
   BackendBisection(const FailureRepro& repro, Executor& executor)
       : repro_(repro),
         executor_(executor),
-        list_(executor.watched().list),
+        list_(executor.watched_run().linear_list),
         target_(*repro.place.target),
-        kernel_(std::move(executor.executable(list_).value_or_throw())) {}
+        kernel_(std::move(executor.make_executable(list_).value_or_throw())) {}
 
   Verdict find() {
-    const bool dies = executor_.watched().outcome.kind == Outcome::Kind::Dies;
+    const bool dies = executor_.watched_run().outcome.kind == Outcome::Kind::Dies;
     std::string notes;
     if (repro_.is_small && Executable::for_ref(list_)) {
       auto in_ref = executor_.run_in_ref(list_);
       if (in_ref) notes = in_ref->notes;
-      if (!executor_.compare(in_ref).passes())
+      if (!executor_.compare_execution(in_ref).passes())
         return verdict(Kind::Unresolved, "the linear list is wrong in REF, but the graph is right after every stage");
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
@@ -69,13 +69,13 @@ class BackendBisection {
       return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
                                      "vector is aligned to its size, and that one of three has the size of four in C");
     job_ = std::move(job_for(kernel_.source()).value_or_throw());
-    job_.passes = kAllPasses;
+    job_.max_passes = kAllPasses;
     const bool fails_with_passes = fails();
-    job_.passes = 0;
+    job_.max_passes = 0;
     if (fails_with_passes && !fails()) return find_pass();
-    job_.passes = -1, job_.by_other = true;
+    job_.max_passes = -1, job_.uses_other_compiler = true;
     if (!fails()) {
-      out_.confirmed = true;
+      out_.is_confirmed = true;
       return verdict(Kind::Compiler, fails_with_passes
                                          ? "the source is wrong even without LLVM's optional passes, and right if "
                                            "the other compiler (clang's LLVM, or LLVM after clang) compiles it"
@@ -89,7 +89,7 @@ class BackendBisection {
       return verdict(dies ? Kind::Crash : repro_.is_small ? Kind::Device : Kind::Unresolved,
                      "the kernel of " + other + " does the same: something that both share is wrong, or REF");
     }
-    out_.confirmed = true;
+    out_.is_confirmed = true;
     if (UOp node = first_wrong_node(executor_, list_)) name_node(node);
     else out_.proof = "the kernel of " + other + " passes; no misprinted node was found";
     return verdict(Kind::Renderer, "the source is wrong with every compiler, that of " + other + " is right");
@@ -111,20 +111,21 @@ class BackendBisection {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;
     kernel_.set_code(std::move(*code));
-    return !executor_.run(kernel_, *repro_.place.device).passes();
+    return !executor_.run_kernel(kernel_, *repro_.place.device).passes();
   }
 
   // Binary-searches LLVM's optional passes for the first pass that makes the kernel fail.
   Verdict find_pass() {
-    job_.passes = kAllPasses;
+    job_.max_passes = kAllPasses;
     const std::string text = std::move(compile_uncached(job_, Artifact::Passes).value_or_throw());
     const std::vector<std::string_view> passes = lines_of(text);
-    const size_t wrong = *first_wrong(0, passes.size(), [&](size_t n) { return job_.passes = int64_t(n), fails(); });
+    const size_t wrong =
+        *first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), fails(); });
     std::string_view line = passes.at(wrong - 1);
-    out_.pass = line.substr(0, line.find('\t'));
+    out_.pass_name = line.substr(0, line.find('\t'));
     out_.pass_number = wrong;
     out_.function = line.substr(std::min(line.size(), line.find('\t') + 1));
-    out_.confirmed = true;
+    out_.is_confirmed = true;
     return verdict(Kind::Compiler, "with the first " + std::to_string(wrong) + " of LLVM's " +
                                        std::to_string(passes.size()) + " optional passes it fails, with " +
                                        std::to_string(wrong - 1) + " it passes");
@@ -143,9 +144,9 @@ class BackendBisection {
       std::vector<UOp> list = scalarize(list_, ops);
       if (list == tried) continue;  // the same list was run before, because the kernel has only loads or only stores
       tried = list;
-      auto kernel = executor_.executable(list);
-      if (!kernel || !executor_.run(*kernel, *repro_.place.device).passes()) continue;
-      out_.confirmed = true;
+      auto kernel = executor_.make_executable(list);
+      if (!kernel || !executor_.run_kernel(*kernel, *repro_.place.device).passes()) continue;
+      out_.is_confirmed = true;
       name_node(*first);
       return true;
     }
@@ -157,8 +158,8 @@ class BackendBisection {
     out_.before = tree_text(node, 1);
     auto map = source_map(target_, list_);
     SourceLines where = map ? lines_with(*map, node) : SourceLines();
-    for (size_t k = 0; k < where.count; k++) out_.after += map->lines[where.first - 1 + k] + "\n";
-    if (where.count) out_.location = "line " + std::to_string(where.first) + " of the source";
+    for (size_t k = 0; k < where.num_lines; k++) out_.after += map->lines[where.first_line - 1 + k] + "\n";
+    if (where.num_lines) out_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
   // Returns the source lines of `node`. If `node` is printed within the expression of a user, returns the lines of the
@@ -167,7 +168,7 @@ class BackendBisection {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
       bool has_it = list_[i] == node || std::ranges::any_of(list_[i].src(), [&](UOp s) { return within.contains(s); });
-      if (has_it && map.of_node[i].count) return map.of_node[i];
+      if (has_it && map.lines_of_node[i].num_lines) return map.lines_of_node[i];
       if (has_it) within.insert(list_[i]);
     }
     return {};
@@ -190,26 +191,26 @@ std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& execu
 }
 
 std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   if (!watched.outcome.is_refused()) return std::nullopt;
   Verdict out{Kind::Unresolved, watched.outcome.error()};
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
-  if (watched.list.empty()) return out;
+  if (watched.linear_list.empty()) return out;
   out.kind = Kind::Device;
   if (repro.place.is_ref) return out;
-  check_custom(watched.list).value_or_throw();
+  check_custom(watched.linear_list).value_or_throw();
   const Target& target = *repro.place.target;
   const std::string& message = watched.outcome.diag.message;
   const bool compiler_fails = message.starts_with("the compiler of ");  // true if the compiler crashed or timed out
   const bool is_invalid = is_invalid_source(watched.outcome.diag);
-  auto source = render_source(target, watched.list);
-  if (auto facts = program_info(watched.list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
+  auto source = render_source(target, watched.linear_list);
+  if (auto facts = program_info(watched.linear_list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
   if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);  // for example, no compiler exists
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);
-  out.confirmed = !other.empty() && executor.passes_on(other);
-  if (out.confirmed) out.proof = "the kernel of " + other + " passes";
+  out.is_confirmed = !other.empty() && executor.passes_on(other);
+  if (out.is_confirmed) out.proof = "the kernel of " + other + " passes";
   return out;
 }
 

@@ -15,17 +15,18 @@ const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& 
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
   auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
-  return first_by_rule(watched.log.list(), 0, watched.sides.size(), is_near, is_culprit);
+  return first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near, is_culprit);
 }
 
 }  // namespace
 
 const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor) {
   std::vector<const StageRun*> stages;
-  for (const StageRun& s : executor.watched().log.stages())
+  for (const StageRun& s : executor.watched_run().application_log.stage_runs())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  if (repro.options.compare.each_stage) {  // test the stages in order, because a right stage may follow a wrong one
+  // test the stages in order, because a right stage may follow a wrong one
+  if (repro.options.compare.runs_each_stage) {
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
     return nullptr;
@@ -39,17 +40,17 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
 std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor) {
   const StageRun* stage = first_wrong_stage(repro, executor);
   if (!stage) return std::nullopt;
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   RewriteProver prover(repro, executor);
-  for (const TopRewrite& r : watched.log.rewrites()) {
-    const size_t n = r.applications.size();
+  for (const TopRewrite& r : watched.application_log.top_rewrites()) {
+    const size_t n = r.application_indices.size();
     if (r.stage != stage->row || !can_run(r) || n == 0) continue;
     if (!prover.run_after(r, 0).passes() || prover.run_after(r, n).passes()) continue;
     const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
     if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can only run later graphs
-    const Application& culprit = watched.log.list()[r.applications[i]];
+    const Application& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
@@ -64,7 +65,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
 
 std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor) {
   using Kind = Verdict::Kind;
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   if (!watched.outcome.passes()) return Verdict{Kind::Unresolved, watched.outcome.error()};
   if (!executor.run_graph(repro.in.root).passes())
     return Verdict{Kind::Unresolved, "the command already exits with 0 for the input graph"};

@@ -29,18 +29,18 @@ using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& exe
 // Strategy for a linear list, which has no rewrites: passes, or is unresolved. Like the other check_ functions, it
 // returns only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
-  if (repro.list.empty()) return std::nullopt;
+  if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
   return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first_outcome().error()};
 }
 
 std::optional<Verdict> check_passes(const FailureRepro&, Executor& executor) {
-  if (!executor.first_outcome().passes() || !executor.watched().outcome.passes()) return std::nullopt;
+  if (!executor.first_outcome().passes() || !executor.watched_run().outcome.passes()) return std::nullopt;
   return Verdict{Kind::Same};
 }
 
 std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor) {
-  if (executor.watched().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
+  if (executor.watched_run().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
   const Outcome graph = executor.run_graph(repro.in.root);
   if (graph.passes() || graph.is_refused()) return std::nullopt;
   return Verdict{Kind::Unresolved, "the input graph itself fails in REF, before any rewrite: the graph or the expected "
@@ -49,11 +49,11 @@ std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor
 
 std::optional<Verdict> check_flaky(const FailureRepro&, Executor& executor) {
   if (!executor.is_flaky()) return std::nullopt;
-  return Verdict{Kind::Flaky, executor.failure().error()};
+  return Verdict{Kind::Flaky, executor.failing_outcome().error()};
 }
 
 std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
-  Verdict out{Kind::Unresolved, executor.watched().outcome.error()};
+  Verdict out{Kind::Unresolved, executor.watched_run().outcome.error()};
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
   return out;
 }
@@ -82,31 +82,31 @@ constexpr Strategy* kStrategies[] = {
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
   Executor executor(repro, report.counts);
   std::optional<Verdict> verdict;
-  if (!repro.command.empty()) verdict = search_by_command(repro, executor);
+  if (!repro.test_command.empty()) verdict = search_by_command(repro, executor);
   else if (may_crash && repro.kernel_fault.empty()) verdict = find_compiler_crash(repro, executor);
   for (Strategy* strategy : kStrategies) {
     if (verdict) break;
     verdict = strategy(repro, executor);
-    const Outcome failure = executor.failure();
-    report.failure = failure.error().substr(0, failure.error().find('\n'));
+    const Outcome failure = executor.failing_outcome();
+    report.failure_text = failure.error().substr(0, failure.error().find('\n'));
   }
   report.verdict = std::move(*verdict);
-  if (executor.failure().passes()) return;
-  if (report.verdict.detail.empty()) report.verdict.detail = executor.watched().comparison_error;
-  if (repro.options.output.repro.empty()) return;
+  if (executor.failing_outcome().passes()) return;
+  if (report.verdict.detail.empty()) report.verdict.detail = executor.watched_run().comparison_error;
+  if (repro.options.output.repro_path.empty()) return;
   report.repro_command =
-      "tgc bisect " + shell_word(write_bundle(repro, executor.failure(), report.failure, report.verdict)) +
-      repro.session.over.other_options;
+      "tgc bisect " + shell_word(write_bundle(repro, executor.failing_outcome(), report.failure_text, report.verdict)) +
+      repro.session.overrides.other_options;
 }
 
 // Returns the kernel's golden record from the INPUT `against`: the record with the kernel's id, or the only record.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id) {
-  auto source = Source::open(session, against);
+  auto source = GraphSource::open(session, against);
   if (!source) return source.diag();
   std::vector<std::shared_ptr<const GoldenRecord>> all;
   for (;;) {
-    auto next = source->next();
+    auto next = source->next_graph();
     if (!next) return next.diag();
     if (!*next) break;
     if (!(*next)->record || (*next)->is_tensor_graph)
@@ -122,7 +122,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 // the compilation, and the record's graphs are not kept as nodes (JSON).
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.over.change_compilation() &&
+  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.change_compilation() &&
          !(fault && *fault);
 }
 
@@ -131,19 +131,19 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
                        BisectReport& report) {
   std::optional<Verdict> verdict;
   std::string more_options = repeated_options(session, options, in, Placement());
-  if (!plan.tinygrad.empty()) {
+  if (!plan.tinygrad_command.empty()) {
     in.info.target = session.target_for(in);
-    if (!session.over.opts.empty())
-      in.root = with_opts(in.root, read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
-    TinygradProcess tinygrad(plan.tinygrad, session.stop());
+    if (!session.overrides.opts.empty())
+      in.root = with_opts(in.root, read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
+    TinygradProcess tinygrad(plan.tinygrad_command, session.cancel_check());
     verdict = find_divergence(session, in, tinygrad, "");
     report.device = in.info.target;
-    more_options += " --tinygrad=" + shell_word(plan.tinygrad);
+    more_options += " --tinygrad=" + shell_word(plan.tinygrad_command);
   } else {
-    auto record = std::move(record_against(session, plan.against, in.info.name).value_or_throw());
+    auto record = std::move(record_against(session, plan.golden_input, in.info.name).value_or_throw());
     verdict = find_divergence(session, in, *record);
     report.device = record->target;
-    more_options += " --against=" + shell_word(plan.against);
+    more_options += " --against=" + shell_word(plan.golden_input);
   }
   report.verdict = verdict ? std::move(*verdict) : Verdict{Kind::Same, "tgc compiles it as tinygrad does"};
   report.repro_command = bisect_command(options, more_options);
@@ -153,11 +153,11 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
 // error suggests the option `instead`.
 void check_plan(const BisectPlan& plan, const Session& session, const InputGraph& in, const std::string& what,
                 const std::string& instead) {
-  const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad.empty()},
-                                                   {"--against", !plan.against.empty()},
-                                                   {"--cmd", !plan.command.empty()},
+  const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad_command.empty()},
+                                                   {"--against", !plan.golden_input.empty()},
+                                                   {"--cmd", !plan.test_command.empty()},
                                                    {"--crash", plan.may_crash},
-                                                   {"--from", !session.over.from.empty()}};
+                                                   {"--from", !session.overrides.from_stage.empty()}};
   for (auto& [name, is_set] : searches)
     if (is_set)
       throw Failure(
@@ -187,9 +187,9 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   if (seconds > 0) session.cancel = &limit;
   auto begin = Clock::now();
   auto done = catch_failures([&] { return work(session, report), Unit{}; });
-  report.seconds = seconds_since(begin);
+  report.wall_seconds = seconds_since(begin);
   if (done) return report;
-  if (session.cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
+  if (session.is_cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
   else report.error = done.diag().text();
   return report;
 }
@@ -199,34 +199,34 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
-  repro.options.output.repro = "";  // only the failing kernel gets a repro bundle, not the runs of the whole model
+  repro.options.output.repro_path = "";  // only the failing kernel gets a repro bundle, not the runs of the whole model
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
-  watched.compare.reference = "none";
+  watched.compare.reference_device = "none";
   watched.model.before_kernel = [&](const KernelStep& step) { finder.begin_kernel(step); };
   watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelOutcome outcome{.report = repro.run(watched)};
   const ModelReport& model = outcome.report;
-  report.device = model.device, report.counts.runs = finder.compared();
+  report.device = model.device, report.counts.num_runs = finder.num_compared();
   options.device.name = model.device_option;
   report.repro_command = bisect_command(options, repeated_options(session, options, whole, Placement()));
-  if (!finder.found() && !model.error.empty()) finder.take_unfinished();
-  FailingKernel* kernel = finder.found();
+  if (!finder.found_kernel() && !model.error.empty()) finder.take_unfinished();
+  FailingKernel* kernel = finder.found_kernel();
   if (!kernel) {
-    outcome.kernels = finder.compared(), outcome.kernel_fault = finder.kernel_fault();
+    outcome.kernels = finder.num_compared(), outcome.kernel_fault = finder.kernel_fault();
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
     return;
   }
   options.input.variables = kernel->variables;
-  options.input.arrays = options.compare.expect = options.compare.reference = "";
+  options.input.arrays_file = options.compare.expected_file = options.compare.reference_device = "";
   FailureRepro failing = begin_repro(session, kernel->graph, options);
   failing.arrays = std::move(kernel->arrays);
-  failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known.empty();
+  failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known_elements.empty();
   report.device = failing.device();
   report.made_for = kernel->graph.made_for;
-  report.kernel += ", kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")";
+  report.kernel += ", kernel " + std::to_string(kernel->kernel_number) + " (" + kernel->graph.info.name + ")";
   bisect_kernel(failing, false, report);
 }
 
@@ -234,10 +234,10 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
 
 BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
-  return reported(whole, plan.seconds, name, [&](const Session& session, BisectReport& report) {
+  return reported(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
     report.is_strict = plan.is_strict, report.made_for = in.made_for;
-    if (auto& refused = imported_from(in).refused) throw Failure(*refused);
-    if (is_imported(in) && !session.over.native) {
+    if (auto& refused = imported_from(in).import_error) throw Failure(*refused);
+    if (is_imported(in) && !session.overrides.prefers_native) {
       check_recorded(session, in, options, plan);
       report.device = "REF";
       report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
@@ -247,28 +247,30 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
         report.variables = bound_variables(ast, given);
         if (options.input.is_only_kernel) check_variables(ast, given).value_or_throw();
       }
-      report.verdict = bisect_recorded(session, in, options, report, {.confirms = true});
+      report.verdict = bisect_recorded(session, in, options, report, {.confirms_verdict = true});
       return;
     }
-    if (!plan.against.empty() || !plan.tinygrad.empty()) return bisect_divergence(session, in, options, plan, report);
+    if (!plan.golden_input.empty() || !plan.tinygrad_command.empty())
+      return bisect_divergence(session, in, options, plan, report);
     RunOptions own = with_bundle(options, in);
     FailureRepro begun = begin_repro(session, in, own);
     report.device = begun.device();
     report.repro_command = bisect_command(begun.options, repeated_options(session, begun.options, in, begun.place)) +
-                           (plan.command.empty() ? "" : " --cmd=" + shell_word(plan.command));
-    begun.command = plan.command;
-    if (!plan.command.empty()) return bisect_kernel(begun, false, report);
+                           (plan.test_command.empty() ? "" : " --cmd=" + shell_word(plan.test_command));
+    begun.test_command = plan.test_command;
+    if (!plan.test_command.empty()) return bisect_kernel(begun, false, report);
     FailureRepro repro = with_expected(std::move(begun));
     report.variables = repro.variables;
     bisect_kernel(repro, plan.may_crash, report);
     if (report.verdict.kind != Kind::Same || plan.may_crash) return;
-    own.output.save_failures.clear();
+    own.output.failures_folder.clear();
     const RunReport more = run_kernel(session, in, own);
-    const bool at_bound = std::ranges::any_of(more.values, [](auto& v) { return v.second.from.starts_with("the "); });
-    if (more.result() == RunReport::Result::Failed && (at_bound || more.drawn != InputSet::Usual)) {
-      own.input.variables = values_of(more.values);
-      own.input.drawn = more.drawn;
-      if (more.drawn != InputSet::Usual) own.compare.accepts_rounding = true;
+    const bool at_bound =
+        std::ranges::any_of(more.variable_values, [](auto& v) { return v.second.value_source.starts_with("the "); });
+    if (more.result() == RunReport::Result::Failed && (at_bound || more.input_set != InputSet::Usual)) {
+      own.input.variables = values_of(more.variable_values);
+      own.input.input_set = more.input_set;
+      if (more.input_set != InputSet::Usual) own.compare.accepts_rounding = true;
       return bisect_kernel(with_expected(begin_repro(session, in, own)), false, report);
     }
     // If the kernel is right at a sample of its elements, bisects again with all elements. If all are right, compares
@@ -281,7 +283,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
 
 BisectReport bisect_model(const Session& whole, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan) {
-  return reported(whole, plan.seconds, path, [&](const Session& session, BisectReport& report) {
+  return reported(whole, plan.limit_seconds, path, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernel);
     auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
     bisect_kernels(InputGraph(), {session, options, run}, report);
@@ -290,7 +292,7 @@ BisectReport bisect_model(const Session& whole, const std::string& path, const R
 
 BisectReport bisect_tensor_graph(const Session& whole, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan) {
-  return reported(whole, plan.seconds, in.info.name, [&](const Session& session, BisectReport& report) {
+  return reported(whole, plan.limit_seconds, in.info.name, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernel);
     report.is_schedule = in.record != nullptr;
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);

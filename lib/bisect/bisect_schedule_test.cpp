@@ -17,8 +17,8 @@ BisectReport bisected_schedule(const std::string& id, const std::string& fault,
                                const std::string& file = "golden/tensor.jsonl.gz") {
   WithEnvironment with("TGC_FAULT", fault);
   Session session;
-  auto source = std::move(Source::open(session, test_path(file) + "#" + id).value_or_throw());
-  InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+  auto source = std::move(GraphSource::open(session, test_path(file) + "#" + id).value_or_throw());
+  InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
   return bisect_tensor_graph(Session(), in, {.device = {.name = "REF"}});
 }
 
@@ -41,8 +41,8 @@ TEST_CASE("bisect: names the rewrite because of which a scheduled kernel reads o
     CHECK(report.verdict.kind == Kind::Schedule);
     CHECK(report.verdict.rule == std::string(fault, strcspn(fault, "@")));
     CHECK(report.verdict.stage == "apply rangeify");
-    CHECK(report.verdict.rewrite == 2);
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.rewrite_number == 2);
+    CHECK(report.verdict.is_confirmed);
     CHECK(report.verdict.detail.starts_with("kernel 0 of the schedule: out of bounds: load from data1"));
   }
 }
@@ -70,7 +70,7 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
     CHECK(report.verdict.kind == Kind::Schedule);
     CHECK(report.verdict.rule == f.rule);
     CHECK(report.verdict.stage == f.stage);
-    CHECK(report.verdict.rewrite == f.in_stage);
+    CHECK(report.verdict.rewrite_number == f.in_stage);
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the 
     CHECK(report.verdict.kind == Kind::Schedule);
     CHECK(report.verdict.rule == "index-given-valid");
     CHECK(report.verdict.stage == "symbolic+reduce_collapse+debuf");
-    CHECK(report.verdict.rewrite == number);
+    CHECK(report.verdict.rewrite_number == number);
   }
 }
 
@@ -99,16 +99,16 @@ TEST_CASE("bisect: a kernel that reads a buffer after another kernel has overwri
     CAPTURE(name);
     Session session;
     const std::string file = test_path("verdicts/" + std::string(name) + ".tensor.jsonl.gz");
-    auto source = std::move(Source::open(session, file).value_or_throw());
+    auto source = std::move(GraphSource::open(session, file).value_or_throw());
     while (true) {
-      auto next = std::move(source.next().value_or_throw());
+      auto next = std::move(source.next_graph().value_or_throw());
       if (!next) break;
       const BisectReport report = bisect_tensor_graph(session, *next, {});
       INFO(report.text(), report.error);
       const std::string_view n = name;
       CHECK(report.verdict.kind == (n == "war13" ? Kind::Order : n == "refused_symbolic" ? Kind::Refused : Kind::Same));
       if (n == "war13") {
-        CHECK(report.verdict.kernels == std::vector<size_t>{1, 0});
+        CHECK(report.verdict.kernel_numbers == std::vector<size_t>{1, 0});
         CHECK(report.verdict.buffer == "data1");
         CHECK(report.verdict.function == "create_schedule (schedule/__init__.py)");
       }
@@ -125,11 +125,11 @@ TEST_CASE("bisect: names a rewrite of a recorded schedule that is wrong for larg
     CAPTURE(name);
     Session session;
     const std::string file = test_path("verdicts/" + std::string(name) + ".tensor.jsonl.gz");
-    auto source = std::move(Source::open(session, file).value_or_throw());
-    InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+    auto source = std::move(GraphSource::open(session, file).value_or_throw());
+    InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
     const ModelReport run = run_recorded_schedule(session, in, {}, false);
     CHECK(run.result() == RunReport::Result::Failed);
-    CHECK(run.sizes == "of all sizes");
+    CHECK(run.input_sizes == "of all sizes");
     const BisectReport report = bisect_tensor_graph(session, in, {});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);

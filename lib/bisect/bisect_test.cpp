@@ -72,9 +72,9 @@ TEST_CASE("bisect: names rule, stage, application and sides of a fault, and conf
   CHECK(report.exit_code() == 1);
   CHECK(report.verdict.rule == "load-gep");
   CHECK(report.verdict.stage == "devectorize");
-  CHECK(report.verdict.rewrite == 1);
+  CHECK(report.verdict.rewrite_number == 1);
   CHECK(report.verdict.location.starts_with("passes/kernel/"));
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
   CHECK(report.verdict.before.starts_with("Ops.LOAD"));
   CHECK(report.verdict.after.starts_with("Ops.MUL"));
   const auto& witness = report.verdict.witness;
@@ -103,7 +103,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       BisectReport report = bisected(device, "renderer:" + renderer + "." + op, kElementwise);
       INFO(report.text());
       CHECK(report.verdict.kind == Kind::Renderer);
-      CHECK(report.verdict.confirmed);
+      CHECK(report.verdict.is_confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
       CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // many nodes have no C line
     }
@@ -119,7 +119,7 @@ TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
   BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
   INFO(report.error, report.text());
   CHECK(report.verdict.kind == Kind::Renderer);
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
   CHECK(report.verdict.before.starts_with("Ops.LOAD dtypes.float.vec(4)"));
   CHECK(report.verdict.detail.starts_with("it passes if vectors are accessed element by element"));
 }
@@ -132,7 +132,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
       BisectReport report = bisected(device, "llvm:" + fault, kElementwise);
       INFO(report.text());
       CHECK(report.verdict.kind == Kind::Compiler);
-      CHECK(report.verdict.pass == "wrong-" + fault);
+      CHECK(report.verdict.pass_name == "wrong-" + fault);
       CHECK(report.verdict.pass_number > 0);
       CHECK(report.verdict.function.starts_with("function ("));
       CHECK(names(report, "\"pass\":\"wrong-" + fault + "\",\"pass_number\":"));
@@ -140,7 +140,7 @@ TEST_CASE("bisect: names LLVM's wrong pass, its number and the function") {
   BisectReport report = bisected("CPU:CLANG", "llvm:intrinsic", kSqrt);
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Compiler);  // the kernel fails whichever of LLVM's passes run
-  CHECK(report.verdict.pass.empty());
+  CHECK(report.verdict.pass_name.empty());
 }
 
 TEST_CASE("bisect: names the rule of known miscompiles of tinygrad") {
@@ -153,42 +153,42 @@ TEST_CASE("bisect: names the rule of known miscompiles of tinygrad") {
     CAPTURE(id);
     std::string input = test_path("unsound.jsonl.gz") + "#" + id;
     Session session;
-    auto source = std::move(Source::open(session, input).value_or_throw());
-    InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+    auto source = std::move(GraphSource::open(session, input).value_or_throw());
+    InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.input = {.name = input}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == rule);
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
   }
 }
 
 TEST_CASE("bisect: names stage, rule and application of a divergence from a record") {
   auto bisect_record = [](const std::string& input, const BisectPlan& plan) {
     Session session;
-    auto source = std::move(Source::open(session, input).value_or_throw());
-    InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+    auto source = std::move(GraphSource::open(session, input).value_or_throw());
+    InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
     return bisect(Session(), in, {.input = {.name = input}}, plan);
   };
   std::string wrong = test_path("wrong.jsonl.gz"), right = test_path("golden/kernels.jsonl.gz#bin_add_half.0");
-  for (auto& report : {bisect_record(wrong, {}), bisect_record(right, {.against = wrong})}) {
+  for (auto& report : {bisect_record(wrong, {}), bisect_record(right, {.golden_input = wrong})}) {
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Divergence);
     CHECK(report.exit_code() == 1);
     CHECK(report.verdict.stage == "postopt symbolic");
     CHECK(report.verdict.rule == "fold-binary");  // this rule folds 3*4 to 12, but the record has 16
-    CHECK(report.verdict.rewrite == 1);
+    CHECK(report.verdict.rewrite_number == 1);
   }
-  BisectReport same = bisect_record(right, {.against = right});
+  BisectReport same = bisect_record(right, {.golden_input = right});
   CHECK(same.verdict.kind == Kind::Same);
   CHECK(same.text().find("no failure, tgc compiles it as tinygrad does") != std::string::npos);
-  CHECK_FALSE(bisect_record(right, {.against = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
+  CHECK_FALSE(bisect_record(right, {.golden_input = test_path("golden/kernels.jsonl.gz#no_such")}).error.empty());
 }
 
 TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
     WithEnvironment with("TGC_FAULT", fault);
-    Session session{.over = {.weights = test_path("models/mlp.safetensors")}};
+    Session session{.overrides = {.weights_file = test_path("models/mlp.safetensors")}};
     return bisect_model(session, test_path("models/mlp.onnx"),
                         {.input = {.name = "mlp.onnx"}, .device = {.name = "CPU:LLVM"}});
   };
@@ -219,11 +219,11 @@ TEST_CASE("bisect: reports the depth of a graph that exceeds REWRITE_STACK_LIMIT
 }
 
 TEST_CASE("bisect --cmd: names the first stage after which the command exits with 0") {
-  BisectReport report = bisected("CPU:LLVM", "", kMatmul, {.command = "! grep -q dtypes.index {}"});
+  BisectReport report = bisected("CPU:LLVM", "", kMatmul, {.test_command = "! grep -q dtypes.index {}"});
   INFO(report.text());
   CHECK(report.exit_code() == 1);
   CHECK(report.verdict.stage == "lower all index dtypes");
-  CHECK(bisected("CPU:LLVM", "", kMatmul, {.command = "grep -q Ops.CUSTOM {}"}).verdict.kind == Kind::Same);
+  CHECK(bisected("CPU:LLVM", "", kMatmul, {.test_command = "grep -q Ops.CUSTOM {}"}).verdict.kind == Kind::Same);
 }
 
 }  // namespace tgc

@@ -31,7 +31,7 @@ void check_named_in_ref(const std::string& text, const std::string& stage, const
   INFO(report.text());
   CHECK(report.verdict.stage == stage);
   CHECK(report.verdict.rule == rule);
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
   if (!branch.empty()) CHECK(report.verdict.branch == branch);
   if (!proof.empty()) CHECK(report.verdict.proof == proof);
 }
@@ -57,12 +57,12 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.ulong.ptr(2), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   RunOptions spec{.device = {.name = "REF"}};
   BisectReport plain = bisected(text, "", spec);
-  spec.compare.each_stage = true;
+  spec.compare.runs_each_stage = true;
   BisectReport report = bisected(text, "", spec);
   INFO(plain.text(), report.text());
   CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.rule == "sum-of-one-element");
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
   CHECK(report.repro_command.find("--each-stage") != std::string::npos);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with and witho
       "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   Session session;
-  session.over.target = "CPU:CLANG";
+  session.overrides.target = "CPU:CLANG";
   auto loaded = [&] { return std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
   InputGraph in = loaded();
   BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
@@ -81,7 +81,8 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with and witho
   CHECK(report.verdict.kind == Kind::Same);
 
   InputGraph again = loaded();
-  RunReport trial = run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
+  RunReport trial =
+      run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
   INFO(trial.text(1, false));
   CHECK(trial.passed());
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
@@ -157,7 +158,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
   WithEnvironment no_fault("TGC_FAULT", "");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
   Session session;
-  session.over.target = "CUDA:CUDA:sm_89";
+  session.overrides.target = "CUDA:CUDA:sm_89";
   BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
   REQUIRE(report.verdict.kind == Kind::Rewrite);
@@ -174,11 +175,12 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    if (report.failure.find("does not end") != std::string::npos) continue;  // an unwatched compilation needs more, too
+    // an unwatched compilation needs more, too
+    if (report.failure_text.find("does not end") != std::string::npos) continue;
     CAPTURE(limit);
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "divmod-general");
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
     compiled++;
   }
   CHECK(compiled > 2);
@@ -187,7 +189,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
 TEST_CASE("bisect: is unresolved after its time limit") {
   WithEnvironment with("TGC_FAULT", "divmod-general");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
-  BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.seconds = 1e-9});
+  BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.limit_seconds = 1e-9});
   CHECK(report.verdict.kind == Kind::Unresolved);
   CHECK(report.error == "");
   CHECK(report.text().find("stopped before a culprit was found") != std::string::npos);
@@ -211,14 +213,14 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
         // In this kernel, two rules are wrong, and suppressing only one of them does not help.
         std::tuple(kernel("4", "a*a!=UOp.const(dtypes.bfloat16, 1.0)"), "alu-as-float", "")}) {
     Session session;
-    session.over.target = "CPU:CLANG";
+    session.overrides.target = "CPU:CLANG";
     InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == rule);
     CHECK(report.verdict.stage == "final rewrite");
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
     const bool is_alone = *made != '\0';
     CHECK(report.verdict.detail == (is_alone ? std::string(made)
                                      : "a part of the result has another number of elements than before"));
@@ -228,7 +230,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
     BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // clang rejects the wrong source
     INFO(refused.text(), refused.error);
     CHECK(refused.verdict.rule == rule);
-    CHECK(refused.verdict.confirmed);
+    CHECK(refused.verdict.is_confirmed);
   }
 }
 
@@ -236,18 +238,18 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
   for (const char* file : {"DEVECTORIZE-0", "DEVECTORIZE-2", "TC_OPT-2", "IMAGE-2"}) {
     Session session;
     auto source =
-        std::move(Source::open(session, test_path("golden/" + std::string(file) + ".jsonl.gz")).value_or_throw());
+        std::move(GraphSource::open(session, test_path("golden/" + std::string(file) + ".jsonl.gz")).value_or_throw());
     for (;;) {
-      auto in = std::move(source.next().value_or_throw());
+      auto in = std::move(source.next_graph().value_or_throw());
       if (!in) break;
       CAPTURE(in->info.name);
       Compilation c = std::move(session.begin(std::move(*in)).value_or_throw());
       ApplicationLog log;
-      c.watch(&log);
+      c.set_watcher(&log);
       (void)c.list();
-      c.watch(nullptr);
+      c.set_watcher(nullptr);
       auto is_value = [](const Application& a) { return a.before.dtype().is_value(); };
-      auto all = evaluate_sides(c, log.list(), {}, {}, is_value);
+      auto all = evaluate_sides(c, log.all_rewrites(), {}, {}, is_value);
       for (const EquivalenceResult& seen : all.value_or_throw()) CHECK(seen.kind != EquivalenceResult::Kind::Unlike);
     }
   }
@@ -267,15 +269,16 @@ TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") 
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
   ApplicationLog log;
-  c.watch(&log);
+  c.set_watcher(&log);
   (void)c.list();
-  c.watch(nullptr);
-  auto all = std::move(evaluate_sides(c, log.list(), {}, {}).value_or_throw());
+  c.set_watcher(nullptr);
+  auto all = std::move(evaluate_sides(c, log.all_rewrites(), {}, {}).value_or_throw());
   CHECK(std::ranges::any_of(all, [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; }));
   for (size_t i = 0; i < all.size(); i++) {
-    const Application& one = log.list()[i];
+    const Application& one = log.all_rewrites()[i];
     CAPTURE(one.rule->name);
-    auto alone = evaluate_sides(c, log.list(), {}, {}, [&](const Application& a) { return a.number == one.number; });
+    auto alone = evaluate_sides(c, log.all_rewrites(), {}, {},
+                                [&](const Application& a) { return a.rewrite_number == one.rewrite_number; });
     CHECK(alone.value_or_throw()[0].kind == all[i].kind);
   }
 }
@@ -302,7 +305,7 @@ TEST_CASE("bisect: names both of two faults that each suffice") {
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Rewrite);
   CHECK(report.verdict.rule == "max-to-where");
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
   CHECK(report.verdict.detail.starts_with("it is one of two culprits; the other is number "));
   CHECK(report.verdict.detail.find(" of max-to-where in 'decompositions', passes/kernel/") != std::string::npos);
 }
@@ -314,7 +317,7 @@ TEST_CASE("bisect: names a wrong shortcut and its line") {
   CHECK(report.verdict.rule == "divmod-once");
   CHECK(report.verdict.location.starts_with("passes/symbolic/divmod.cpp:"));
   CHECK(report.verdict.detail == "it passes when watched");
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
 }
 
 TEST_CASE("bisect: rules that undo each other are endless, with one cycle of them") {
@@ -322,10 +325,10 @@ TEST_CASE("bisect: rules that undo each other are endless, with one cycle of the
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Endless);
   CHECK(report.verdict.stage == "** add loads (code)");
-  CHECK(report.failure.starts_with("stage '** add loads (code)' does not end"));
-  REQUIRE_FALSE(report.verdict.cycle.empty());
-  CHECK(report.verdict.cycle[0].rule == "load-index");
-  CHECK(report.verdict.cycle[0].location.starts_with("passes/kernel/"));
+  CHECK(report.failure_text.starts_with("stage '** add loads (code)' does not end"));
+  REQUIRE_FALSE(report.verdict.rule_cycle.empty());
+  CHECK(report.verdict.rule_cycle[0].rule == "load-index");
+  CHECK(report.verdict.rule_cycle[0].location.starts_with("passes/kernel/"));
   CHECK(report.json().find("\"cycle\":[{\"rule\":\"load-index\"") != std::string::npos);
 }
 
@@ -338,8 +341,8 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == "lower-const");
-    CHECK(report.verdict.rewrite == uint64_t(fault[strlen(fault) - 1] - '0'));
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.rewrite_number == uint64_t(fault[strlen(fault) - 1] - '0'));
+    CHECK(report.verdict.is_confirmed);
     endless += report.verdict.detail.find("does not end: nodes wait for each other") != std::string::npos;
   }
   CHECK(endless == 1);  // only one of the three faults is in the constant 1
@@ -350,13 +353,13 @@ TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule aro
   for (int n : {1, 4, 5}) {  // 1 inserts the placeholder in0, 4 replaces a range by a term with in0, 5 removes in0
     WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     Session session;
-    auto source = std::move(Source::open(session, input).value_or_throw());
-    InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+    auto source = std::move(GraphSource::open(session, input).value_or_throw());
+    InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
     BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.rule == "substitute");
     CHECK(report.verdict.stage == "load collapse");
-    CHECK(report.verdict.rewrite == uint64_t(n));
+    CHECK(report.verdict.rewrite_number == uint64_t(n));
   }
 }
 
@@ -372,7 +375,7 @@ TEST_CASE("bisect: names a substitution that does not make the requested replace
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == "substitute");
     CHECK(report.verdict.stage == "cut store ranges");
-    CHECK(report.verdict.rewrite == n);
+    CHECK(report.verdict.rewrite_number == n);
     CHECK(report.verdict.before == (n == 1 ? "(r0_0+0)" : "(r0_1+24)"));
   }
 }
@@ -397,19 +400,19 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
   INFO(neg.text(), neg.error);
   CHECK(neg.verdict.kind == Kind::Renderer);
   CHECK(neg.verdict.detail.find("cannot express") != std::string::npos);
-  CHECK(neg.verdict.confirmed);
+  CHECK(neg.verdict.is_confirmed);
   CHECK(neg.verdict.proof == "the kernel of CPU:CLANG passes");
 
   Session session;
-  auto source = std::move(Source::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
+  auto source = std::move(GraphSource::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
                               .value_or_throw());
-  InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+  InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
   BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // C has no fp8 type
   INFO(type.text(), type.error);
   CHECK(type.verdict.kind == Kind::Renderer);
   CHECK(type.exit_code() == 1);
   CHECK(type.verdict.detail.find("C source does not compile") != std::string::npos);
-  CHECK_FALSE(type.verdict.confirmed);
+  CHECK_FALSE(type.verdict.is_confirmed);
 }
 
 TEST_CASE("bisect: attributes a loop with two ENDs to the renderer") {
@@ -438,13 +441,14 @@ TEST_CASE("bisect: names no rewrite if the graph itself does not compute the exp
   Arrays arrays;
   arrays.push_back({"data0", Array(dtypes::int32, {40})});
   write_npz(other, arrays).value_or_throw();
-  BisectReport report = bisected(kDivided, "", {.device = {.name = "CPU:LLVM"}, .compare = {.expect = other}});
+  BisectReport report =
+      bisected(kDivided, "", {.device = {.name = "CPU:LLVM"}, .compare = {.expected_file = other}});
   std::filesystem::remove(other);
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Unresolved);
   CHECK(report.verdict.stage.empty());
   CHECK(report.verdict.detail.starts_with("the input graph itself fails in REF, before any rewrite"));
-  CHECK(report.failure.starts_with("data0 int32 (40,): "));
+  CHECK(report.failure_text.starts_with("data0 int32 (40,): "));
 }
 
 TEST_CASE("bisect: a variable that the kernel lacks is an error, as in run") {
@@ -466,7 +470,7 @@ TEST_CASE("bisect: names the store of a vector of bools, which both renderers mi
     BisectReport report = bisected(bools, "", {.device = {.name = device}}, settings);
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Renderer);
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
     CHECK(report.verdict.before.starts_with("Ops.STORE"));
     CHECK(report.verdict.location.starts_with("line "));
   }

@@ -27,18 +27,18 @@ void put(char (&to)[N], std::string_view text) {
 class ProgressWatcher : public ApplicationWatcher {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
-  void stage(const StageRow& row, UOp input) override {
-    ApplicationWatcher::stage(row, input);
+  void begin_stage(const StageRow& row, UOp input) override {
+    ApplicationWatcher::begin_stage(row, input);
     in_stage_.clear();
     put(progress_.stage, row.name), put(progress_.rule, ""), progress_.in_stage = 0;
   }
 
  protected:
-  UOp decide(const Hit& hit, UOp, UOp after) override {
-    if (number() == left_out_) return {};
+  UOp decide_result(const Hit& hit, UOp, UOp after) override {
+    if (rewrite_number() == left_out_) return {};
     put(progress_.rule, hit.rule->name);
     put(progress_.location, location_of(*hit.rule));
-    progress_.number = number(), progress_.in_stage = ++in_stage_[hit.rule->name];
+    progress_.number = rewrite_number(), progress_.in_stage = ++in_stage_[hit.rule->name];
     return after;
   }
 
@@ -54,14 +54,14 @@ std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progre
   auto answer = contain(
       [&](Worker&) -> Result<std::string> {
         ProgressWatcher watcher(progress, left_out);
-        Compilation c = executor.begin();
-        c.watch(&watcher);
+        Compilation c = executor.begin_compilation();
+        c.set_watcher(&watcher);
         (void)c.list();
-        c.watch(nullptr);
+        c.set_watcher(nullptr);
         return std::string();
       },
       {.timeout_seconds = seconds}, &death);
-  if (death.signal == 0 && !death.timed_out) return std::nullopt;
+  if (death.signal == 0 && !death.has_timed_out) return std::nullopt;
   return answer.diag();
 }
 
@@ -74,7 +74,7 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor&) {
 
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor) {
   const double seconds = repro.execute_options().timeout_seconds;
-  Array shared = Array::shared(dtypes::uint8, {int64_t(sizeof(Progress))});
+  Array shared = Array::allocate_shared(dtypes::uint8, {int64_t(sizeof(Progress))});
   auto& progress = *new (shared.data()) Progress{};
   auto died = compile_in_worker(executor, progress, 0, seconds);
   if (!died) return std::nullopt;
@@ -83,8 +83,8 @@ std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& 
               .stage = progress.stage,
               .rule = progress.rule,
               .location = progress.rule[0] ? progress.location : "",
-              .rewrite = progress.in_stage};
-  if (progress.number) out.confirmed = !compile_in_worker(executor, progress, uint64_t(progress.number), seconds);
+              .rewrite_number = progress.in_stage};
+  if (progress.number) out.is_confirmed = !compile_in_worker(executor, progress, uint64_t(progress.number), seconds);
   return out;
 }
 

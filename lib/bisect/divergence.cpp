@@ -32,7 +32,7 @@ class Divergence {
       : session_(session), in_(in), target_(target), ours_(begin()) {
     ScopedWatch watched(ours_, log_);
     is_refused_ = !ours_.list();
-    ours_.watch(nullptr);
+    ours_.set_watcher(nullptr);
   }
 
   bool is_refused() const { return is_refused_; }
@@ -40,7 +40,7 @@ class Divergence {
   // Returns the name of each stage with the text of the graph after the stage.
   std::vector<std::pair<std::string, std::string>> texts() const {
     std::vector<std::pair<std::string, std::string>> out;
-    for (const StageRun& run : log_.stages()) out.emplace_back(run.row->name, text_after(run));
+    for (const StageRun& run : log_.stage_runs()) out.emplace_back(run.row->name, text_after(run));
     return out;
   }
 
@@ -49,8 +49,8 @@ class Divergence {
     const RecordedStages stages(record);
     if (in_.text != record.ast && pyrender(in_.root).value_or_throw() != record.ast)
       return divergence_at("ast");
-    for (const StageRun& run : log_.stages()) {
-      const RecordedStage* theirs = stages.find(run.row->name);
+    for (const StageRun& run : log_.stage_runs()) {
+      const RecordedStage* theirs = stages.find_stage(run.row->name);
       if (!theirs || !theirs->text || !run.row->is_graph_stage()) continue;
       std::string ours = text_after(run);
       if (ours == *theirs->text) continue;
@@ -74,7 +74,7 @@ class Divergence {
   std::optional<Verdict> find_after_stages() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
-      auto ours = ours_.output(row_of(stage));
+      auto ours = ours_.row_output(row_of(stage));
       if (!ours || *ours != **theirs) return divergence_at(stage);
     }
     return std::nullopt;
@@ -84,14 +84,14 @@ class Divergence {
   // whose result is in tgc's graph after the stage (`ours`), but not in tinygrad's graph (`theirs`).
   void name_culprit(const StageRun& run, const std::string& ours, const std::string& theirs) {
     const Application* culprit = nullptr;
-    if (!record_->rewrites.empty()) culprit = first_not_in_tinygrad(run);
+    if (!record_->rewrites_json.empty()) culprit = first_not_in_tinygrad(run);
     if (culprit) out_.proof = "tinygrad does not make this rewrite";
     else if (out_.detail.empty()) culprit = first_remaining(run, ours, theirs);
     if (!culprit) return;
     name_rewrite(*culprit, out_);
-    Veto veto([&](uint64_t number, const Hit&, UOp) { return number == culprit->number; });
+    Veto veto([&](uint64_t number, const Hit&, UOp) { return number == culprit->rewrite_number; });
     bool is_theirs = is_theirs_without(veto, *run.row, theirs);
-    out_.confirmed = is_theirs || !out_.proof.empty();
+    out_.is_confirmed = is_theirs || !out_.proof.empty();
     if (is_theirs) out_.proof.clear();
   }
 
@@ -105,7 +105,7 @@ class Divergence {
     for (const Rewrite& m : theirs) made[m.before.id()].insert(m.after.id());
     std::vector<const Application*> list;
     std::vector<UOp> nodes{run.input, run.result};
-    for (const Application& a : log_.list())
+    for (const Application& a : log_.all_rewrites())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
     const Application* inner = nullptr;  // a nested rewrite that tinygrad lacks; the next one of depth 0 contains it
@@ -131,7 +131,7 @@ class Divergence {
     for (size_t i = 2; i < ours.num_src(); i += 2) rewritten.insert(ours.src(i));
     for (const Rewrite& m : theirs) {
       if (!met.contains(m.before) || rewritten.contains(m.before)) continue;
-      out_.detail = "tinygrad rewrites a node by " + m.place + " that tgc does not rewrite";
+      out_.detail = "tinygrad rewrites a node by " + m.source_place + " that tgc does not rewrite";
       out_.before = tree_text(m.before, 3), out_.after = tree_text(m.after, 3);
       return true;
     }
@@ -158,16 +158,16 @@ class Divergence {
     std::unordered_set<UOp> known(other.begin(), other.end()), ours_only;
     for (size_t i = 0; i < made.size(); i++)
       if (!known.contains(read[i])) ours_only.insert(made[i]);
-    for (const Application& a : log_.list())
+    for (const Application& a : log_.all_rewrites())
       if (a.stage == run.row && ours_only.contains(a.after)) return &a;
     return nullptr;
   }
 
   bool is_theirs_without(Veto& veto, const StageRow& row, const std::string& theirs) const {
     Compilation c = begin();
-    c.watch(&veto);
-    bool same = c.run_through(row) && pyrender(c.current()).value_or_throw() == theirs;
-    c.watch(nullptr);
+    c.set_watcher(&veto);
+    bool same = c.run_through(row) && pyrender(c.current_graph()).value_or_throw() == theirs;
+    c.set_watcher(nullptr);
     (void)take_fault_warnings();  // drop warnings that a fault had no effect: `veto` may have suppressed the fault
     return same;
   }
@@ -194,7 +194,7 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
   CompileQuestion question = question_about(in);
   if (const StageRow* row = find_row(stage); row && row->kernel) question.last_stage = stage;
   Divergence divergence(session, in, in.info.target);
-  question.texts = divergence.texts();
+  question.named_texts = divergence.texts();
   const GoldenRecord theirs = std::move(tinygrad.ask(question).value_or_throw());
   if (auto verdict = divergence.find(theirs)) return verdict;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);

@@ -35,8 +35,8 @@ InputGraph kernel() {
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
-  UOp replace(const Hit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::replace(hit, before, after);
+  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::choose_result(hit, before, after);
     return hit.rule->name == rule_ ? UOp() : made;
   }
 
@@ -55,9 +55,9 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   REQUIRE(c.list().ok());
   JsonNodeWriter writer(c.graph());
   std::string nodes, list;
-  for (const StageRun& run : log.stages()) {
+  for (const StageRun& run : log.stage_runs()) {
     if (run.row->name == stage)
-      for (const Application& a : log.list()) {
+      for (const Application& a : log.all_rewrites()) {
         if (a.stage != run.row) continue;
         int64_t before = writer.add(a.before, nodes), after = writer.add(a.after, nodes);
         list += (list.empty() ? "[" : ",[") + std::to_string(out.stages.size()) + ",\"uop/symbolic.py:1\"," +
@@ -67,7 +67,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   }
   std::ranges::replace(nodes, '\n', ',');
   while (nodes.ends_with(',')) nodes.pop_back();
-  if (!stage.empty()) out.rewrites = "{\"nodes\":[" + nodes + "],\"list\":[" + list + "]}";
+  if (!stage.empty()) out.rewrites_json = "{\"nodes\":[" + nodes + "],\"list\":[" + list + "]}";
   return out;
 }
 
@@ -87,8 +87,8 @@ TEST_CASE("divergence: the first rewrite that tinygrad's recorded rewrites lack 
     CHECK(verdict.kind == Verdict::Kind::Divergence);
     CHECK(verdict.stage == stage);
     CHECK(verdict.rule == rule);
-    CHECK(verdict.rewrite == 1);
-    CHECK(verdict.confirmed);
+    CHECK(verdict.rewrite_number == 1);
+    CHECK(verdict.is_confirmed);
   };
   check(divergence_from(recorded(stage), "mul-distribute"), "mul-distribute");
   check(divergence_from(recorded(stage), "fold-binary"), "fold-binary");
@@ -119,7 +119,7 @@ TEST_CASE("divergence: refusals and failures of the process that answers for tin
 
   // the process `thinks` does not answer in time; the process `dies` exits after each question, so tgc restarts it
   TinygradProcess thinks("read q; sleep 60 #", {});
-  thinks.set_seconds(0.1);
+  thinks.set_limit_seconds(0.1);
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);
   TinygradProcess dies(R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)", {});
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);

@@ -28,16 +28,17 @@ UOp range_that_ends_twice(UOp root) {
 }  // namespace
 
 std::optional<Verdict> find_double_end(const FailureRepro&, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   auto fails = [](const StageRun& s) { return s.row->name == "add control flow" && !s.result; };
-  if (!watched.outcome.is_refused() || std::ranges::none_of(watched.log.stages(), fails)) return std::nullopt;
-  for (const StageRun& stage : watched.log.stages()) {
+  if (!watched.outcome.is_refused() || std::ranges::none_of(watched.application_log.stage_runs(), fails))
+    return std::nullopt;
+  for (const StageRun& stage : watched.application_log.stage_runs()) {
     if (!stage.row->is_graph_stage() || !stage.result || stage.result == stage.input) continue;
     const UOp range = range_that_ends_twice(stage.result);
     if (!range) continue;
     Verdict out{.kind = Verdict::Kind::Unresolved};
     size_t made = 0;  // number of rewrites so far that made an END of the loop
-    for (const Application& a : watched.log.list()) {
+    for (const Application& a : watched.application_log.all_rewrites()) {
       if (a.stage != stage.row || !a.after || a.depth != 0) continue;
       const Ends before = ends_of(a.before), after = ends_of(a.after);
       auto ends = [&](const Ends& e) { return e.contains(range) ? e.at(range).size() : 0; };

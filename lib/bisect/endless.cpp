@@ -31,21 +31,21 @@ std::string depth_text(UOp root) {
 // rewritten to.
 class WaitCycleLog : public ApplicationLog {
  public:
-  using ApplicationLog::begin, ApplicationLog::end;
-  void begin(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
-    ApplicationLog::begin(name, input, rules, bottom_up);
+  using ApplicationLog::begin_compilation, ApplicationLog::end_compilation;
+  void begin_rewrite(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
+    ApplicationLog::begin_rewrite(name, input, rules, bottom_up);
     open_.emplace_back();
   }
-  void end(std::string_view name, UOp result) override {
-    ApplicationLog::end(name, result);
+  void end_rewrite(std::string_view name, UOp result) override {
+    ApplicationLog::end_rewrite(name, result);
     if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
     open_.pop_back();
   }
-  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
-    ApplicationLog::rewritten(hit, before, after, cost);
-    open_.back().try_emplace(before, after, list().size());
+  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    ApplicationLog::apply_rule(hit, before, after, cost);
+    open_.back().try_emplace(before, after, all_rewrites().size());
   }
-  void rebuilt(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
+  void rebuild_node(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
 
   // Searches for a path from a node back to itself. A node's successor on a path is its replacement or, if the node was
   // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no
@@ -74,8 +74,8 @@ class WaitCycleLog : public ApplicationLog {
           std::vector<Application> out;
           for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
             if (auto change = unfinished_.find(it->first); change != unfinished_.end() && change->second.position)
-              out.push_back(list()[change->second.position - 1]);
-          std::ranges::sort(out, {}, &Application::number);
+              out.push_back(all_rewrites()[change->second.position - 1]);
+          std::ranges::sort(out, {}, &Application::rewrite_number);
           return out;
         }
       }
@@ -107,13 +107,13 @@ const Application& first_like(const Application& a, std::span<const Application>
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
   constexpr size_t kMostCompared = 4000, kMostProven = 16;  // small, because the cause is early in the log
   executor.compare_sides(kMostCompared);
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   std::vector<const Application*> suspects = watched.suspects();
   std::erase_if(suspects, [&](auto* a) { return !watched.sides_of(*a).differs_at_one_in(2); });
   suspects.resize(std::min(suspects.size(), kMostProven));
   RewriteProver prover(repro, executor);
   for (const Application* a : suspects) {
-    const Proof proof = prover.prove(*a);
+    const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     Verdict out = prover.verdict(*a, proof);
     if (proof == Proof::ByGraph)
@@ -140,22 +140,22 @@ std::span<const Application> last_cycle(std::span<const Application> all) {
 }
 
 std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   if (!watched.outcome.is_refused() || !is_endless(watched.outcome)) return std::nullopt;
   const StageRun* stage = nullptr;
-  for (const StageRun& s : watched.log.stages())
+  for (const StageRun& s : watched.application_log.stage_runs())
     if (!s.result) stage = &s;
   if (!stage) return std::nullopt;
   const std::string& message = watched.outcome.diag.message;
   Verdict out{.kind = Verdict::Kind::Endless,
               .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // of the innermost stage
               .stage = std::string(stage->row->name)};
-  std::span<const Application> all = watched.log.list();
+  std::span<const Application> all = watched.application_log.all_rewrites();
   WaitCycleLog log;
-  Compilation c = executor.begin();  // must outlive `waiting`, which refers to nodes of this compilation
-  c.watch(&log);
+  Compilation c = executor.begin_compilation();  // must outlive `waiting`, which refers to nodes of this compilation
+  c.set_watcher(&log);
   (void)c.list();
-  c.watch(nullptr);
+  c.set_watcher(nullptr);
   const std::vector<Application> waiting = log.cycle();
   std::span<const Application> cycle = waiting.empty() ? last_cycle(all) : waiting;
   const int64_t limit = repro.in.graph->settings().REWRITE_STACK_LIMIT;
@@ -172,7 +172,7 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   for (const Application& a : cycle) {
     name_rewrite(a, out);
     if (out.before == out.after) out.after += "  (with another tag)";
-    out.cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});
+    out.rule_cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});
   }
   if (!cycle.empty()) name_rewrite(waiting.empty() ? first_like(cycle.front(), all) : cycle.front(), out);
   return out;

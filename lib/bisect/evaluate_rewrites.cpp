@@ -13,7 +13,7 @@ const Application* second_culprit(RewriteProver& prover, const WatchedRun& watch
   if (prover.run_without(culprit).kind != Outcome::Kind::Fails) return nullptr;
   size_t tries = 0;
   for (const Application* other : watched.suspects())
-    if (other != &culprit && watched.sides_of(*other).beyond_rounding && tries++ < kMostPartners &&
+    if (other != &culprit && watched.sides_of(*other).is_beyond_rounding && tries++ < kMostPartners &&
         prover.run_without(culprit, other).passes())
       return other;
   return nullptr;
@@ -22,11 +22,11 @@ const Application* second_culprit(RewriteProver& prover, const WatchedRun& watch
 }  // namespace
 
 std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   if (!watched.outcome.passes() && !is_endless(watched.outcome)) executor.compare_sides();
   RewriteProver prover(repro, executor);
   for (const Application* a : watched.suspects()) {
-    const Proof proof = prover.prove(*a);
+    const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     if (proof == Proof::ByGraph)
       if (const Application* second = second_culprit(prover, watched, *a)) return verdict_on_two(prover, *a, *second);
@@ -36,7 +36,7 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& ex
 }
 
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   if (!executor.does_ref_agree()) return std::nullopt;
   RewriteProver prover(repro, executor);
   std::vector<const Application*> clear;
@@ -45,7 +45,7 @@ std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor
   const bool is_only_rule = std::ranges::all_of(clear, [&](auto* a) { return a->rule == clear[0]->rule; });
   if (!repro.is_small && !clear.empty() && is_only_rule) return prover.verdict(*clear[0], Proof::None);
   for (const Application* a : clear)
-    for (const StageRun& run : watched.log.stages()) {
+    for (const StageRun& run : watched.application_log.stage_runs()) {
       if (run.row != a->stage) continue;
       if (executor.run_watched_graph(run.input).passes() &&
           !(run.result && executor.run_watched_graph(run.result).passes()))

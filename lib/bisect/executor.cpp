@@ -26,11 +26,11 @@ namespace {
 class CancelWatcher : public Watcher, public RewriteObserver {
  public:
   explicit CancelWatcher(const Session& session) : session_(session) {}
-  using RewriteObserver::begin, RewriteObserver::end;
-  void begin(Compilation& c) override { set_observer(c.graph(), this); }
-  void end(Compilation& c) override { set_observer(c.graph(), nullptr); }
-  void rewritten(const Hit&, UOp, UOp, Cost) override {
-    if (session_.cancelled()) throw Failure("cancelled");
+  using RewriteObserver::begin_rewrite, RewriteObserver::end_rewrite;
+  void begin_compilation(Compilation& c) override { set_observer(c.graph(), this); }
+  void end_compilation(Compilation& c) override { set_observer(c.graph(), nullptr); }
+  void apply_rule(const Hit&, UOp, UOp, Cost) override {
+    if (session_.is_cancelled()) throw Failure("cancelled");
   }
 
  private:
@@ -43,7 +43,7 @@ class CancelWatcher : public Watcher, public RewriteObserver {
 
 EquivalenceResult WatchedRun::sides_of(const Application& a) const {
   const size_t i = index_of(a);
-  return i < sides.size() ? sides[i] : EquivalenceResult{};
+  return i < compared_sides.size() ? compared_sides[i] : EquivalenceResult{};
 }
 
 bool WatchedRun::is_exactly_same(const Application& a) const {
@@ -54,111 +54,115 @@ bool WatchedRun::is_exactly_same(const Application& a) const {
 std::vector<const Application*> WatchedRun::suspects() const {
   using Kind = EquivalenceResult::Kind;
   std::vector<const Application*> out;
-  for (size_t i = 0; i < sides.size(); i++)
-    if (sides[i].kind == Kind::Differ || sides[i].kind == Kind::Unlike) out.push_back(&log.list()[i]);
+  for (size_t i = 0; i < compared_sides.size(); i++)
+    if (compared_sides[i].kind == Kind::Differ || compared_sides[i].kind == Kind::Unlike)
+      out.push_back(&application_log.all_rewrites()[i]);
   // rewrites whose sides differ by more than rounding come first; among equals, those of rules for which `tgc prove
   // --rules` has a counterexample
   std::ranges::stable_sort(out, std::greater(), [&](auto* a) {
-    return std::pair(sides[index_of(*a)].beyond_rounding, has_counterexample(*a->rule));
+    return std::pair(compared_sides[index_of(*a)].is_beyond_rounding, has_counterexample(*a->rule));
   });
   return out;
 }
 
 const Outcome& Executor::first_outcome() {
-  if (std::exchange(has_run_, true)) return first_;
-  first_ = attempt(), second_ = attempt();
-  if (!is_endless(first_))
+  if (std::exchange(has_run_, true)) return first_outcome_;
+  first_outcome_ = attempt(), second_outcome_ = attempt();
+  if (!is_endless(first_outcome_))
     settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
-  if (!first_.passes() && first_.kind != Outcome::Kind::Fails)
+  if (!first_outcome_.passes() && first_outcome_.kind != Outcome::Kind::Fails)
     probe_device(repro_.place, settings_, repro_.execute_options()).value_or_throw();
-  return first_;
+  return first_outcome_;
 }
 
-WatchedRun& Executor::watched() {
-  if (watched_) return *watched_;
-  if (repro_.command.empty()) first_outcome();
+WatchedRun& Executor::watched_run() {
+  if (watched_run_) return *watched_run_;
+  if (repro_.test_command.empty()) first_outcome();
   else settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
-  watched_ = std::make_unique<WatchedRun>(begin());
-  WatchedRun& w = *watched_;
-  w.compilation.watch(&w.log);
+  watched_run_ = std::make_unique<WatchedRun>(begin_compilation());
+  WatchedRun& w = *watched_run_;
+  w.compilation.set_watcher(&w.application_log);
   auto& list = w.compilation.list();
-  w.compilation.watch(nullptr);
+  w.compilation.set_watcher(nullptr);
   if (!list) return w.outcome = refused(list.diag()), w;
-  w.list = *list;
-  if (!repro_.command.empty()) return w;
-  w.outcome = run_list(w.list);
-  if (repro_.options.compare.each_stage)
-    for (const StageRun& s : w.log.stages())
+  w.linear_list = *list;
+  if (!repro_.test_command.empty()) return w;
+  w.outcome = run_list(w.linear_list);
+  if (repro_.options.compare.runs_each_stage)
+    for (const StageRun& s : w.application_log.stage_runs())
       if (w.outcome.passes() && s.row->is_graph_stage() && s.result && !(s.result == s.input))
         w.outcome = run_watched_graph(s.result);
   return w;
 }
 
 void Executor::compare_sides(size_t most) {
-  WatchedRun& w = watched();
-  std::span<const Application> list = w.log.list();
+  WatchedRun& w = watched_run();
+  std::span<const Application> list = w.application_log.all_rewrites();
   list = list.first(std::min(list.size(), most));
-  counts_.rewrites = list.size();
+  counts_.num_rewrites = list.size();
   auto sides = evaluate_sides(w.compilation, list, repro_.arrays.inputs, repro_.options.input.variables);
   if (!sides) {
     w.comparison_error = "the sides of the rewrites were not compared: " + sides.diag().text();
     return;
   }
-  w.sides = std::move(*sides);
-  counts_.compared += size_t(
-      std::ranges::count_if(w.sides, [](auto& s) { return s.kind != EquivalenceResult::Kind::Open; }));
+  w.compared_sides = std::move(*sides);
+  counts_.num_compared += size_t(
+      std::ranges::count_if(w.compared_sides, [](auto& s) { return s.kind != EquivalenceResult::Kind::Open; }));
 }
 
-Outcome Executor::failure() {
+Outcome Executor::failing_outcome() {
   if (!has_run_) return {};
-  return !first_.passes() ? first_ : !second_.passes() ? second_ : watched_ ? watched_->outcome : Outcome();
+  return !first_outcome_.passes()    ? first_outcome_
+         : !second_outcome_.passes() ? second_outcome_
+         : watched_run_              ? watched_run_->outcome
+                                     : Outcome();
 }
 
 // ---- the kernel compiled again
 
 void Executor::throw_if_cancelled() const {
-  if (repro_.session.cancelled()) throw Failure("cancelled");
+  if (repro_.session.is_cancelled()) throw Failure("cancelled");
 }
 
-Compilation Executor::begin(const std::string& target, const Settings& settings) const {
+Compilation Executor::begin_compilation(const std::string& target, const Settings& settings) const {
   throw_if_cancelled();
   return compile_copy(repro_.session, repro_.in, target, settings).value_or_throw();
 }
 
 bool Executor::passes_on(const std::string& target) {
   auto passes = catch_failures([&] {
-    Compilation c = begin(target, settings_);
+    Compilation c = begin_compilation(target, settings_);
     auto& list = c.list();
     if (!list) return false;
     Placement other = std::move(choose_placement("", target, repro_.in.graph->settings()).value_or_throw());
     Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
-    return run(kernel, *other.device).passes();
+    return run_kernel(kernel, *other.device).passes();
   });
   return passes && *passes;
 }
 
 Outcome Executor::attempt(Watcher* watcher) {
-  if (!repro_.list.empty()) return run_list(repro_.list);
-  Compilation c = begin();
+  if (!repro_.linear_list.empty()) return run_list(repro_.linear_list);
+  Compilation c = begin_compilation();
   return attempt(c, watcher);
 }
 
 Outcome Executor::attempt(Compilation& c, Watcher* watcher) {
-  if (watcher) c.watch(watcher);
-  const Outcome of_stages = repro_.options.compare.each_stage ? run_stages(c) : Outcome();
+  if (watcher) c.set_watcher(watcher);
+  const Outcome of_stages = repro_.options.compare.runs_each_stage ? run_stages(c) : Outcome();
   auto& list = c.list();
-  if (watcher) c.watch(nullptr);
+  if (watcher) c.set_watcher(nullptr);
   if (!list) return refused(list.diag());
   if (!of_stages.passes()) return of_stages;
-  return repro_.command.empty() ? run_list(*list) : run_command(c.current());
+  return repro_.test_command.empty() ? run_list(*list) : run_command(c.current_graph());
 }
 
 // Runs the graph after each stage in REF. Returns the first outcome that does not pass; if all pass, a passing outcome.
 Outcome Executor::run_stages(Compilation& c) {
-  while (c.next() && c.next()->is_graph_stage()) {
-    auto step = c.step();
+  while (c.next_row() && c.next_row()->is_graph_stage()) {
+    auto step = c.run_step();
     if (!step) return refused(step.diag());
-    if (!step->changed()) continue;
+    if (!step->has_changed()) continue;
     if (Outcome out = run_graph(step->after); !out.passes()) return out;
   }
   return {};
@@ -168,7 +172,7 @@ bool Executor::ends_with_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings_;
   higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
   CancelWatcher watcher(repro_.session);
-  Compilation c = begin(repro_.place.target->name(), higher);
+  Compilation c = begin_compilation(repro_.place.target->name(), higher);
   ScopedWatch watched(c, watcher);
   auto& list = c.list();
   const bool ends = list || !is_endless(list.diag());
@@ -179,22 +183,22 @@ bool Executor::ends_with_limit(int64_t rewrite_stack_limit) const {
 // ---- a graph
 
 Outcome Executor::run_watched_graph(UOp root) {
-  auto [it, is_new] = watched_->graph_outcomes.try_emplace(root.id());
+  auto [it, is_new] = watched_run_->graph_outcomes.try_emplace(root.id());
   if (is_new) it->second = run_graph(root);
   return it->second;
 }
 
 Outcome Executor::run_graph(UOp root) {
   throw_if_cancelled();
-  if (!repro_.command.empty()) return run_command(root);
+  if (!repro_.test_command.empty()) return run_command(root);
   if (!repro_.is_small) return run_truncated(root);
   auto kernel = Executable::for_ref(root);
   if (!kernel) return refused(kernel.diag());
   auto inputs = input_arrays(kernel->buffers(), repro_.arrays.inputs, "", std::nullopt);
   if (!inputs) return refused(inputs.diag());
-  counts_.runs++;
+  counts_.num_runs++;
   const DeadlineScope trial(repro_.options.device.trial_seconds());
-  return compare(repro_.run_in_ref(*kernel, *inputs));
+  return compare_execution(repro_.run_in_ref(*kernel, *inputs));
 }
 
 Outcome Executor::run_command(UOp root) {
@@ -203,11 +207,12 @@ Outcome Executor::run_command(UOp root) {
   TemporaryFolder folder;
   const std::string file = folder.file("graph");
   write_file(file, *text).value_or_throw();
-  const int exit_code = run_shell(with_file(repro_.command, file), {.stop = repro_.session.stop()}).value_or_throw();
+  const int exit_code =
+      run_shell(with_file(repro_.test_command, file), {.should_stop = repro_.session.cancel_check()}).value_or_throw();
   if (exit_code == 127)
-    throw Failure(
-        Diag{.message = "--cmd could not be run: '" + repro_.command + "'", .expected = "a shell command with {}"});
-  counts_.runs++;
+    throw Failure(Diag{.message = "--cmd could not be run: '" + repro_.test_command + "'",
+                       .expected = "a shell command with {}"});
+  counts_.num_runs++;
   return {exit_code == 0 ? Outcome::Kind::Fails : Outcome::Kind::Passes, {}};
 }
 
@@ -219,74 +224,77 @@ Outcome Executor::run_truncated(UOp root) {
   auto done = catch_failures([&]() -> Outcome {
     Graph graph(settings_);
     UninstrumentedScope uninstrumented(graph);
-    counts_.runs++;
-    Stored stored = std::move(
+    counts_.num_runs++;
+    StoredSample stored = std::move(
         stored_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
     const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
-    auto arrays = std::move(
-        compare_outputs(repro_.in.root, stored.values, repro_.expected_at(stored.places), compare).value_or_throw());
-    return {std::ranges::all_of(arrays, &Comparison::passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
+    auto arrays =
+        std::move(compare_outputs(repro_.in.root, stored.values, repro_.expected_at(stored.flat_indices), compare)
+                      .value_or_throw());
+    return {std::ranges::all_of(arrays, &Comparison::has_passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
   });
   return done ? *done : refused(done.diag());
 }
 
 // ---- a linear list
 
-Result<Executable> Executor::executable(std::span<const UOp> list) const {
+Result<Executable> Executor::make_executable(std::span<const UOp> list) const {
   const Placement& place = repro_.place;
   return place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device);
 }
 
 Outcome Executor::run_list(std::span<const UOp> list) {
-  auto kernel = executable(list);
+  auto kernel = make_executable(list);
   if (!kernel) return refused(kernel.diag());
   const std::string source = kernel->source().text;
-  if (auto it = outcomes_.find(source); !source.empty() && it != outcomes_.end() && it->second.repeats++ > 0)
+  if (auto it = outcomes_.find(source); !source.empty() && it != outcomes_.end() && it->second.num_requests++ > 0)
     return it->second.outcome;
-  Outcome out = run(*kernel, *repro_.place.device);
+  Outcome out = run_kernel(*kernel, *repro_.place.device);
   if (!source.empty()) outcomes_.try_emplace(source, out);
   return out;
 }
 
-Outcome Executor::run(Executable& kernel, Device& device) {
+Outcome Executor::run_kernel(Executable& kernel, Device& device) {
   const RunOptions& o = repro_.options;
   // A variable without a value is a placeholder that the graph still has, because its substitution was suppressed.
   if (auto arguments = kernel.arguments(o.input.variables); !arguments) return refused(arguments.diag());
-  counts_.runs++;
+  counts_.num_runs++;
   const DeadlineScope trial(o.device.trial_seconds());
   const Arrays inputs = repro_.inputs_for(kernel);
-  return compare(o.device.sanitize ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
-                                   : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
+  return compare_execution(o.device.use_sanitizer
+                               ? execute_sanitized(kernel, inputs, o.input.variables, repro_.execute_options())
+                               : execute(kernel, device, inputs, o.input.variables, repro_.execute_options()));
 }
 
-Outcome Executor::compare(const Result<Execution>& done) {
+Outcome Executor::compare_execution(const Result<Execution>& done) {
   if (!done) return {is_invalid_source(done.diag()) ? Outcome::Kind::Refused : Outcome::Kind::Dies, done.diag()};
   const RunOptions& o = repro_.options;
   const Arrays& expected = repro_.arrays.expected;
-  const KnownElements& known = repro_.arrays.known;
-  auto sample = catch_failures([&] { return selected(done->outputs, known); });
+  const KnownElements& known = repro_.arrays.known_elements;
+  auto sample = catch_failures([&] { return selected_elements(done->outputs, known); });
   if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made an array too small
   const Arrays& actual = known.empty() ? done->outputs : *sample;
   auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
-  auto wrong = std::ranges::find_if_not(*arrays, &Comparison::passed);
+  auto wrong = std::ranges::find_if_not(*arrays, &Comparison::has_passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
   // Compare again without the elements that depend on rounding, unless an earlier such comparison found none.
   const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
   if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
-  arrays = ref.compare(repro_.in.root, actual, expected, o.compare);
-  if (arrays && std::ranges::all_of(*arrays, &Comparison::passed)) return {};
-  may_depend_on_rounding_ = arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.left_out || c.recheck_cut; });
+  arrays = ref.compare_arrays(repro_.in.root, actual, expected, o.compare);
+  if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) return {};
+  may_depend_on_rounding_ =
+      arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.num_left_out || c.was_recheck_cut; });
   return fails;
 }
 
 Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Arrays& more) {
   throw_if_cancelled();
-  auto kernel = executable(list);
+  auto kernel = make_executable(list);
   if (!kernel) return kernel.diag();
-  counts_.runs++;
+  counts_.num_runs++;
   return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
                  repro_.execute_options());
 }
@@ -295,7 +303,7 @@ Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& 
   throw_if_cancelled();
   auto kernel = Executable::for_ref(list);
   if (!kernel) return kernel.diag();
-  counts_.runs++;
+  counts_.num_runs++;
   return repro_.run_in_ref(*kernel, repro_.inputs_for(*kernel, more));
 }
 
@@ -303,15 +311,16 @@ bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
   auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
   if (!actual || !expected) return false;
   auto arrays = compare_outputs(repro_.in.root, actual->outputs, expected->outputs);
-  return arrays && std::ranges::all_of(*arrays, &Comparison::passed);
+  return arrays && std::ranges::all_of(*arrays, &Comparison::has_passed);
 }
 
 bool Executor::does_ref_agree() {
   if (does_ref_agree_) return *does_ref_agree_;
-  const std::span<const UOp> list = watched().list;
-  const bool is_unknown = !repro_.is_small || !repro_.command.empty() || list.empty() || !Executable::for_ref(list);
-  if (repro_.place.is_ref || is_unknown || watched().outcome.is_refused()) does_ref_agree_ = true;
-  else if (watched().outcome.kind == Outcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
+  const std::span<const UOp> list = watched_run().linear_list;
+  const bool is_unknown =
+      !repro_.is_small || !repro_.test_command.empty() || list.empty() || !Executable::for_ref(list);
+  if (repro_.place.is_ref || is_unknown || watched_run().outcome.is_refused()) does_ref_agree_ = true;
+  else if (watched_run().outcome.kind == Outcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
   else does_ref_agree_ = is_same_in_ref(list);
   return *does_ref_agree_;
 }

@@ -15,17 +15,17 @@ namespace tgc {
 struct WatchedRun {
   explicit WatchedRun(Compilation c) : compilation(std::move(c)) {}
 
-  ApplicationLog log;
+  ApplicationLog application_log;
   Compilation compilation;
-  std::vector<UOp> list = {};  // the linear list; empty if the compilation was refused
+  std::vector<UOp> linear_list = {};  // the linear list; empty if the compilation was refused
   Outcome outcome = {};
   // The comparison of the two sides of each application, in the order of the log. Empty until compare_sides() ran, or
   // if it failed; shorter than the log if compare_sides() had a limit.
-  std::vector<EquivalenceResult> sides = {};
+  std::vector<EquivalenceResult> compared_sides = {};
   std::string comparison_error = {};  // why compare_sides() could not compare the sides; empty if it could
   std::map<uint32_t, Outcome> graph_outcomes = {};  // cache of Executor::run_watched_graph, by node id of the SINK
 
-  size_t index_of(const Application& a) const { return size_t(&a - log.list().data()); }
+  size_t index_of(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult sides_of(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
   // Returns whether both sides of `a` were compared and are equal to the last bit; 0.0 and -0.0 count as different.
   bool is_exactly_same(const Application& a) const;
@@ -47,21 +47,21 @@ class Executor {
   // raises REWRITE_STACK_LIMIT to its default (unless a rewrite does not end), because watched compilations need more
   // than unwatched ones.
   const Outcome& first_outcome();
-  const Outcome& second_outcome() { return first_outcome(), second_; }
+  const Outcome& second_outcome() { return first_outcome(), second_outcome_; }
   bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
   // Returns the watched run. The first call compiles the kernel with its rewrites recorded, and runs the result (with
   // --each-stage, also the graph after each stage, in REF). With --cmd, it only compiles.
-  WatchedRun& watched();
-  // Compares the two sides of each of the first `most` applications, and stores the results in watched().sides. If that
-  // fails, sets watched().comparison_error.
+  WatchedRun& watched_run();
+  // Compares the two sides of each of the first `most` applications, and stores the results in watched_run().sides. If
+  // that fails, sets watched_run().comparison_error.
   void compare_sides(size_t most = SIZE_MAX);
-  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched(). Passes
-  // if all passed so far, or if first_outcome() was not called.
-  Outcome failure();
+  // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched_run().
+  // Passes if all passed so far, or if first_outcome() was not called.
+  Outcome failing_outcome();
 
   // ---- new compilations of the kernel
   // Returns a new compilation of the kernel, before its first stage.
-  Compilation begin() const { return begin(repro_.place.target->name(), settings_); }
+  Compilation begin_compilation() const { return begin_compilation(repro_.place.target->name(), settings_); }
   // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
   // Compile the kernel, or the rest of the compilation `c`, run the result, and return the outcome. `watcher` may
@@ -76,14 +76,14 @@ class Executor {
   // Runs `root`, the kernel's graph after any stage, in REF. If the kernel is large, shortens the outer loops, and
   // compares only some of the elements that are then stored. With --cmd, the command decides the outcome instead.
   Outcome run_graph(UOp root);
-  // Returns run_graph(root) for a graph of watched(), and caches the outcome.
+  // Returns run_graph(root) for a graph of watched_run(), and caches the outcome.
   Outcome run_watched_graph(UOp root);
 
   // ---- linear lists
   Outcome run_list(std::span<const UOp> list);  // runs `list` on the kernel's device and compares the results
   // Returns the executable of `list` for the device and target with which the kernel fails.
-  Result<Executable> executable(std::span<const UOp> list) const;
-  Outcome run(Executable& kernel, Device& device);
+  Result<Executable> make_executable(std::span<const UOp> list) const;
+  Outcome run_kernel(Executable& kernel, Device& device);
   // Run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
@@ -98,10 +98,10 @@ class Executor {
     return CompareOptions().tolerance_for(repro_.in.root, expected);
   }
   // Compares the results of a run with the expected ones.
-  Outcome compare(const Result<Execution>& done);
+  Outcome compare_execution(const Result<Execution>& done);
 
  private:
-  Compilation begin(const std::string& target, const Settings& settings) const;
+  Compilation begin_compilation(const std::string& target, const Settings& settings) const;
   void throw_if_cancelled() const;
   Outcome run_stages(Compilation& c);
   Outcome run_command(UOp root);
@@ -111,12 +111,12 @@ class Executor {
   BisectCounts& counts_;
   Settings settings_;
   bool has_run_ = false, may_depend_on_rounding_ = true;
-  Outcome first_, second_;
+  Outcome first_outcome_, second_outcome_;
   std::optional<bool> does_ref_agree_;
-  std::unique_ptr<WatchedRun> watched_;
+  std::unique_ptr<WatchedRun> watched_run_;
   struct KnownOutcome {
     Outcome outcome;
-    int repeats = 0;  // number of later requests to run the source
+    int num_requests = 0;  // number of later requests to run the source
   };
   std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is compiled and run at most twice
 };

@@ -18,7 +18,7 @@ void FailingKernelFinder::keep(const KernelStep& step) {
   std::string name = step.name.empty() ? "not compiled" : ansistrip(step.name);
   InputGraph in{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}};
   in.root = copy_into(*in.graph, step.ast);
-  kernel_.emplace(FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.number});
+  kernel_.emplace(FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.kernel_number});
 }
 
 void FailingKernelFinder::begin_kernel(const KernelStep& step) {
@@ -29,36 +29,37 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
 // Computes what the kernel should store. Returns false if REF finds a kernel fault in the AST. Throws Failure if REF
 // cannot run the AST.
 bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
-  double work = right_.contains(step.ast) ? kRepeatedWork : kWork;
+  double work = right_asts_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
   if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
-  kernel_fault_ = "kernel " + std::to_string(step.number) + " of the schedule: " + sample.diag().text();
+  kernel_fault_ = "kernel " + std::to_string(step.kernel_number) + " of the schedule: " + sample.diag().text();
   return false;
 }
 
 void FailingKernelFinder::end_kernel(const KernelStep& step) {
-  session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
+  session_.report_progress("comparing kernel " + std::to_string(step.kernel_number + 1) + " with REF");
   is_running_ = false;
-  compared_++;
+  num_compared_++;
   Sample sample;
   if (!expect(step, sample)) throw Failure(kernel_fault_);
   Arrays actual;
   for (const NamedArray& v : sample.values) {
     const Array* all = find_array(step.after, v.name);
-    if (!all) throw Failure("kernel " + std::to_string(step.number) + " stores no " + v.name);
-    actual.push_back({v.name, sample.places.empty() ? all->copy() : elements_of(*all, sample.places[v.name])});
+    if (!all) throw Failure("kernel " + std::to_string(step.kernel_number) + " stores no " + v.name);
+    actual.push_back(
+        {v.name, sample.flat_indices.empty() ? all->copy() : elements_of(*all, sample.flat_indices[v.name])});
   }
   const ReferenceRunner ref(step.before, step.variables);
-  const Recheck recheck = sample.places.empty() ? Recheck::Always : Recheck::Never;
-  auto compared = std::move(ref.compare(step.ast, actual, sample.values, {}, recheck).value_or_throw());
-  if (std::ranges::all_of(compared, &Comparison::passed)) {
-    right_.insert(step.ast);
+  const Recheck recheck = sample.flat_indices.empty() ? Recheck::Always : Recheck::Never;
+  auto compared = std::move(ref.compare_arrays(step.ast, actual, sample.values, {}, recheck).value_or_throw());
+  if (std::ranges::all_of(compared, &Comparison::has_passed)) {
+    right_asts_.insert(step.ast);
     return;
   }
   keep(step);
-  kernel_->arrays.expected = std::move(sample.values), kernel_->arrays.known = std::move(sample.places);
-  found_ = true;
+  kernel_->arrays.expected = std::move(sample.values), kernel_->arrays.known_elements = std::move(sample.flat_indices);
+  has_found_ = true;
   throw Failure("a failing kernel was found");
 }
 
@@ -66,10 +67,11 @@ void FailingKernelFinder::take_unfinished() {
   if (!is_running_) return;
   FailingKernel& k = *kernel_;
   Sample sample;
-  KernelStep step{k.graph.info.name, k.number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
+  KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
   auto done = catch_failures([&] { return expect(step, sample); });  // throws if REF cannot run it
-  found_ = done && *done;
-  if (found_) k.arrays.expected = std::move(sample.values), k.arrays.known = std::move(sample.places);
+  has_found_ = done && *done;
+  if (has_found_)
+    k.arrays.expected = std::move(sample.values), k.arrays.known_elements = std::move(sample.flat_indices);
 }
 
 }  // namespace tgc

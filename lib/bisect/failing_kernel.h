@@ -12,7 +12,7 @@ struct FailingKernel {
   InputGraph graph;     // a copy of the kernel's AST
   KernelArrays arrays;  // the arrays before the kernel ran, and what it should have stored
   VariableValues variables;
-  size_t number;  // index of the kernel in the schedule
+  size_t kernel_number;  // index of the kernel in the schedule
 };
 
 // Observes a run of many kernels, and keeps the first kernel that stores other values than its AST does in REF.
@@ -28,21 +28,22 @@ class FailingKernelFinder {
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
 
-  FailingKernel* found() { return found_ ? &*kernel_ : nullptr; }  // null if every kernel was right so far
+  FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if every kernel was right so far
   // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
-  size_t compared() const { return compared_; }  // number of kernels that were compared with REF
+  size_t num_compared() const { return num_compared_; }  // number of kernels that were compared with REF
 
  private:
   void keep(const KernelStep& step);
   bool expect(const KernelStep& step, Sample& sample);
 
   const Session& session_;
-  std::unordered_set<UOp> right_;  // the ASTs of kernels that stored the right values; compared again with less work
-  bool found_ = false, is_running_ = false;
-  std::optional<FailingKernel> kernel_;  // the kernel that is running or, if found_, the failing kernel
+  // the ASTs of kernels that stored the right values; compared again with less work
+  std::unordered_set<UOp> right_asts_;
+  bool has_found_ = false, is_running_ = false;
+  std::optional<FailingKernel> kernel_;  // the kernel that is running or, if has_found_, the failing kernel
   std::string kernel_fault_;
-  size_t compared_ = 0;
+  size_t num_compared_ = 0;
 };
 
 }  // namespace tgc

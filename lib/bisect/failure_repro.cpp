@@ -24,7 +24,7 @@ Executable executable_for_ref(const InputGraph& in) {
 
 }  // namespace
 
-Arrays selected(const Arrays& arrays, const KnownElements& elements) {
+Arrays selected_elements(const Arrays& arrays, const KnownElements& elements) {
   Arrays out;
   for (auto& [name, indices] : elements)
     if (const Array* all = find_array(arrays, name)) out.push_back({name, elements_of(*all, indices)});
@@ -36,13 +36,14 @@ std::string FailureRepro::device() const {
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.in_process = options.device.in_process, .timeout_seconds = options.device.timeout_for(place)};
+  return {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(place)};
 }
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   Placement ref = place_in_ref();
-  return execute(kernel, *ref.device, inputs, options.input.variables,
-                 {.in_process = options.device.in_process, .timeout_seconds = options.device.timeout_for(ref)});
+  return execute(
+      kernel, *ref.device, inputs, options.input.variables,
+      {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(ref)});
 }
 
 Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) const {
@@ -54,9 +55,9 @@ Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) co
 }
 
 Arrays FailureRepro::expected_at(const KnownElements& elements) const {
-  if (!arrays.known.empty())
+  if (!arrays.known_elements.empty())
     return std::move(values_at(in.root, arrays.inputs, options.input.variables, elements).value_or_throw());
-  return selected(arrays.expected, elements);
+  return selected_elements(arrays.expected, elements);
 }
 
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options) {
@@ -65,13 +66,13 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
                    .options = options,
                    .place = std::move(placement_for(session, options.device.name, in).value_or_throw())};
   out.place.target = lowering_target(out.place, in.graph->settings());
-  out.list = in.list;
-  if (options.input.recorded) {
+  out.linear_list = in.list;
+  if (options.input.use_recorded) {
     if (!in.record || !in.record->linear)
       throw Failure(Diag{.message = "'" + in.info.name + "' holds no recorded list",
                          .file = in.file,
                          .expected = "a kernel of golden records for --recorded"});
-    out.list = std::move(read_uops(*in.graph, *in.record->linear, in.file + " (linear)").value_or_throw().list);
+    out.linear_list = std::move(read_uops(*in.graph, *in.record->linear, in.file + " (linear)").value_or_throw().list);
   }
   return out;
 }
@@ -85,20 +86,22 @@ FailureRepro with_expected(FailureRepro repro) {
   repro.variables = bound_variables(kernel, o.input.variables);
   if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
   KernelTrial trial(in.root, in.list, trial_inputs(o, in).value_or_throw());
-  trial.begin(kernel).value_or_throw();
+  trial.begin_trial(kernel).value_or_throw();
   o.input.variables = trial.variables();
   repro.arrays.inputs = copy_of(trial.inputs());
-  if (o.input.drawn != InputSet::Usual)
-    if (Arrays other = std::move(trial.inputs_of(o.input.drawn).value_or_throw()); !other.empty())
+  if (o.input.input_set != InputSet::Usual)
+    if (Arrays other = std::move(trial.inputs_of(o.input.input_set).value_or_throw()); !other.empty())
       repro.arrays.inputs = std::move(other);
   std::string file;
   repro.arrays.expected = given_expected(o, in, file).value_or_throw();
   repro.is_small = !in.list.empty() || work_of(in.root) <= kSmall;
-  const bool by_ref = o.compare.reference.empty() || o.compare.reference == "REF";
+  const bool by_ref = o.compare.reference_device.empty() || o.compare.reference_device == "REF";
   repro.is_expected_by_ref = repro.arrays.expected.empty() && by_ref;
   if (repro.arrays.expected.empty() && !by_ref) {
-    Placement other = std::move(choose_placement(o.compare.reference, "", in.graph->settings()).value_or_throw());
-    KernelGraph graph{.root = in.root, .stage = in.info.stage, .list = in.list, .opts = repro.session.over.opts};
+    Placement other =
+        std::move(choose_placement(o.compare.reference_device, "", in.graph->settings()).value_or_throw());
+    KernelGraph graph{
+        .root = in.root, .stage = in.info.stage, .linear_list = in.list, .opts = repro.session.overrides.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
     auto done = execute(same, *other.device, repro.inputs_for(same), o.input.variables, repro.execute_options());
     repro.arrays.expected = std::move(done.value_or_throw().outputs);
@@ -108,7 +111,8 @@ FailureRepro with_expected(FailureRepro repro) {
     auto sample = reference_sample(in.root, repro.arrays.inputs, o.input.variables, kSample);
     if (!sample && dies(sample.diag())) repro.kernel_fault = sample.diag().text();
     else sample.value_or_throw();
-    if (sample) repro.arrays.expected = std::move(sample->values), repro.arrays.known = std::move(sample->places);
+    if (sample)
+      repro.arrays.expected = std::move(sample->values), repro.arrays.known_elements = std::move(sample->flat_indices);
   }
   if (repro.arrays.expected.empty() && repro.kernel_fault.empty())
     throw Failure("nothing can be compared: the kernel stores no array");
@@ -116,8 +120,8 @@ FailureRepro with_expected(FailureRepro repro) {
 }
 
 std::optional<FailureRepro> with_all_elements(FailureRepro repro) {
-  if (repro.arrays.known.empty()) return std::nullopt;
-  repro.arrays.known.clear(), repro.arrays.expected.clear();
+  if (repro.arrays.known_elements.empty()) return std::nullopt;
+  repro.arrays.known_elements.clear(), repro.arrays.expected.clear();
   Executable kernel = executable_for_ref(repro.in);
   expect_by_ref(repro, kernel);
   if (!repro.kernel_fault.empty()) return std::nullopt;
@@ -129,8 +133,8 @@ std::string bisect_command(const RunOptions& options, const std::string& more_op
   auto option = [&](const std::string& name, const std::string& value) {
     if (!value.empty()) out += " --" + name + "=" + shell_word(value);
   };
-  option("inputs", options.input.arrays), option("expect", options.compare.expect);
-  option("reference", options.compare.reference);
+  option("inputs", options.input.arrays_file), option("expect", options.compare.expected_file);
+  option("reference", options.compare.reference_device);
   option("seed", options.input.seed ? std::to_string(*options.input.seed) : "");
   return out;
 }
@@ -143,9 +147,9 @@ std::string write_bundle(const FailureRepro& repro, const Outcome& failure, cons
   Repro bundle{.symptom = std::string(name_of(kind)), .description = failure_text};
   for (auto& [name, value] : {std::pair("verdict", std::string(name_of(verdict.kind))), {"stage", verdict.stage},
                               {"rule", verdict.rule}, {"branch", verdict.branch}})
-    if (!value.empty()) bundle.blamed[name] = value;
-  bundle.inputs = bundled(repro.arrays.inputs);
-  if (repro.arrays.known.empty()) bundle.expected = bundled(repro.arrays.expected);
+    if (!value.empty()) bundle.blamed_rewrite[name] = value;
+  bundle.inputs = arrays_to_bundle(repro.arrays.inputs);
+  if (repro.arrays.known_elements.empty()) bundle.expected = arrays_to_bundle(repro.arrays.expected);
   return write_bundle(repro.session, repro.options, repro.in, repro.place, std::move(bundle)).value_or_throw();
 }
 

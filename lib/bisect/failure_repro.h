@@ -39,12 +39,12 @@ using KnownElements = std::map<std::string, std::vector<int64_t>>;
 // The arrays that a kernel reads, and those that it should store.
 struct KernelArrays {
   Arrays inputs, expected;
-  KnownElements known;
+  KnownElements known_elements;
 };
 
 // Returns the elements of the arrays that `elements` lists. Skips arrays that are missing. Throws Failure if an array
 // is too small.
-Arrays selected(const Arrays& arrays, const KnownElements& elements);
+Arrays selected_elements(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
   // `session` and `in` must outlive the repro.
@@ -52,8 +52,8 @@ struct FailureRepro {
   InputGraph& in;
   RunOptions options;
   Placement place;
-  std::string command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
-  std::vector<UOp> list = {};   // if not empty: the linear list to run instead of compiling the graph
+  std::string test_command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
+  std::vector<UOp> linear_list = {};   // if not empty: the linear list to run instead of compiling the graph
   KernelArrays arrays = {};         // set by with_expected(), or from the run of a whole model
   bool is_expected_by_ref = false;  // the expected values are those that REF computes from the input graph
   bool is_small = true;             // REF can run the whole kernel in a second or two

@@ -82,7 +82,7 @@ class FirstWrongNode {
   }
 
   void compare(const std::vector<size_t>& nodes) {
-    auto list = [&] { return observed_.variant({.watched = nodes, .first_element_only = needs_first_element_}); };
+    auto list = [&] { return observed_.variant({.watched_nodes = nodes, .first_element_only = needs_first_element_}); };
     auto actual = executor_.run_on_device(list());
     if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
@@ -98,7 +98,8 @@ class FirstWrongNode {
         std::string name = observed_.array_name(node, e);
         const Array& right = *find_array(expected->outputs, name);
         auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance(right));
-        if (c && c->first && (!first || c->first->index < *first)) first = c->first->index;
+        if (c && c->first_difference && (!first || c->first_difference->flat_index < *first))
+          first = c->first_difference->flat_index;
       }
       if (first) suspects_.push_back({node, observed_.moment(node, *first)});
     }
@@ -107,14 +108,14 @@ class FirstWrongNode {
   // Returns true if the kernel's results, and the values of `others`, are right once the users of `node` read its right
   // value from an array.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
-    auto right = executor_.run_in_ref(observed_.variant({.watched = {node}}));
+    auto right = executor_.run_in_ref(observed_.variant({.watched_nodes = {node}}));
     if (!right) return false;
     Arrays values;
     for (size_t e = 0; e < observed_.arrays_of(node); e++) {
       std::string name = observed_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }
-    return executor_.is_same_in_ref(observed_.variant({.watched = others, .replaced = node}), values);
+    return executor_.is_same_in_ref(observed_.variant({.watched_nodes = others, .replaced_node = node}), values);
   }
 
   Executor& executor_;

@@ -91,7 +91,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
     CHECK(report.verdict.kind == Kind::Renderer);
     if (report.verdict.before.empty()) continue;
     out.named++;
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
     CHECK(report.verdict.proof.empty());
     CHECK(report.verdict.before == tree_text(nodes[n - 1], 1));
     REQUIRE(report.verdict.location.starts_with("line "));

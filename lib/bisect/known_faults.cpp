@@ -126,13 +126,14 @@ void add_line(KnownFault& entry, std::string_view line, bool& is_program) {
   } else if (line.starts_with("Rule: `")) {
     const std::string rule = quoted(line, 0);
     const size_t arrow = rule.find(" -> ");
-    entry.before = rule.substr(0, arrow), entry.after = arrow == rule.npos ? "" : rule.substr(arrow + 4);
+    entry.before_pattern = rule.substr(0, arrow),
+    entry.after_pattern = arrow == rule.npos ? "" : rule.substr(arrow + 4);
     entry.file = quoted(line, line.find("` in `") + 1);
     entry.opens_loop = line.ends_with(", if it opens a loop");
   } else if (line.starts_with("Issue: ")) {
-    entry.issue = line.substr(7);
+    entry.issue_url = line.substr(7);
   } else if (!line.empty()) {
-    entry.text += (entry.text.empty() ? "" : " ") + std::string(line);
+    entry.description += (entry.description.empty() ? "" : " ") + std::string(line);
   }
 }
 
@@ -149,7 +150,7 @@ std::vector<KnownFault> read_known_faults(std::string_view markdown) {
       add_line(out.back(), line, is_program);
     }
   }
-  std::erase_if(out, [](const KnownFault& f) { return f.before.empty() || f.after.empty(); });
+  std::erase_if(out, [](const KnownFault& f) { return f.before_pattern.empty() || f.after_pattern.empty(); });
   return out;
 }
 
@@ -171,7 +172,7 @@ bool matches_rewrite(std::string_view before_pattern, std::string_view after_pat
 const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after) {
   const std::string_view file = place.substr(0, place.find(':'));
   for (const KnownFault& fault : known_faults())
-    if (fault.file == file && matches_rewrite(fault.before, fault.after, before, after) &&
+    if (fault.file == file && matches_rewrite(fault.before_pattern, fault.after_pattern, before, after) &&
         (!fault.opens_loop || opened_loop(before, after)))
       return &fault;
   return nullptr;

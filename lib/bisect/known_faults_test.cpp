@@ -12,7 +12,7 @@ TEST_CASE("a known fault is recognized by its file and the form of the rewrite")
   const KnownFault* fault = known_fault_of("codegen/late/coalesce.py:97", y, x);
   REQUIRE(fault);
   CHECK(fault->name == "codegen/late/coalesce.py:100");
-  CHECK(fault->issue == "https://github.com/tinygrad/tinygrad/issues/17208");
+  CHECK(fault->issue_url == "https://github.com/tinygrad/tinygrad/issues/17208");
   CHECK(fault->program.find("Tensor(") != std::string::npos);
   CHECK_FALSE(known_fault_of("uop/symbolic.py:100", y, x));
   CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", y, x.cast(dtypes::float16)));
@@ -37,7 +37,7 @@ TEST_CASE("each known fault has a program, a file and patterns") {
     INFO(fault.name);
     CHECK_FALSE(fault.program.empty());
     CHECK(fault.file.ends_with(".py"));
-    CHECK_FALSE(fault.text.empty());
+    CHECK_FALSE(fault.description.empty());
   }
 }
 

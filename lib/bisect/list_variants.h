@@ -30,8 +30,9 @@ class ObservedList {
   std::string array_name(size_t node, size_t element) const;
 
   struct Variant {
-    std::vector<size_t> watched = {};  // indices of the nodes whose values are stored
-    size_t replaced = SIZE_MAX;        // index of the node whose users read its right value from added input arrays;
+    std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
+    // index of the node whose users read its right value from added input arrays;
+    size_t replaced_node = SIZE_MAX;
                                        // SIZE_MAX: none
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
@@ -44,19 +45,20 @@ class ObservedList {
  private:
   struct Loop {
     size_t at;     // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
-    int64_t size;  // number of iterations
+    int64_t num_iterations;  // number of iterations
     bool is_shortened = false;
   };
   class Builder;
 
   int64_t iterations(size_t node) const;
-  void shorten(const std::vector<size_t>& around);
-  DType stored_as(DType element) const;  // the dtype of the arrays for values of this dtype
+  void shorten_loops(const std::vector<size_t>& around);
+  DType storage_dtype(DType element) const;  // the dtype of the arrays for values of this dtype
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  std::vector<std::vector<size_t>> around_;  // for each node: indices of its loops, outermost first; a RANGE's own, too
-  std::vector<int64_t> numbers_;             // for each node: the number of its first array
+  // for each node: indices of its loops, outermost first; a RANGE's own, too
+  std::vector<std::vector<size_t>> loops_of_nodes_;
+  std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;
 };
 

@@ -28,44 +28,46 @@ ObservedList::ObservedList(std::span<const UOp> list, bool stores_words) : list_
       auto most = u.vmax().as_int().to_int64();
       loops_.push_back({i, most && *most >= 0 && *most < INT32_MAX ? *most + 1 : INT32_MAX});
       open.push_back(loops_.size() - 1);
-      shorten(open);
+      shorten_loops(open);
     }
-    around_.push_back(open);
-    numbers_.push_back(number);
+    loops_of_nodes_.push_back(open);
+    first_array_numbers_.push_back(number);
     if (has_value(u)) number += u.dtype().count();
     if (!u.is(Op::END)) continue;
     for (UOp range : u.src()) std::erase_if(open, [&](size_t loop) { return list[loops_[loop].at] == range; });
   }
 }
 
-DType ObservedList::stored_as(DType element) const {
+DType ObservedList::storage_dtype(DType element) const {
   const bool is_small = !dtypes::is_float(element) && element.itemsize() < 4;
   if (!stores_words_ || !is_small) return element;
   return dtypes::is_unsigned(element) ? dtypes::uint32 : dtypes::int32;
 }
 
-void ObservedList::shorten(const std::vector<size_t>& around) {
+void ObservedList::shorten_loops(const std::vector<size_t>& around) {
   auto runs = [&] {
     double product = 1;
-    for (size_t loop : around) product *= double(loops_[loop].size);
+    for (size_t loop : around) product *= double(loops_[loop].num_iterations);
     return product;
   };
   auto can_be_shortened = [&](size_t loop) {
     UOp u = list_[loops_[loop].at];
-    return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].size > 2;
+    return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].num_iterations > 2;
   };
   while (runs() > kMostIterations) {
     size_t longest = SIZE_MAX;
     for (size_t loop : around)
-      if (can_be_shortened(loop) && (longest == SIZE_MAX || loops_[loop].size > loops_[longest].size)) longest = loop;
+      if (can_be_shortened(loop) &&
+          (longest == SIZE_MAX || loops_[loop].num_iterations > loops_[longest].num_iterations))
+        longest = loop;
     if (longest == SIZE_MAX) return void(is_short_ = false);
-    loops_[longest].size = (loops_[longest].size + 1) / 2, loops_[longest].is_shortened = true;
+    loops_[longest].num_iterations = (loops_[longest].num_iterations + 1) / 2, loops_[longest].is_shortened = true;
   }
 }
 
 int64_t ObservedList::iterations(size_t node) const {
   int64_t out = 1;
-  for (size_t loop : around_[node]) out *= loops_[loop].size;
+  for (size_t loop : loops_of_nodes_[node]) out *= loops_[loop].num_iterations;
   return out;
 }
 
@@ -77,16 +79,16 @@ std::vector<size_t> ObservedList::values() const {
 }
 
 std::string ObservedList::array_name(size_t node, size_t element) const {
-  return "data" + std::to_string(numbers_[node] + int64_t(element));
+  return "data" + std::to_string(first_array_numbers_[node] + int64_t(element));
 }
 
 std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const {
   std::vector<int64_t> out;
   int64_t size = iterations(node);
-  for (size_t loop : around_[node]) {
-    size /= loops_[loop].size;
+  for (size_t loop : loops_of_nodes_[node]) {
+    size /= loops_[loop].num_iterations;
     out.push_back(int64_t(loops_[loop].at));
-    out.push_back(iteration / size % loops_[loop].size);
+    out.push_back(iteration / size % loops_[loop].num_iterations);
   }
   out.push_back(int64_t(node));
   return out;
@@ -117,15 +119,16 @@ class ObservedList::Builder {
 
   void add_arrays() {
     zero_ = zero();
-    for (size_t node : variant_.watched) add_arrays(node);
-    if (variant_.replaced < of_.list_.size()) add_arrays(variant_.replaced);
+    for (size_t node : variant_.watched_nodes) add_arrays(node);
+    if (variant_.replaced_node < of_.list_.size()) add_arrays(variant_.replaced_node);
   }
 
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
-    DType dtype = of_.stored_as(of_.list_[node].dtype().scalar()).ptr(of_.iterations(node));
+    DType dtype = of_.storage_dtype(of_.list_[node].dtype().scalar()).ptr(of_.iterations(node));
     for (size_t e = 0; e < of_.arrays_of(node); e++)
-      arrays.push_back(put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.numbers_[node] + int64_t(e)))));
+      arrays.push_back(
+          put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.first_array_numbers_[node] + int64_t(e)))));
   }
 
   void add(size_t node) {
@@ -138,27 +141,30 @@ class ObservedList::Builder {
       src.push_back(copies.contains(s) ? copies[s] : s);
     }
     if (loop != of_.loops_.end() && loop->is_shortened)
-      src[0] = put_own(graph_.constant(u.src(0).dtype(), Const(loop->size)));
+      src[0] = put_own(graph_.constant(u.src(0).dtype(), Const(loop->num_iterations)));
     if (variant_.first_element_only && u.is(Op::INDEX) && u.src(0).is(Op::DEFINE_GLOBAL)) src[1] = zero();
     UOp same = put(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
     copies_[u] = values_[u] = same;
     if (loop != of_.loops_.end()) enter(node);
-    if (std::ranges::find(variant_.watched, node) != variant_.watched.end()) store(node, same);
-    if (node == variant_.replaced) values_[u] = load(node);
+    if (std::ranges::find(variant_.watched_nodes, node) != variant_.watched_nodes.end()) store(node, same);
+    if (node == variant_.replaced_node) values_[u] = load(node);
   }
 
   // Appends UOps that compute the row-major number of the iteration of the loops around `node`.
   void enter(size_t node) {
     UOp at;
-    for (size_t loop : of_.around_[node]) {
+    for (size_t loop : of_.loops_of_nodes_[node]) {
       UOp i = copies_.at(of_.list_[of_.loops_[loop].at]);
       if (!(i.dtype() == dtypes::int32)) i = put_own(i.cast(dtypes::int32));
-      if (at) at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].size)))));
+      if (at)
+        at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].num_iterations)))));
       at = at ? put_own(at.alu(Op::ADD, i)) : i;
     }
-    iteration_[of_.around_[node]] = at;
+    iteration_[of_.loops_of_nodes_[node]] = at;
   }
-  UOp iteration(size_t node) const { return of_.around_[node].empty() ? zero_ : iteration_.at(of_.around_[node]); }
+  UOp iteration(size_t node) const {
+    return of_.loops_of_nodes_[node].empty() ? zero_ : iteration_.at(of_.loops_of_nodes_[node]);
+  }
 
   void store(size_t node, UOp value) {
     UOp at = iteration(node);
@@ -167,7 +173,7 @@ class ObservedList::Builder {
       DType element = value.dtype().scalar();
       UOp one = value;
       if (arrays.size() > 1) one = put_own(graph_.node(Op::GEP, element, value, graph_.tuple({int64_t(e)})));
-      if (const DType stored = of_.stored_as(element); stored != element) one = put_own(one.cast(stored));
+      if (const DType stored = of_.storage_dtype(element); stored != element) one = put_own(one.cast(stored));
       put_own(put_own(arrays[e].index_ptr(at)).store(one));
     }
   }

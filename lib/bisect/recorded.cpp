@@ -51,7 +51,7 @@ class RecordedBisection {
         backend_(session, in, options, report, comparer_) {}
 
   Verdict find() {
-    report_.pipeline = pipeline_->kind();
+    report_.pipeline_kind = pipeline_->kind();
     Verdict out = first_difference();
     if (out.kind != Kind::Same && reads_other_stored_elements())
       out = {.kind = Kind::Unresolved,
@@ -72,16 +72,16 @@ class RecordedBisection {
     for (Trial& t : comparer_.trials())
       if (auto verdict = search(t, rows, known)) return *verdict;
     if (auto verdict = find_dropped_barrier()) return *verdict;
-    if (auto verdict = plan_.stages_only ? std::nullopt : backend_.check()) {
-      if (verdict->kind != Kind::Same && backend_.failing()) shown_by(*backend_.failing());
+    if (auto verdict = plan_.stages_only ? std::nullopt : backend_.check_source()) {
+      if (verdict->kind != Kind::Same && backend_.failing_trial()) shown_by(*backend_.failing_trial());
       if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
     }
     if (known) return *known;
     if (auto verdict = find_inexact_cast(rows)) return *verdict;
-    report_.failure.clear();
+    report_.failure_text.clear();
     if (comparer_.compared_rows().empty() && !rows.empty() && !backend_.has_compared())
       throw Failure("nothing was compared: no recorded stage can be run in REF (" + comparer_.unknown_reason() +
-                    "), and the recorded source was not run: " + backend_.reason());
+                    "), and the recorded source was not run: " + backend_.not_run_reason());
     const size_t compared = comparer_.compared_rows().size();
     const std::string stages = "each of " + counted(compared, "recorded stage") + " computes what the AST does";
     const std::string source = source_note();
@@ -109,9 +109,10 @@ class RecordedBisection {
       for (const Rewrite& m : row.rewrites) {
         if (barriers(m.after) >= barriers(m.before)) continue;
         out.stage = stage_name(row), out.stage_location = at, out.function.clear();
-        out.rule = out.location = out.tinygrad_location = m.place;
+        out.rule = out.location = out.tinygrad_location = m.source_place;
         out.before = tree_text(m.before, 3), out.after = tree_text(m.after, 3);
-        out.rewrite = 1 + size_t(std::count_if(row.rewrites.data(), &m, [&](auto& o) { return o.place == m.place; }));
+        auto has_place = [&](const Rewrite& o) { return o.source_place == m.source_place; };
+        out.rewrite_number = 1 + size_t(std::count_if(row.rewrites.data(), &m, has_place));
         return out;
       }
     }
@@ -128,7 +129,7 @@ class RecordedBisection {
   std::string source_note() const {
     const std::string& target = in_.info.target;
     if (plan_.stages_only || backend_.has_compared() || target.empty() || !in_.record->source) return "";
-    return "; nothing is known about the recorded source, which was not run: " + backend_.reason();
+    return "; nothing is known about the recorded source, which was not run: " + backend_.not_run_reason();
   }
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
@@ -141,7 +142,7 @@ class RecordedBisection {
     for (const KnownRewrite& k : known_) skip_known(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
       throw_if_cancelled();
-      if (!options_.compare.each_stage && last_outcome(t, rows) == StageResult::Same) {
+      if (!options_.compare.runs_each_stage && last_outcome(t, rows) == StageResult::Same) {
         const bool is_usual = &t == &comparer_.trials().front();
         if (is_usual && !comparer_.is_large()) compare_between(t, rows);
         return std::nullopt;
@@ -170,7 +171,7 @@ class RecordedBisection {
       if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
         note_ = "; '" + stage_name(*row) +
                 "' looks wrong, but the stages after it are right: tgc may not import it rightly";
-    report_.failure.clear();
+    report_.failure_text.clear();
   }
   // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, with new expected results.
   void skip_known(Trial& t, const KnownRewrite& k) {
@@ -181,7 +182,8 @@ class RecordedBisection {
   }
   // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
-    if (plan_.stages_only || options_.compare.each_stage || comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
+    if (plan_.stages_only || options_.compare.runs_each_stage ||
+        comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
     if (backend_.outcome(t) != StageResult::Same) return false;
     note_ = ", or is right in the recorded source";
@@ -204,7 +206,7 @@ class RecordedBisection {
     *failing_ = {.variables = t.variables};
     for (const BufferSpec& b : buffers_of(toposort(in_.root))) {
       const Array *a = find_array(t.inputs, b.name()), *end = find_array(t.expected, b.name());
-      if (a && (b.read || (end && may_keep_element(*a, *end)))) failing_->inputs.push_back({b.name(), a->copy()});
+      if (a && (b.is_read || (end && may_keep_element(*a, *end)))) failing_->inputs.push_back({b.name(), a->copy()});
     }
     return t;
   }
@@ -216,7 +218,7 @@ class RecordedBisection {
     return false;
   }
   void throw_if_cancelled() const {
-    if (session_.cancelled()) throw Failure("cancelled");
+    if (session_.is_cancelled()) throw Failure("cancelled");
   }
 
   // Looks for a rewrite that changes bits which IEEE 754 defines: of the result of a cast or, if must_be_exact(), of
@@ -233,7 +235,8 @@ class RecordedBisection {
     if (suspicious.empty() && !must_be_exact) return std::nullopt;
     comparer_.set_exact();
     for (const Trial& trial : comparer_.trials()) {
-      if (&trial != &usual && &trial != &t && !(must_be_exact && (trial.is_edge || trial.is_large))) continue;
+      const bool is_extreme = trial.has_edge_cases || trial.has_large_values;
+      if (&trial != &usual && &trial != &t && !(must_be_exact && is_extreme)) continue;
       if (must_be_exact && last_outcome(trial, rows) == StageResult::Same) continue;
       const Row* right = nullptr;
       for (const Row* row : rows) {
@@ -280,7 +283,7 @@ class RecordedBisection {
   // Names the culprit among the rewrites of the rows after `right` up to `wrong`. A null `right` is the AST.
   Verdict culprit(const Trial& t, const Row& wrong, const Row* right) {
     Verdict out{.kind = Kind::Unresolved, .stage = stage_name(wrong)};
-    if (!pipeline_->can(Ability::Rewrites)) {
+    if (!pipeline_->has_ability(Ability::Rewrites)) {
       out.detail = "this is the first recorded stage that computes something else; a recording of "
                    "tinygrad_export.py --rewrites lets bisect look for the rule";
       return out;
@@ -310,7 +313,6 @@ class RecordedBisection {
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
-
   // Returns the verdict on the stage that applies the opts: names the function, and the kernel's opts.
   Verdict opts_stage(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
@@ -318,23 +320,22 @@ class RecordedBisection {
     out.rule = out.location = out.tinygrad_location = stage.function;
     out.function_location = stage.function;
     out.stage_location = stage.at.empty() ? "" : stage.at[0];
-    out.confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
+    out.is_confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
     const auto& program = in_.record->program;
     if (program && !program->applied_opts.empty())
       out.detail = "the opts of the kernel are the cause: " + program->applied_opts;
     return out;
   }
-
   // Compares both sides of each rewrite of `row` in REF, at sample points. Sets sides_.
   void evaluate(const Trial& t, const Row& row) {
     SidesImporter importer(in_.graph->settings());
     std::vector<Sides> sides;
     std::vector<const Rewrite*> of;
     for (const Rewrite& m : row.rewrites) {
-      report_.counts.rewrites++;
+      report_.counts.num_rewrites++;
       auto both = importer.import(m.before, m.after);
       if (!both || both->pairs.empty()) continue;
-      report_.counts.compared++;
+      report_.counts.num_compared++;
       for (auto [before, after] : both->pairs) sides.push_back({before, after, both->tolerance}), of.push_back(&m);
     }
     if (sides.empty()) return;
@@ -344,7 +345,8 @@ class RecordedBisection {
       EquivalenceResult& known = sides_[of[i]];
       const EquivalenceResult& next = (*results)[i];
       const bool is_exact = known.is_exact && next.is_exact;
-      if (known.kind != EquivalenceResult::Kind::Differ || (next.beyond_rounding && next.points > known.points))
+      if (known.kind != EquivalenceResult::Kind::Differ ||
+          (next.is_beyond_rounding && next.num_points > known.num_points))
         known = next;
       known.is_exact = is_exact;
     }
@@ -354,12 +356,10 @@ class RecordedBisection {
     auto found = sides_.find(&m);
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
-
   // Returns true if the graph before `row` is that after `right_row`, the last right row (null: the AST), and so right.
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
-
   // Searches for the first rewrite before which the graph is right, and after which it is wrong. With `only_whole`,
   // graphs in which only some uses of a loop have been rewritten count as unknown.
   const Rewrite* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
@@ -369,9 +369,9 @@ class RecordedBisection {
     const bool is_right_before = has_right_input(row, right_row);
     for (bool bottom_up : {false, true}) {
       // skip this order of rewriting if it does not lead to the row's result, or to another graph that is wrong as well
-      const UOp last = pipeline_->replay(row, n, bottom_up);
+      const UOp last = pipeline_->replay_rewrites(row, n, bottom_up);
       if (!(last == row.result) && (!last || comparer_.outcome(t, last) != StageResult::Differs)) continue;
-      auto graph_after = [&](size_t count) { return count == n ? last : pipeline_->replay(row, count, bottom_up); };
+      auto graph_after = [&](size_t k) { return k == n ? last : pipeline_->replay_rewrites(row, k, bottom_up); };
       auto is_wrong = [&](size_t count) -> std::optional<bool> {
         throw_if_cancelled();
         UOp graph = graph_after(count);
@@ -392,7 +392,6 @@ class RecordedBisection {
     }
     return nullptr;
   }
-
   // Returns the cause among the rewrites nested in `whole`, in which inner ones come first: the first one whose sides
   // clearly differ, or else the first one whose sides differ; null if there is none.
   const Rewrite* nested_culprit(const Row& row, const Rewrite& whole) {
@@ -408,7 +407,7 @@ class RecordedBisection {
   static bool has_nested_rewrites(const Pipeline::Row& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
-  bool is_substitution(const Rewrite& m) const { return m.place.starts_with("uop/ops.py:"); }
+  bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
 
   // Returns a rewrite whose sides differ: one without which the graph is right, or the only one. Null if there is none.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
@@ -422,53 +421,54 @@ class RecordedBisection {
       proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;
     }
-    auto is_same_rule = [&](const Rewrite* m) { return m->place == suspects[0]->place; };
+    auto is_same_rule = [&](const Rewrite* m) { return m->source_place == suspects[0]->source_place; };
     if (suspects.empty() || !std::ranges::all_of(suspects, is_same_rule)) return nullptr;
     auto clear = std::ranges::find_if(suspects, [&](const Rewrite* m) { return is_suspect(*m, 4); });
     return clear == suspects.end() ? nullptr : *clear;
   }
 
   Verdict verdict(const Trial& t, const Row& row, const Rewrite& m) {
-    Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.place, .location = m.place};
+    Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.source_place, .location = m.source_place};
     for (const Rewrite& other : row.rewrites) {
-      out.rewrite += other.place == m.place;
+      out.rewrite_number += other.source_place == m.source_place;
       if (&other == &m) break;
     }
     const GoldenStage* stage = row.recorded;
     if (stage && !stage->at.empty()) {
       const std::string call = out.stage_location = stage->at[0];
-      if (m.depth == 0 && (is_substitution(m) || m.place == call)) {
+      if (m.depth == 0 && (is_substitution(m) || m.source_place == call)) {
         // the stage substitutes nodes: its function, which chooses the replacements, is the culprit
         out.rule = out.location = call, out.function_location = stage->function;
-        if (m.place != call) out.listed_location = m.place;
+        if (m.source_place != call) out.listed_location = m.source_place;
         out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
       }
     }
     out.tinygrad_location = out.location;
     out.before = side_text(m.before), out.after = side_text(m.after);
     if (auto found = sides_.find(&m); found != sides_.end() && found->second.kind == EquivalenceResult::Kind::Differ) {
-      out.witness = found->second.point;
+      out.witness = found->second.witness;
       out.witness["before"] = found->second.before, out.witness["after"] = found->second.after;
     }
-    out.confirmed = !proof_.empty();
+    out.is_confirmed = !proof_.empty();
     out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
-    if (const KnownFault* fault = known_fault_of(m.place, m.before, m.after)) {
-      out.kind = Kind::Known, out.shown_by_given = t.is_given;
-      out.entry = fault->name, out.entry_text = fault->text, out.issue = fault->issue, out.program = fault->program;
+    if (const KnownFault* fault = known_fault_of(m.source_place, m.before, m.after)) {
+      out.kind = Kind::Known, out.is_shown_by_given_inputs = t.has_given_inputs;
+      out.entry = fault->name, out.entry_text = fault->description;
+      out.issue = fault->issue_url, out.program = fault->program;
     }
-    if (out.kind == Kind::Rewrite && plan_.confirms && is_right_without(m))
-      out.confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
+    if (out.kind == Kind::Rewrite && plan_.confirms_verdict && is_right_without(m))
+      out.is_confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
     return out;
   }
   // Compiles the kernel again without `m`, if the pipeline can, and returns true if the result is right.
   bool is_right_without(const Rewrite& m) {
-    if (!pipeline_->can(Ability::LeaveOut)) return false;
-    auto without = pipeline_->without(m);
-    if (!without || imported_from((*without)->input()).refused) return false;
+    if (!pipeline_->has_ability(Ability::LeaveOut)) return false;
+    auto without = pipeline_->without_rewrite(m);
+    if (!without || imported_from((*without)->input()).import_error) return false;
     InputGraph in = (*without)->input();
     BisectReport rest;
     auto right = catch_failures([&] { return bisect_recorded(session_, in, options_, rest).kind == Kind::Same; });
-    report_.counts.runs += rest.counts.runs;
+    report_.counts.num_runs += rest.counts.num_runs;
     return right && *right;
   }
 

@@ -6,9 +6,10 @@ namespace tgc {
 
 // Options of the bisection of a recorded kernel.
 struct RecordedPlan {
-  bool redraws = false;      // run with drawn arrays, too, although the options have arrays
+  bool redraws_inputs = false;      // run with drawn arrays, too, although the options have arrays
   bool stages_only = false;  // do not compile and run the recorded source
-  bool confirms = false;     // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
+  // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
+  bool confirms_verdict = false;
 };
 
 // The inputs of a run that fails: arrays that the kernel reads or stores only in part, and the values of its variables.

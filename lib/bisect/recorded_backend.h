@@ -14,38 +14,38 @@ class RecordedBackend {
  public:
   RecordedBackend(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                   StageComparer& comparer)
-      : session_(session), in_(in), options_(options), report_(report), comparer_(comparer) {}
+      : session_(session), input_(in), options_(options), report_(report), comparer_(comparer) {}
 
   // Returns a verdict if the recorded source computes something else than the AST, or does not compile:
   //   Compiler  on this computer's CPU: the source is right without optional passes, or with the other compiler
   //   Device    on another device: a second run with the same inputs does not give a wrong result again
   //   Renderer  otherwise
-  // Returns nullopt if the source is right, or if it cannot be run here; reason() then says why it cannot.
-  std::optional<Verdict> check();
+  // Returns nullopt if the source is right, or if it cannot be run here; not_run_reason() then says why it cannot.
+  std::optional<Verdict> check_source();
   // Returns the outcome of the source for the inputs of `t`.
   StageResult outcome(const RecordedTrial& t);
 
   bool has_compared() const { return has_compared_; }
-  const std::string& reason() const { return reason_; }
-  const RecordedTrial* failing() const { return failing_; }
+  const std::string& not_run_reason() const { return not_run_reason_; }
+  const RecordedTrial* failing_trial() const { return failing_trial_; }
 
  private:
-  bool prepare();
-  StageResult run(const RecordedTrial& t);
+  bool prepare_source();
+  StageResult run_source(const RecordedTrial& t);
   Verdict culprit_of(const RecordedTrial& t);
   void check_compiler(const RecordedTrial& t, Verdict& out);
 
   const Session& session_;
-  InputGraph& in_;
+  InputGraph& input_;
   const RunOptions& options_;
   BisectReport& report_;
   StageComparer& comparer_;
   bool is_prepared_ = false, has_compared_ = false;
   std::optional<Placement> place_;
-  std::optional<Executable> source_;
-  std::optional<Verdict> invalid_;  // the verdict if the source does not compile
-  std::string reason_ = "the record has none";  // why the source was not run
-  const RecordedTrial* failing_ = nullptr;
+  std::optional<Executable> source_executable_;
+  std::optional<Verdict> invalid_verdict_;  // the verdict if the source does not compile
+  std::string not_run_reason_ = "the record has none";  // why the source was not run
+  const RecordedTrial* failing_trial_ = nullptr;
 };
 
 }  // namespace tgc

@@ -18,12 +18,12 @@ using Kind = Verdict::Kind;
 BisectReport bisected_record(const std::string& file, const std::string& id, const std::string& inputs = {},
                       const BisectPlan& plan = {}) {
   Session session;
-  session.over.imports = true;
+  session.overrides.imports_kernels = true;
   RunOptions options;
   options.input.name = test_path("verdicts/" + file);
-  if (!inputs.empty()) options.input.arrays = test_path("verdicts/" + inputs);
-  Source source = std::move(Source::open(session, options.input.name, id).value_or_throw());
-  auto in = std::move(source.next().value_or_throw());
+  if (!inputs.empty()) options.input.arrays_file = test_path("verdicts/" + inputs);
+  GraphSource source = std::move(GraphSource::open(session, options.input.name, id).value_or_throw());
+  auto in = std::move(source.next_graph().value_or_throw());
   REQUIRE(in);
   return in->is_tensor_graph ? bisect_tensor_graph(session, *in, options, plan) : bisect(session, *in, options, plan);
 }
@@ -62,7 +62,7 @@ TEST_CASE("a store through a pointer to a wider dtype that the source lacks is t
   const BisectReport report = bisected_record("ptr_store.jsonl.gz", "p07.0");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Renderer);
-  CHECK(report.failure.find("7 of 24 differ") != std::string::npos);
+  CHECK(report.failure_text.find("7 of 24 differ") != std::string::npos);
 }
 
 // Each fault was made in a copy of tinygrad 0.14.0 (testdata/kernel_faults.tsv).
@@ -156,7 +156,7 @@ TEST_CASE("schedule: the rewrite that makes a kernel access memory out of bounds
   const BisectReport report = bisected_record("out_of_bounds14.tensor.jsonl.gz", "schedule_programs.s41");
   INFO(report.text(), report.error);
   CHECK(report.verdict.location == "schedule/rangeify.py:323");
-  CHECK(report.failure.find("out of bounds") != std::string::npos);
+  CHECK(report.failure_text.find("out of bounds") != std::string::npos);
 }
 
 TEST_CASE("a maximum that starts with 0 fails if all numbers are negative, which run and bisect try") {
@@ -165,16 +165,16 @@ TEST_CASE("a maximum that starts with 0 fails if all numbers are negative, which
   INFO(report.text(), report.error);
   CHECK(report.verdict.location == "codegen/__init__.py:231");
   Session session;
-  session.over.imports = true;
+  session.overrides.imports_kernels = true;
   RunOptions options;
   options.input.name = test_path("verdicts/" + file);
-  Source source = std::move(Source::open(session, options.input.name, id).value_or_throw());
-  auto in = std::move(source.next().value_or_throw());
+  GraphSource source = std::move(GraphSource::open(session, options.input.name, id).value_or_throw());
+  auto in = std::move(source.next_graph().value_or_throw());
   REQUIRE(in);
   const RunReport run = run_kernel(session, *in, options);
   INFO(run.text(1, false));
   CHECK(run.result() == RunReport::Result::Failed);
-  CHECK(run.sizes == "below zero");
+  CHECK(run.input_sizes == "below zero");
 }
 
 TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program uses, are faults of the planner") {
@@ -182,7 +182,7 @@ TEST_CASE("schedule: buffers of a TinyJit that share memory, or that the program
   INFO(shared.text(), shared.error);
   CHECK(shared.verdict.kind == Kind::Order);
   CHECK(shared.verdict.function == "memory_plan_rewrite (schedule/memory.py)");
-  CHECK(shared.verdict.kernels.size() == 2);
+  CHECK(shared.verdict.kernel_numbers.size() == 2);
   const BisectReport moved = bisected_record("plan_moves14.tensor.jsonl.gz", "schedule_programs.plan0");
   INFO(moved.text(), moved.error);
   CHECK(moved.verdict.kind == Kind::Order);
@@ -247,11 +247,11 @@ TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compare
   const std::string file = test_path("verdicts/lt_float13.tensor.jsonl.gz");
   RunOptions options;
   options.input.name = file;
-  options.input.arrays = test_path("verdicts/lt_float13.in.npz");
-  options.compare.expect = test_path("verdicts/lt_float13.want.npz");
+  options.input.arrays_file = test_path("verdicts/lt_float13.in.npz");
+  options.compare.expected_file = test_path("verdicts/lt_float13.want.npz");
   Session session;
-  Source source = std::move(Source::open(session, file, "p05.3").value_or_throw());
-  auto in = std::move(source.next().value_or_throw());
+  GraphSource source = std::move(GraphSource::open(session, file, "p05.3").value_or_throw());
+  auto in = std::move(source.next_graph().value_or_throw());
   REQUIRE(in);
   const BisectReport report = bisect_tensor_graph(session, *in, options);
   INFO(report.text(), report.error);

@@ -36,7 +36,7 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
     return nullptr;
   }
   difference = std::move(*compared);
-  report.counts.compared += difference.compared;
+  report.counts.num_compared += difference.num_compared;
   if (difference.culprit)
     for (const Rewrite* m : row.own_rewrites())
       if (m->before == difference.culprit) return m;
@@ -62,7 +62,7 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
   if (first.kind != EquivalenceResult::Kind::Same || given.empty()) return first;
   return compare(1, [&](UOp buffer) -> const Array* {
     int64_t slot = slot_of_buffer(buffer);
-    if (auto known = parameters.slots.find(slot); buffer.is(Op::PARAM) && known != parameters.slots.end())
+    if (auto known = parameters.buffer_slots.find(slot); buffer.is(Op::PARAM) && known != parameters.buffer_slots.end())
       slot = known->second;
     return find_array(given, "data" + std::to_string(slot));
   });
@@ -77,7 +77,7 @@ bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
 }
 
 // Returns true for a rewrite by tinygrad's `substitute`, which replaces nodes that another rule has chosen.
-bool is_substitution(const Rewrite& m) { return m.place.starts_with("uop/ops.py:"); }
+bool is_substitution(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
 
 bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
@@ -86,15 +86,15 @@ bool has_loops(UOp root) {
 // Returns why the sides of `m` cannot be compared; "" if they can be imported.
 std::string import_error_of(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
-  return sides ? "" : m.place + ": " + sides.diag().message;
+  return sides ? "" : m.source_place + ": " + sides.diag().message;
 }
 
 void set_order_verdict(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
   v.kind = Kind::Order;
-  v.kernels = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.edge, v.function = f.function;
+  v.kernel_numbers = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.dependency_kind, v.function = f.function;
   v.detail = f.detail();
-  for (const Comparison& c : run.outputs)
-    if (report.failure.empty() && !c.passed()) report.failure = c.text();
+  for (const Comparison& c : run.comparisons)
+    if (report.failure_text.empty() && !c.has_passed()) report.failure_text = c.text();
 }
 
 // Sets the verdict on a record that tinygrad refused to schedule. If tinygrad stopped because of an infinite loop,
@@ -110,16 +110,17 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
   if (!matches || matches->empty() || v.detail.find("infinite loop") == std::string::npos) return;
   std::map<std::string, std::pair<size_t, const Rewrite*>> uses;  // by place, in the stage that did not end
   for (const Rewrite& m : *matches)
-    if (m.stage == matches->back().stage) uses[m.place].first++, uses[m.place].second = &m;
+    if (m.stage == matches->back().stage) uses[m.source_place].first++, uses[m.source_place].second = &m;
   for (auto& [place, use] : uses)
     if (use.first >= kMany)
-      v.cycle.push_back({place, "", place, tree_text(use.second->before, 3), tree_text(use.second->after, 3)});
+      v.rule_cycle.push_back({place, "", place, tree_text(use.second->before, 3), tree_text(use.second->after, 3)});
 }
 
 std::string why_not_compared(const ModelReport& run) {
   std::string out;
   for (const std::string& note : run.notes) out += (out.empty() ? ": " : "; ") + note;
-  if (run.stages && !run.stages->refused.empty()) out += (out.empty() ? ": " : "; ") + run.stages->refused[0];
+  if (run.stage_difference && !run.stage_difference->refused_stages.empty())
+    out += (out.empty() ? ": " : "; ") + run.stage_difference->refused_stages[0];
   return out;
 }
 
@@ -140,13 +141,13 @@ bool moves_index(const Rewrite& m) {
 void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
   if (moves_index(m)) v.function = "apply_movement_op (schedule/indexing.py)";
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
-  v.rule = v.location = v.tinygrad_location = m.place;
+  v.rule = v.location = v.tinygrad_location = m.source_place;
   for (const Rewrite& other : row.rewrites) {
-    v.rewrite += other.place == m.place;
+    v.rewrite_number += other.source_place == m.source_place;
     if (&other == &m) break;
   }
   v.before = tree_text(m.before, 3), v.after = tree_text(m.after, 3);
-  v.witness = sides.point;
+  v.witness = sides.witness;
   v.witness["before"] = sides.before.empty() ? "in bounds" : sides.before, v.witness["after"] = sides.after;
   v.proof = "its sides differ as above, but a rewrite of a recorded schedule cannot be left out";
 }
@@ -162,15 +163,15 @@ class RewriteSearch {
       : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
         is_out_of_bounds_(is_out_of_bounds), of_all_sizes_(of_all_sizes),
         limit_(options.device.timeout_seconds.value_or(kSearchSeconds)), is_wall_(options.device.timeout_seconds) {
-    if (!options.input.arrays.empty())
-      given_ = std::move(read_arrays(fill_in_name(options.input.arrays, options.input, in)).value_or_throw());
+    if (!options.input.arrays_file.empty())
+      given_ = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
   }
 
   std::string why;  // the reason why a rewrite was not compared; empty if all were compared
 
   // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
   bool ends_in(const Pipeline::Row& row) {
-    report_.counts.rewrites += row.rewrites.size();
+    report_.counts.num_rewrites += row.rewrites.size();
     const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
     if (!makes_loops) return ends_among(row, [](const Rewrite&) { return true; });
     UOpSet nodes(row.input.graph());
@@ -178,12 +179,12 @@ class RewriteSearch {
     if (ends_among(row, [&](const Rewrite& m) { return is_of_index(m, nodes); })) return true;
     RangedDifference loops;
     const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
-    if (wrong && (is_out_of_bounds_ || loops.sides.kind == EquivalenceResult::Kind::Differ))
-      return set_rewrite_verdict(report_.verdict, row, *wrong, loops.sides), true;
+    if (wrong && (is_out_of_bounds_ || loops.value_comparison.kind == EquivalenceResult::Kind::Differ))
+      return set_rewrite_verdict(report_.verdict, row, *wrong, loops.value_comparison), true;
     // Leaves out nodes of the input graph, which wrong_loops() has compared: the index of such a node depends on its
     // users, which the sides of a rewrite do not contain.
     return ends_among(row, [&](const Rewrite& m) {
-      return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.compared && nodes.contains(m.before));
+      return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.num_compared && nodes.contains(m.before));
     });
   }
 
@@ -199,7 +200,7 @@ class RewriteSearch {
       }
       const EquivalenceResult sides = compare_sides(m, parameters_, given_, of_all_sizes_);
       const bool differ = sides.kind == EquivalenceResult::Kind::Differ || (is_out_of_bounds_ && !sides.after.empty());
-      report_.counts.compared += differ || sides.kind == EquivalenceResult::Kind::Same;
+      report_.counts.num_compared += differ || sides.kind == EquivalenceResult::Kind::Same;
       if (differ) {
         EquivalenceResult inner_sides;
         const Rewrite* inner = out_of_bounds_inside(row, m, inner_sides);
@@ -239,45 +240,47 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
                               BisectReport& report) {
   const auto begin = Clock::now();
   Verdict& v = report.verdict;
-  report.device = "REF", report.pipeline = "recorded";
+  report.device = "REF", report.pipeline_kind = "recorded";
   if (in.record && in.record->error && in.record->kernels.empty()) return set_refused_verdict(*in.record, in, v);
   const ModelReport run = run_recorded_schedule(session, in, options, true);
   report.device = run.device;
-  report.counts.runs = 1;
+  report.counts.num_runs = 1;
   report.notes = run.notes;
   for (auto& [name, source] : run.variables) report.variables.insert(name);
-  if (!run.order.faults.empty()) return set_order_verdict(v, run.order.faults[0], run, report);
-  if (!run.error.empty() && !run.kernel_fault) throw Failure(run.error);
+  if (!run.order_report.faults.empty()) return set_order_verdict(v, run.order_report.faults[0], run, report);
+  if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);
   if (run.result() == RunReport::Result::NotCompared) throw Failure("nothing was compared" + why_not_compared(run));
   if (run.result() != RunReport::Result::Failed) {
-    v.kind = run.order.stale_reads.empty() ? Kind::Same : Kind::Known;
+    v.kind = run.order_report.stale_reads.empty() ? Kind::Same : Kind::Known;
     v.detail = run.stores_nothing ? "the graph stores nothing, and its schedule has no kernels"
-               : run.ran.kernels  ? "its kernels compute what the tensor graph says"
+               : run.schedule_result.num_kernels  ? "its kernels compute what the tensor graph says"
                                   : "its stages compute what the tensor graph says";
-    if (run.ran.kernels && !run.floats.empty()) v.detail += ", for floats " + run.floats;
+    if (run.schedule_result.num_kernels && !run.float_distribution.empty())
+      v.detail += ", for floats " + run.float_distribution;
     if (v.kind == Kind::Known) v.detail = "tinygrad does not keep the old content of a buffer for a late read";
     return;
   }
-  if (!run.hazard.empty()) {
-    v.kind = Kind::Hazard, v.detail = run.hazard, v.function = "fix_store_hazard (schedule/rangeify.py)";
-    for (const Comparison& c : run.outputs)
-      if (report.failure.empty() && !c.passed()) report.failure = c.text();
+  if (!run.hazard_text.empty()) {
+    v.kind = Kind::Hazard, v.detail = run.hazard_text, v.function = "fix_store_hazard (schedule/rangeify.py)";
+    for (const Comparison& c : run.comparisons)
+      if (report.failure_text.empty() && !c.has_passed()) report.failure_text = c.text();
     return;
   }
-  if (!run.stages) throw Failure(run.error);
-  report.failure = run.kernel_fault ? run.error : run.first_difference();
+  if (!run.stage_difference) throw Failure(run.error);
+  report.failure_text = run.is_kernel_fault ? run.error : run.first_difference();
   const auto pipeline = recorded_pipeline(in);
   VariableValues values;  // the values of the variables in the run that failed
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
   const TensorParameters parameters =
       read_parameters(session, *in.record, in.graph->release(), values).value_or_throw();
-  if (run.stages->stage.empty()) {
+  if (run.stage_difference->stage.empty()) {
     v.kind = Kind::Unresolved;
     v.detail = "each stage that can be compared is right, but the kernels compute something else";
-    if (!run.stages->refused.empty()) v.detail += "; not compared, for one: " + run.stages->refused[0];
+    if (!run.stage_difference->refused_stages.empty())
+      v.detail += "; not compared, for one: " + run.stage_difference->refused_stages[0];
     return;
   }
-  v.stage = run.stages->stage;
+  v.stage = run.stage_difference->stage;
   if (v.stage == in.record->stages[0].name && is_list_of_kernels(in)) {
     v.kind = Kind::Unresolved;
     v.detail = "tinygrad took this schedule from its cache: bisect the record of the same graph that made it, before "
@@ -285,17 +288,17 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return;
   }
   v.kind = Kind::Schedule;
-  const bool of_all_sizes = run.sizes == name_of(InputSet::AllSizes);
-  RewriteSearch search(in, options, parameters, begin, run.kernel_fault, of_all_sizes, report);
+  const bool of_all_sizes = run.input_sizes == name_of(InputSet::AllSizes);
+  RewriteSearch search(in, options, parameters, begin, run.is_kernel_fault, of_all_sizes, report);
   // search the stages after the last right one, up to the first wrong one
-  bool is_candidate = run.stages->before.empty();
+  bool is_candidate = run.stage_difference->last_right_stage.empty();
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows) {
     if (is_candidate && search.ends_in(row)) return;
-    if (row.stage->name == run.stages->stage) break;
-    if (row.stage->name == run.stages->before) is_candidate = true;
+    if (row.stage->name == run.stage_difference->stage) break;
+    if (row.stage->name == run.stage_difference->last_right_stage) is_candidate = true;
   }
-  v.detail = pipeline->can(Ability::Rewrites) ? "no recorded rewrite between the stages has sides that differ"
+  v.detail = pipeline->has_ability(Ability::Rewrites) ? "no recorded rewrite between the stages has sides that differ"
                                     : "the rewrites were not recorded (--rewrites)";
   if (!search.why.empty()) v.detail += "; not compared, for one: " + search.why;
 }

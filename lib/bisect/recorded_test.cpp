@@ -28,12 +28,12 @@ std::map<std::string, std::string> culprits() {
 // Returns the reports on all records of a file of recordings.
 std::vector<BisectReport> reports(const std::string& file) {
   Session session;
-  session.over.imports = true;
+  session.overrides.imports_kernels = true;
   RunOptions options;
   options.input.name = file;
-  Source source = std::move(Source::open(session, file).value_or_throw());
+  GraphSource source = std::move(GraphSource::open(session, file).value_or_throw());
   std::vector<BisectReport> out;
-  while (auto in = std::move(source.next().value_or_throw())) out.push_back(bisect(session, *in, options));
+  while (auto in = std::move(source.next_graph().value_or_throw())) out.push_back(bisect(session, *in, options));
   return out;
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("bisect names the wrong rule of another release by file and line") {
   for (const BisectReport& report : all) {
     INFO(report.kernel, ": ", report.error);
     const std::string& culprit = expected.at(report.kernel);
-    CHECK(report.pipeline == "recorded");
+    CHECK(report.pipeline_kind == "recorded");
     if (culprit == "renderer") {
       CHECK(report.verdict.kind == Verdict::Kind::Renderer);
       continue;
@@ -54,17 +54,17 @@ TEST_CASE("bisect names the wrong rule of another release by file and line") {
     CHECK(report.verdict.kind == Verdict::Kind::Rewrite);
     CHECK(report.verdict.location == culprit);
     CHECK(report.verdict.tinygrad_location == culprit);
-    CHECK(report.verdict.confirmed);
+    CHECK(report.verdict.is_confirmed);
   }
 }
 
 TEST_CASE("the arrays that show a wrong rule of another release show it alone, too") {
   const std::map<std::string, std::string> expected = culprits();
   Session session;
-  session.over.imports = true;
-  Source source = std::move(Source::open(session, test_path("recorded_faults.jsonl.gz")).value_or_throw());
+  session.overrides.imports_kernels = true;
+  GraphSource source = std::move(GraphSource::open(session, test_path("recorded_faults.jsonl.gz")).value_or_throw());
   size_t found = 0;
-  while (auto in = std::move(source.next().value_or_throw())) {
+  while (auto in = std::move(source.next_graph().value_or_throw())) {
     const std::string& culprit = expected.at(in->info.name);
     if (culprit == "renderer") continue;
     INFO(in->info.name);
@@ -72,8 +72,8 @@ TEST_CASE("the arrays that show a wrong rule of another release show it alone, t
     FailingInputs failing;
     CHECK(bisect_recorded(session, *in, {}, report, {.stages_only = true}, &failing).location == culprit);
     auto bundle = std::make_shared<Repro>();
-    bundle->inputs = bundled(failing.inputs), bundle->variables = failing.variables;
-    in->report.repro = std::move(bundle);
+    bundle->inputs = arrays_to_bundle(failing.inputs), bundle->variables = failing.variables;
+    in->read_report.repro = std::move(bundle);
     CHECK(bisect_recorded(session, *in, with_bundle({}, *in), report).location == culprit);
     found++;
   }

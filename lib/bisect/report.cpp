@@ -21,7 +21,7 @@ bool Verdict::can_be_confirmed() const {
 
 int BisectReport::exit_code() const {
   if (!error.empty() || verdict.kind == Verdict::Kind::Refused) return 2;
-  if (verdict.kind == Verdict::Kind::Known) return is_strict || verdict.shown_by_given;
+  if (verdict.kind == Verdict::Kind::Known) return is_strict || verdict.is_shown_by_given_inputs;
   return verdict.kind != Verdict::Kind::Same;
 }
 
@@ -45,8 +45,9 @@ std::string BisectReport::text() const {
   auto block = [&](const char* sign, const std::string& text) {
     for (std::string_view l : lines_of(text)) out += std::string("  ") + sign + " " + std::string(l) + "\n";
   };
-  if (!v.detail.starts_with(failure) && (v.detail.empty() || !failure.ends_with(v.detail))) line("fails", failure);
-  if (!failure.empty() && v.witness.empty() && !wrong_element.empty()) {
+  if (!v.detail.starts_with(failure_text) && (v.detail.empty() || !failure_text.ends_with(v.detail)))
+    line("fails", failure_text);
+  if (!failure_text.empty() && v.witness.empty() && !wrong_element.empty()) {
     std::string inputs;
     for (auto& [name, value] : wrong_element)
       if (name != "element" && name != "before" && name != "after")
@@ -62,13 +63,14 @@ std::string BisectReport::text() const {
   line("made for", made_for);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
-  if (!v.pass.empty()) line("pass", v.pass + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
-  if (v.rewrite) line("rewrite", "number " + std::to_string(v.rewrite) + " of that rule in that stage");
-  for (const Verdict::CycleStep& step : v.cycle) {
+  if (!v.pass_name.empty())
+    line("pass", v.pass_name + ", number " + std::to_string(v.pass_number) + ", on " + v.function);
+  if (v.rewrite_number) line("rewrite", "number " + std::to_string(v.rewrite_number) + " of that rule in that stage");
+  for (const Verdict::CycleStep& step : v.rule_cycle) {
     line("cycle", step.rule + (step.branch.empty() ? "" : " [" + step.branch + "]") + ", " + step.location);
     block("-", step.before), block("+", step.after);
   }
-  if (v.cycle.empty()) block("-", v.before), block("+", v.after);
+  if (v.rule_cycle.empty()) block("-", v.before), block("+", v.after);
   std::string where;
   for (auto& [name, value] : v.witness)
     if (name != "before" && name != "after") where += (where.empty() ? "" : ", ") + name + " = " + value;
@@ -81,8 +83,8 @@ std::string BisectReport::text() const {
   }
   line("also", v.detail);
   if (v.can_be_confirmed())
-    line("confirmed", v.confirmed && v.proof.empty()             ? "it fails with it and passes without it"
-                      : v.confirmed                              ? v.proof
+    line("confirmed", v.is_confirmed && v.proof.empty()             ? "it fails with it and passes without it"
+                      : v.is_confirmed                              ? v.proof
                       : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
                       : v.proof.empty()                          ? "no: no run without it passes"
                                                                  : "no: " + v.proof);
@@ -90,8 +92,8 @@ std::string BisectReport::text() const {
   line("issue", v.issue);
   if (!v.program.empty()) out += "  program that shows it:\n";
   for (std::string_view l : lines_of(v.program)) out += "    " + std::string(l) + "\n";
-  line("runs", formatted("%zu in %.2f s; %zu of %zu rewrites compared", counts.runs, seconds, counts.compared,
-                         counts.rewrites));
+  line("runs", formatted("%zu in %.2f s; %zu of %zu rewrites compared", counts.num_runs, wall_seconds,
+                         counts.num_compared, counts.num_rewrites));
   line("again", repro_command);
   return out;
 }
@@ -105,39 +107,42 @@ std::string BisectReport::json() const {
     text("kernel", kernel), text("device", device), text("made_for", made_for);
     if (!error.empty()) return (void)json.member("error", error);
     json.member("verdict", name_of(v.kind));
-    text("failure", failure);
+    text("failure", failure_text);
     text("stage", v.stage), text("rule", v.rule), text("branch", v.branch), text("location", v.location);
     text("tinygrad_location", v.tinygrad_location), text("stage_location", v.stage_location);
     text("function_location", v.function_location), text("listed_location", v.listed_location);
-    text("pipeline", pipeline);
-    if (v.rewrite) json.member("rewrite", v.rewrite);
+    text("pipeline", pipeline_kind);
+    if (v.rewrite_number) json.member("rewrite", v.rewrite_number);
     text("before", v.before), text("after", v.after);
-    if (!v.cycle.empty())
+    if (!v.rule_cycle.empty())
       json.key("cycle").array([&] {
-        for (const Verdict::CycleStep& step : v.cycle)
+        for (const Verdict::CycleStep& step : v.rule_cycle)
           json.object([&] {
             json.member("rule", step.rule).member("branch", step.branch).member("location", step.location);
             json.member("before", step.before).member("after", step.after);
           });
       });
     if (!v.witness.empty()) json.member("witness", v.witness);
-    if (!failure.empty() && !wrong_element.empty()) json.member("wrong_element", wrong_element);
-    if (!v.kernels.empty()) {
+    if (!failure_text.empty() && !wrong_element.empty())
+      json.member("wrong_element", wrong_element);
+    if (!v.kernel_numbers.empty()) {
       json.key("kernels").array([&] {
-        for (size_t k : v.kernels) json.number(double(k), "%.0f");
+        for (size_t k : v.kernel_numbers) json.number(double(k), "%.0f");
       });
       json.member("buffer", v.buffer).member("edge", v.edge).member("function", v.function);
     }
-    if (v.kernels.empty() && v.pass.empty()) text("function", v.function);
+    if (v.kernel_numbers.empty() && v.pass_name.empty()) text("function", v.function);
     if (!notes.empty()) json.member("notes", notes);
     if (v.kind == Verdict::Kind::Refused) json.member("error", v.detail);
-    if (!v.pass.empty())
-      json.member("pass", v.pass).member("pass_number", v.pass_number).member("function", v.function);
-    if (v.can_be_confirmed()) json.member("confirmed", v.confirmed);
+    if (!v.pass_name.empty())
+      json.member("pass", v.pass_name).member("pass_number", v.pass_number).member("function", v.function);
+    if (v.can_be_confirmed()) json.member("confirmed", v.is_confirmed);
     text("entry", v.entry), text("issue", v.issue), text("program", v.program);
     text("proof", v.proof), text("detail", v.detail);
-    json.member("rewrites", counts.rewrites).member("compared", counts.compared).member("runs", counts.runs);
-    json.key("seconds").number(seconds, "%.3f");
+    json.member("rewrites", counts.num_rewrites)
+        .member("compared", counts.num_compared)
+        .member("runs", counts.num_runs);
+    json.key("seconds").number(wall_seconds, "%.3f");
     text("again", repro_command);
   }) + "\n";
 }

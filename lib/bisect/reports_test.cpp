@@ -12,8 +12,8 @@ using Kind = Verdict::Kind;
 
 BisectReport bisected(const std::string& file, RunOptions options = {.device = {.name = "REF"}}) {
   const Session session;
-  auto source = std::move(Source::open(session, test_path("reports/" + file)).value_or_throw());
-  InputGraph in = std::move(*std::move(source.next().value_or_throw()));
+  auto source = std::move(GraphSource::open(session, test_path("reports/" + file)).value_or_throw());
+  InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
   return in.is_tensor_graph ? bisect_tensor_graph(session, in, options) : bisect(session, in, options);
 }
 
@@ -25,7 +25,7 @@ TEST_CASE("reports: a schedule that overwrites an input is the fault of the rewr
   CHECK(report.verdict.kind == Kind::Schedule);
   CHECK(report.verdict.rule == "bufferize-to-store");
   CHECK(report.verdict.detail.find("fdiv-self") != std::string::npos);
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
 }
 
 TEST_CASE("reports: a rule that also makes the unfused kernels wrong is named, since REF computes the graph itself") {
@@ -33,7 +33,7 @@ TEST_CASE("reports: a rule that also makes the unfused kernels wrong is named, s
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Schedule);
   CHECK(report.verdict.rule == "copy-of-const");
-  CHECK(report.verdict.confirmed);
+  CHECK(report.verdict.is_confirmed);
 }
 
 TEST_CASE("reports: a kernel that runs before another one overwrites its input needs an edge in the schedule") {
@@ -59,7 +59,7 @@ TEST_CASE("reports: a loop that two ENDs end is the fault of the stage that make
     CHECK(report.verdict.kind == Kind::Rewrite);
     CHECK(report.verdict.rule == "reduce-to-accumulator");
     CHECK(report.verdict.stage == "remove_reduce");
-    CHECK(!report.verdict.confirmed);
+    CHECK(!report.verdict.is_confirmed);
   }
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
   {
     WithEnvironment with("TGC_FAULT", "load-index@1");
     InputGraph in = loaded(InputKind::Pyrender, kDivision);
-    RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro = file}});
+    RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro_path = file}});
     set_fault_of_thread(std::nullopt);  // remove the fault that the run has read from the bundle
     CHECK(report.error == "");
     CHECK(report.exit_code() == 1);
@@ -47,10 +47,10 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     text = std::move(read_file(file).value_or_throw());
     CHECK(detect_kind(text) == InputKind::Repro);
     InputGraph again = loaded(InputKind::Repro, text);
-    CHECK(again.report.repro->symptom == "wrong");
+    CHECK(again.read_report.repro->symptom == "wrong");
     CHECK(again.info.target == "CPU:LLVM");
-    CHECK(again.report.repro->inputs.size() == 1);  // only data1, as the kernel never reads data0
-    RepeatReport repeated = repeat(session, again, {});
+    CHECK(again.read_report.repro->inputs.size() == 1);  // only data1, as the kernel never reads data0
+    RepeatReport repeated = repeat_failure(session, again, {});
     CHECK(repeated.still_happens());
     CHECK(repeated.exit_code() == 1);
     BisectReport blamed = bisect(session, again, {});
@@ -58,7 +58,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
     fs::remove(path);
   }
   InputGraph mended = loaded(InputKind::Repro, text);
-  RepeatReport repeated = repeat(session, mended, {});
+  RepeatReport repeated = repeat_failure(session, mended, {});
   CHECK(repeated.error == "");
   CHECK(repeated.exit_code() == 0);
   CHECK(repeated.text().find("no longer happens") != std::string::npos);
@@ -71,7 +71,7 @@ TEST_CASE("bundle: omits a variable that the graph lacks") {
   RunOptions spec{.input = {.variables = {{"n", 3}}}, .device = {.name = "REF"}};
   std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
   CHECK(text.find("variables") == std::string::npos);
-  CHECK(loaded(InputKind::Repro, text).report.repro->variables.empty());
+  CHECK(loaded(InputKind::Repro, text).read_report.repro->variables.empty());
 }
 
 TEST_CASE("bundle: failure signatures distinguish refusals and wrong values") {
@@ -88,5 +88,5 @@ TEST_CASE("bundle: failure signatures distinguish refusals and wrong values") {
   special.replace(special.find("i*3"), 3, "i*30");
   FailureSignature outside = symptom(special, "REF");
   CHECK(outside.kind == FailureSignature::Kind::Crash);
-  CHECK(outside.cause.find("30") == std::string::npos);
+  CHECK(outside.cause_key.find("30") == std::string::npos);
 }

@@ -67,14 +67,14 @@ void name_rewrite(const Application& a, Verdict& verdict) {
   verdict.branch = a.branch ? a.branch : "";
   verdict.location = location_of(*a.rule);
   verdict.tinygrad_location = tinygrad_source(*a.rule);
-  verdict.rewrite = a.in_stage;
+  verdict.rewrite_number = a.number_in_stage;
   verdict.before = side_text(is_wrong_target ? a.substitution_target : a.before);
   verdict.after = side_text(a.after);
-  verdict.node = describe(a.before);
+  verdict.node_tree = describe(a.before);
 }
 
 std::string rewrite_text(const Application& a) {
-  return "number " + std::to_string(a.in_stage) + " of " + std::string(a.rule->name) + " in '" +
+  return "number " + std::to_string(a.number_in_stage) + " of " + std::string(a.rule->name) + " in '" +
          std::string(a.stage->name) + "', " + location_of(*a.rule);
 }
 

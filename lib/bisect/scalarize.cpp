@@ -16,7 +16,7 @@ DType dtype_of(UOp u) { return u.is(Op::STORE) ? u.src(1).dtype() : u.dtype(); }
 bool is_multiple(UOp index, int64_t n) {
   if (index.is(Op::ADD)) return is_multiple(index.src(0), n) && is_multiple(index.src(1), n);
   if (index.is(Op::SHL) && index.src(1).is(Op::CONST) && index.src(1).vmax().as_int() < Int(32))
-    return (int64_t(1) << index.src(1).vmax().as_int().small()) % n == 0;
+    return (int64_t(1) << index.src(1).vmax().as_int().small_value()) % n == 0;
   return is_divisible(index, Int(n));
 }
 

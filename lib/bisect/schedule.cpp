@@ -42,26 +42,27 @@ class SidesWatcher : public ApplicationLog {
   std::vector<Suspect> applications;
   size_t compared = 0;
 
-  void end(Compilation& c) override {
-    ApplicationLog::end(c);
-    for (const Application& a : list()) applications.push_back({a.number, a.in_stage, a.stage, a.rule});
-    auto sides = evaluate_sides(c, list(), {}, {});
+  void end_compilation(Compilation& c) override {
+    ApplicationLog::end_compilation(c);
+    for (const Application& a : all_rewrites())
+      applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
+    auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
-      if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].points);
+      if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].num_points);
       compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
     throw Failure("the schedule is made");
   }
 
  protected:
-  UOp decide(const Hit&, UOp, UOp after) override { return number() == left_out_ ? UOp() : after; }
+  UOp decide_result(const Hit&, UOp, UOp after) override { return rewrite_number() == left_out_ ? UOp() : after; }
 
  private:
   void add_difference(size_t i, int points) {
     Suspect& a = applications[i];
     a.points = points;
-    name_rewrite(list()[i], a.named);
-    for (size_t k = first_part_of(list(), i); k < i; k++) {
+    name_rewrite(all_rewrites()[i], a.named);
+    for (size_t k = first_part_of(all_rewrites(), i); k < i; k++) {
       if (applications[k].points) a.nested.push_back(k);
       a.nested_differs_as_much |= applications[k].points >= points;
     }
@@ -77,12 +78,12 @@ class ReuseWatcher : public ApplicationLog {
   Verdict reuse, folding;    // stage, rule and sides of the two rewrites
   uint64_t folding_number = 0;  // number of the rewrite `folding`; 0 if no such rewrites were found
 
-  void end(Compilation& c) override {
-    ApplicationLog::end(c);
+  void end_compilation(Compilation& c) override {
+    ApplicationLog::end_compilation(c);
     UOpSet numbered(c.graph());  // the buffers of the graph
-    for (auto& input : c.tensor_job().inputs) numbered.insert(input.second);
+    for (auto& input : c.tensor_job().input_buffers) numbered.insert(input.second);
     std::unordered_map<UOp, const Application*> folded;  // by buffer: the last rewrite that removed the buffer
-    for (const Application& a : list()) {
+    for (const Application& a : all_rewrites()) {
       const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
       for (UOp b : before)
         if (numbered.contains(b) && !std::ranges::count(after, b)) folded[b] = &a;
@@ -100,7 +101,7 @@ class ReuseWatcher : public ApplicationLog {
   }
   void found(const Application& again, const Application& folds) {
     name_rewrite(again, reuse), name_rewrite(folds, folding);
-    folding_number = folds.number;
+    folding_number = folds.rewrite_number;
     throw Failure("a number is taken again");
   }
 };
@@ -110,10 +111,10 @@ class OrderWatcher : public Watcher {
  public:
   std::string missing_edge;  // describes the two kernels and the buffer; empty if the order is right
 
-  void stage_end(const StageRow& row, UOp result) override {
+  void end_stage(const StageRow& row, UOp result) override {
     if (row.name == "remove all tags") kernels_ = result;
   }
-  void end(Compilation& c) override {
+  void end_compilation(Compilation& c) override {
     if (auto& schedule = c.schedule(); schedule && kernels_) find(*schedule, c.tensor_job());
     throw Failure("the schedule is made");
   }
@@ -153,7 +154,7 @@ class ScheduleBisection {
  public:
   ScheduleBisection(const ModelRepro& repro, BisectCounts& counts)
       : repro_(repro), counts_(counts), options_(repro.options) {
-    options_.compare.reference = "none";
+    options_.compare.reference_device = "none";
   }
 
   // Returns the verdict for a run in which every one of the `kernels` kernels was right.
@@ -162,8 +163,8 @@ class ScheduleBisection {
     if (kernels == 0 || (is_expected() && !failed(model)) || !run_unscheduled()) return out_;
     std::string difference;
     if (!is_expected() && is_as_unscheduled(model, options_, difference)) return out_;
-    for (const Comparison& c : model.outputs)
-      if (difference.empty() && !c.passed()) difference = c.text();
+    for (const Comparison& c : model.comparisons)
+      if (difference.empty() && !c.has_passed()) difference = c.text();
     if (std::string wrong = wrong_kernel(unscheduled_options()); !wrong.empty()) {
       out_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
       return out_;
@@ -172,8 +173,9 @@ class ScheduleBisection {
     if (unscheduled_.is_computed_in_ref)
       out_.detail += "; the graph itself, in REF, has other results than its schedule: " + difference;
     else
-      out_.detail += "; the results are right without fusion (" + std::to_string(unscheduled_.ran.kernels) +
-                     " kernels in place of " + std::to_string(model.ran.kernels) + "): " + difference;
+      out_.detail += "; the results are right without fusion (" +
+                     std::to_string(unscheduled_.schedule_result.num_kernels) + " kernels in place of " +
+                     std::to_string(model.schedule_result.num_kernels) + "): " + difference;
     out_.kind = Kind::Schedule;
     if (!name_missing_edge()) (void)find_rewrite(true);
     return out_;
@@ -203,18 +205,19 @@ class ScheduleBisection {
   }
 
  private:
-  bool is_expected() const { return !options_.compare.expect.empty(); }
+  bool is_expected() const { return !options_.compare.expected_file.empty(); }
 
   RunOptions unscheduled_options() const {
     RunOptions out = options_;
-    out.model.unscheduled = true;
+    out.model.is_unscheduled = true;
     return out;
   }
 
   RunOptions watched(Watcher* watcher) const {
     RunOptions out = options_;
     out.model.watcher = watcher;
-    if (unscheduled_.is_computed_in_ref) out.compare.expect = "";  // the names in it are of another schedule's buffers
+    // the names in it are of another schedule's buffers
+    if (unscheduled_.is_computed_in_ref) out.compare.expected_file = "";
     return out;
   }
 
@@ -225,7 +228,7 @@ class ScheduleBisection {
       out_.kind = Kind::Unresolved;
       const std::string how =
           unscheduled_.is_computed_in_ref ? "computed from the graph itself in REF" : "without fusion";
-      out_.detail += "; even " + how + " the results are not those of " + options_.compare.expect +
+      out_.detail += "; even " + how + " the results are not those of " + options_.compare.expected_file +
                      ": the graph or that file is wrong";
       return false;
     }
@@ -236,22 +239,23 @@ class ScheduleBisection {
   bool is_as_unscheduled(const ModelReport& model, const RunOptions& options, std::string& difference) const {
     if (!model.error.empty()) return false;
     std::optional<ModelReport> in_ref;
-    if (size_t n = model.ran.values.size(); n != unscheduled_.ran.values.size()) {
-      difference = std::to_string(n) + " results, not " + std::to_string(unscheduled_.ran.values.size());
+    if (size_t n = model.schedule_result.values.size(); n != unscheduled_.schedule_result.values.size()) {
+      difference = std::to_string(n) + " results, not " + std::to_string(unscheduled_.schedule_result.values.size());
       return false;
     }
-    for (size_t i = 0; i < model.names.size(); i++) {
-      const Array& e = unscheduled_.ran.values[i];
+    for (size_t i = 0; i < model.result_names.size(); i++) {
+      const Array& e = unscheduled_.schedule_result.values[i];
       const ToleranceOptions tolerance = tolerance_between_devices(e, e.dtype(), true);
-      auto c = compare_arrays(model.names[i], model.ran.values[i], e, tolerance);
-      if (c && !c->passed() && unscheduled_.is_computed_in_ref) {
+      auto c = compare_arrays(model.result_names[i], model.schedule_result.values[i], e, tolerance);
+      if (c && !c->has_passed() && unscheduled_.is_computed_in_ref) {
         if (!in_ref) in_ref = run_in_ref(options);  // where C leaves a result undefined, devices may differ from REF
-        if (!in_ref->error.empty() || in_ref->ran.values.size() <= i) return difference = in_ref->error, false;
-        Array rest = in_ref->ran.values[i].copy();
+        if (!in_ref->error.empty() || in_ref->schedule_result.values.size() <= i)
+          return difference = in_ref->error, false;
+        Array rest = in_ref->schedule_result.values[i].copy();
         leave_out_sensitive(rest, i, tolerance);
-        c = compare_arrays(model.names[i], rest, e, tolerance);
+        c = compare_arrays(model.result_names[i], rest, e, tolerance);
       }
-      if (c && c->passed()) continue;
+      if (c && c->has_passed()) continue;
       difference = c ? c->text() : c.diag().text();
       return false;
     }
@@ -259,22 +263,22 @@ class ScheduleBisection {
   }
 
   ModelReport run_in_ref(RunOptions options) const {
-    options.device.name = "REF", options.compare.expect = "";
+    options.device.name = "REF", options.compare.expected_file = "";
     return repro_.run(options);
   }
 
   // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`, so that they count as
   // equal. These elements change if roundings are perturbed, or are nearer to a sum that is computed more exactly.
   void leave_out_sensitive(Array& to, size_t i, const ToleranceOptions& tolerance) const {
-    const Array& expected = unscheduled_.ran.values[i];
+    const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
     for (int way = 0; way <= kWideSums; way++) {
       if (perturbed_.size() <= size_t(way)) {
         RunOptions options = unscheduled_options();
-        options.model.perturbation = kRoundingsOnly + way, options.compare.expect = "";
+        options.model.perturbation = kRoundingsOnly + way, options.compare.expected_file = "";
         perturbed_.push_back(repro_.run(options));
       }
-      const auto& values = perturbed_[size_t(way)].ran.values;
+      const auto& values = perturbed_[size_t(way)].schedule_result.values;
       if (values.size() <= i) continue;
       const bool is_wide = way == kWideSums;
       auto differs = differing_elements(is_wide ? to : expected, values[i], tolerance);
@@ -290,7 +294,7 @@ class ScheduleBisection {
     RunOptions watched = options;
     watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
     ModelReport model = repro_.run(watched);
-    if (FailingKernel* kernel = finder.found()) return kernel->graph.info.name;
+    if (FailingKernel* kernel = finder.found_kernel()) return kernel->graph.info.name;
     return finder.kernel_fault().empty() ? model.error : finder.kernel_fault();
   }
 
@@ -307,7 +311,7 @@ class ScheduleBisection {
     };
     SidesWatcher sides;
     (void)repro_.run(watched(&sides));
-    counts_.rewrites = sides.applications.size(), counts_.compared = sides.compared;
+    counts_.num_rewrites = sides.applications.size(), counts_.num_compared = sides.compared;
     if (name_suspect(sides.applications)) return true;
     suppress_rules(sides.applications);
     return false;
@@ -333,18 +337,18 @@ class ScheduleBisection {
     out_.kind = Kind::Schedule;
     out_.detail = detail + "; " + folds.rule + ", " + folds.location + ", folds the last reader of this buffer in '" +
                   folds.stage + "', and the new buffer takes its number again";
-    counts_.runs++;
+    counts_.num_runs++;
     Veto veto([&](uint64_t n, const Hit&, UOp) { return n == watcher.folding_number; });
     std::string ignored;
     const RunOptions options = watched(&veto);
-    out_.confirmed = is_as_unscheduled(repro_.run(options), options, ignored);
+    out_.is_confirmed = is_as_unscheduled(repro_.run(options), options, ignored);
     out_.proof = "it is right without the application of " + folds.rule;
     return true;
   }
 
   bool is_right_without(const Veto::Test& leaves_out) {
     Veto veto(leaves_out);
-    counts_.runs++;
+    counts_.num_runs++;
     return is_right_(watched(&veto));
   }
   bool is_right_without(uint64_t number) {
@@ -353,7 +357,7 @@ class ScheduleBisection {
 
   void name(const Suspect& culprit, bool confirmed) {
     Verdict named = culprit.named;
-    named.kind = out_.kind, named.detail = out_.detail, named.confirmed = confirmed;
+    named.kind = out_.kind, named.detail = out_.detail, named.is_confirmed = confirmed;
     if (!confirmed) named.proof = "no other rewrite has sides that differ so, but no run without it is right";
     out_ = std::move(named);
   }
@@ -399,7 +403,8 @@ class ScheduleBisection {
         out_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were suppressed";
         return;
       }
-      repro_.session.progress("suppressing rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
+      repro_.session.report_progress("suppressing rule " + std::to_string(i + 1) + " of " +
+                                     std::to_string(rules.size()));
       const Rule* rule = rules[i];
       if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
       out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of(*rule) + ")";

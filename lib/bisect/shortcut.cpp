@@ -14,11 +14,11 @@ class FaithfulShortcut : public ShortcutTrial {
     set_trial(graph, this);
   }
   ~FaithfulShortcut() override { set_trial(graph_, inner_); }
-  Way choose(const Shortcut& shortcut, Way usual) override {
-    return &shortcut == &shortcut_ ? Way::Faithful : inner_ ? inner_->choose(shortcut, usual) : usual;
+  ShortcutWay choose_way(const Shortcut& shortcut, ShortcutWay usual) override {
+    return &shortcut == &shortcut_ ? ShortcutWay::Faithful : inner_ ? inner_->choose_way(shortcut, usual) : usual;
   }
-  void made(const Shortcut& shortcut, Way way, std::span<UOp> result) override {
-    if (inner_) inner_->made(shortcut, way, result);
+  void report_made(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
+    if (inner_) inner_->report_made(shortcut, way, result);
   }
 
  private:
@@ -31,14 +31,14 @@ class FaithfulShortcut : public ShortcutTrial {
 
 std::optional<Verdict> find_shortcut(const FailureRepro&, Executor& executor) {
   const bool passes = executor.first_outcome().passes();
-  if (executor.is_flaky() || passes == executor.watched().outcome.passes()) return std::nullopt;
+  if (executor.is_flaky() || passes == executor.watched_run().outcome.passes()) return std::nullopt;
   Verdict out{Verdict::Kind::Shortcut, passes ? "it fails only when watched" : "it passes when watched"};
   for (const Shortcut* s : shortcuts()) {
-    Compilation c = executor.begin();
+    Compilation c = executor.begin_compilation();
     FaithfulShortcut faithful(*s, c.graph());
     if (executor.attempt(c).passes() == passes) continue;
     out.rule = s->name, out.location = std::string(s->file) + ":" + std::to_string(s->line);
-    out.confirmed = true;
+    out.is_confirmed = true;
     break;
   }
   return out;

@@ -215,28 +215,29 @@ void StageComparer::make_trials() {
   // Numbers of UOps: REF evaluates kSmall in a few milliseconds, kLarge in half a second, kTooLarge in several seconds.
   constexpr double kSmall = 1e6;
   constexpr double kLarge = 2e8, kTooLarge = 2e9;
-  Executable kernel = std::move(Executable::for_ref(in_.root).value_or_throw());
-  const double work = work_of(in_.root);
+  Executable kernel = std::move(Executable::for_ref(input_.root).value_or_throw());
+  const double work = work_of(input_.root);
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
-  TrialInputs inputs = trial_inputs(options_, in_).value_or_throw();
+  TrialInputs inputs = trial_inputs(options_, input_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
-  KernelTrial trial(in_.root, in_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
-  trial.begin(kernel).value_or_throw();
+  KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.execute_options(place_in_ref()));
+  trial.begin_trial(kernel).value_or_throw();
   const Arrays& given = trial.file_arrays();
-  Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .is_given = !given.empty()};
+  Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
-  Arrays expected = given_expected(options_, in_, file).value_or_throw();
-  if (expected.empty()) expected = std::move(run(usual, in_.root, true).value_or_throw());
+  Arrays expected = given_expected(options_, input_, file).value_or_throw();
+  if (expected.empty()) expected = std::move(run_graph(usual, input_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
-  const bool is_of_bundle = in_.report.repro && options_.input.arrays.empty();  // the arrays may be those of any trial
-  usual.is_wide = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
-  has_float_sums_ = has_float_sums(in_.root);
+  // the arrays may be those of any trial
+  const bool is_of_bundle = input_.read_report.repro && options_.input.arrays_file.empty();
+  usual.has_wide_values = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
+  has_float_sums_ = has_float_sums(input_.root);
   trials_.push_back(std::move(usual));
-  if ((given.empty() || plan_.redraws) && work <= kSmall) add_wide_trials(kernel, trial);
+  if ((given.empty() || plan_.redraws_inputs) && work <= kSmall) add_wide_trials(kernel, trial);
 }
 
 void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial& trial) {
@@ -244,36 +245,36 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   constexpr uint64_t kLarge = 3;  // number of trials with inputs of large_numbers()
   constexpr uint64_t kEdges = 4;  // number of trials with inputs of edge_numbers()
   const Arrays none;
-  const Arrays& kept = plan_.redraws ? none : trial.file_arrays();
+  const Arrays& kept = plan_.redraws_inputs ? none : trial.file_arrays();
   const InputDistribution& draw = *trial.distribution();
-  const std::vector<double> edges = edge_numbers(in_.root);
-  const int most_bits = most_exponent(in_.root);
+  const std::vector<double> edges = edge_numbers(input_.root);
+  const int most_bits = most_exponent(input_.root);
   std::vector<InputSet> sets(kWide + kLarge + kEdges, InputSet::AllSizes);
-  for (InputSet set : more_input_sets(in_.root, draw))
+  for (InputSet set : more_input_sets(input_.root, draw))
     if (set != InputSet::AllSizes) sets.push_back(set);
   for (uint64_t i = 0; i < sets.size(); i++) {
-    Trial wide{.inputs = copy_of(trials_[0].inputs), .is_wide = true};
-    wide.is_large = i >= kWide && i < kWide + kLarge;
-    wide.is_edge = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
-    const VariableSources drawn{.options = options_.input.variables, .seed = draw.seed + i};
+    Trial wide{.inputs = copy_of(trials_[0].inputs), .has_wide_values = true};
+    wide.has_large_values = i >= kWide && i < kWide + kLarge;
+    wide.has_edge_cases = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
+    const VariableSources drawn{.option_values = options_.input.variables, .seed = draw.seed + i};
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
                      : i % 2 ? values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
     InputDistribution values = draw;
     values.seed += i;
-    const auto widened = redraw_inputs(in_.root, sets[i], values, kept, wide.inputs);
+    const auto widened = redraw_inputs(input_.root, sets[i], values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {
       const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
       const Floats floats = draw.floats_of(a.name);
       if (i < 2 && floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
       const uint64_t turn = i - kWide;
-      if (wide.is_large && is_wide)
+      if (wide.has_large_values && is_wide)
         fill_from_pool(a.array, a.name, large_numbers(a.array.dtype(), 1 << turn, most_bits, floats), 0);
-      if (wide.is_edge && (is_wide || (is_float && !find_array(kept, a.name))))
+      if (wide.has_edge_cases && (is_wide || (is_float && !find_array(kept, a.name))))
         fill_from_pool(a.array, a.name, edges, turn - kLarge);
     }
     if (kept.empty()) flush_denormals(wide.inputs);
-    auto done = run(wide, in_.root, true);
+    auto done = run_graph(wide, input_.root, true);
     if (!done) continue;  // the AST itself fails with these inputs
     wide.expected = std::move(*done);
     trials_.push_back(std::move(wide));
@@ -281,13 +282,13 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
 }
 
 template <class Graph>
-Result<Arrays> StageComparer::run(const Trial& t, const Graph& graph, bool is_ast) {
-  report_.counts.runs++;
+Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool is_ast) {
+  report_.counts.num_runs++;
   const ExecuteOptions place = options_.device.execute_options(place_in_ref());
   const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of(nodes_of(graph)));
-  auto done = ReferenceRunner(inputs, t.variables, place).run(graph);
+  auto done = ReferenceRunner(inputs, t.variables, place).run_reference(graph);
   if (!done) return done.diag();
-  return with_dtypes_of(done->outputs, buffers_of(toposort(in_.root)));
+  return with_dtypes_of(done->outputs, buffers_of(toposort(input_.root)));
 }
 
 namespace {
@@ -295,19 +296,19 @@ namespace {
 constexpr size_t kMostRead = 4;  // elements that are shown of an input
 
 std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t, const Comparison& c) {
-  if (!c.first) return {};
-  const std::string at = "[" + std::to_string(c.first->index) + "]";
+  if (!c.first_difference) return {};
+  const std::string at = "[" + std::to_string(c.first_difference->flat_index) + "]";
   std::map<std::string, std::string> out = {
-      {"element", c.name + at}, {"before", c.first->expected}, {"after", c.first->actual}};
-  const auto read = elements_read(ast, c.name, c.first->index, t.variables, kMostRead);
+      {"element", c.name + at}, {"before", c.first_difference->expected}, {"after", c.first_difference->actual}};
+  const auto read = elements_read(ast, c.name, c.first_difference->flat_index, t.variables, kMostRead);
   for (auto& [name, array] : t.inputs) {
     if (auto places = read.find(name); places != read.end()) {
       for (size_t i = 0; i < std::min(places->second.size(), kMostRead); i++)
         if (const int64_t place = places->second[i]; place >= 0 && place < array.size())
           out[name + "[" + std::to_string(place) + "]"] = element_text(array, place);
       if (places->second.size() > kMostRead) out[name + "[more]"] = "...";
-    } else if (read.empty() && array.size() == c.size && name != c.name) {
-      out[name + at] = element_text(array, c.first->index);
+    } else if (read.empty() && array.size() == c.num_elements && name != c.name) {
+      out[name + at] = element_text(array, c.first_difference->flat_index);
     }
   }
   for (auto& [name, value] : t.variables) out[name] = std::to_string(value);
@@ -316,7 +317,7 @@ std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t
 
 }  // namespace
 
-StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
+StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>& done) {
   if (!done) return done.diag().kernel_fault ? StageResult::Differs : StageResult::Unknown;
   if (is_exact_) {
     auto is_same = [&](const NamedArray& e) {
@@ -327,11 +328,12 @@ StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
   }
   const ReferenceRunner ref(t.inputs, t.variables, options_.device.execute_options(place_in_ref()));
   Arrays settled;
-  auto compared = ref.compare(in_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
+  auto compared =
+      ref.compare_arrays(input_.root, *done, t.expected, options_.compare, Recheck::IfCheap, &settled);
   if (!compared) return StageResult::Unknown;
   for (size_t i = 0; i < compared->size(); i++) {
     const Comparison& c = (*compared)[i];
-    if (c.passed()) continue;
+    if (c.has_passed()) continue;
     const Array& actual = *find_array(settled, c.name);
     auto can_overflow = [&](int64_t element) {
       if (!has_float_sums_) return false;
@@ -339,8 +341,10 @@ StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
       if (!most || !(most->dtype() == c.dtype)) return true;
       return !(element_as_double(*most, element) < std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent - 1)) - 4));
     };
-    if (t.is_wide && !is_beyond_rounding(c, actual, t.expected[i].array, t.is_large, can_overflow)) continue;
-    report_.failure = c.text().substr(0, c.text().find('\n')), report_.wrong_element = wrong_element(in_.root, t, c);
+    if (t.has_wide_values && !is_beyond_rounding(c, actual, t.expected[i].array, t.has_large_values, can_overflow))
+      continue;
+    report_.failure_text = c.text().substr(0, c.text().find('\n')),
+    report_.wrong_element = wrong_element(input_.root, t, c);
     return StageResult::Differs;
   }
   return StageResult::Same;
@@ -349,14 +353,14 @@ StageResult StageComparer::compare(const Trial& t, const Result<Arrays>& done) {
 const Arrays& StageComparer::magnitudes(const Trial& t) {
   auto [known, is_new] = magnitudes_.try_emplace(&t);
   if (!is_new) return known->second;
-  const UOp graph = with_magnitudes(in_.root);
-  auto done = graph ? run(t, graph, true) : Result<Arrays>(Diag{"unknown"});
+  const UOp graph = with_magnitudes(input_.root);
+  auto done = graph ? run_graph(t, graph, true) : Result<Arrays>(Diag{"unknown"});
   if (done) known->second = std::move(*done);
   return known->second;
 }
 
 StageResult StageComparer::outcome_of_part(const Trial& t, UOp original) {
-  const ImportedGraph* graph = imported(original);
+  const ImportedGraph* graph = imported_graph(original);
   if (graph && !ranges_of(graph->root).empty()) return StageResult::Unknown;
   return outcome(t, original);
 }
@@ -364,9 +368,9 @@ StageResult StageComparer::outcome_of_part(const Trial& t, UOp original) {
 StageResult StageComparer::outcome(const Trial& t, UOp original) {
   auto [known, is_new] = outcomes_.try_emplace({&t, original.id()}, StageResult::Unknown);
   if (!is_new) return known->second;
-  const ImportedGraph* graph = imported(original);
+  const ImportedGraph* graph = imported_graph(original);
   if (!graph) return StageResult::Unknown;
-  return outcomes_[{&t, original.id()}] = compare(t, run(t, graph->root));
+  return outcomes_[{&t, original.id()}] = compare_results(t, run_graph(t, graph->root));
 }
 
 StageResult StageComparer::outcome(const Trial& t, const Row& row) {
@@ -376,8 +380,8 @@ StageResult StageComparer::outcome(const Trial& t, const Row& row) {
   } else if (auto known = list_outcomes_.find({&t, &row}); known != list_outcomes_.end()) {
     result = known->second;
   } else {
-    auto imported = import_graph(row.list.back(), row.list, in_.graph->settings());
-    if (imported) result = compare(t, run(t, imported->list));
+    auto imported = import_graph(row.list.back(), row.list, input_.graph->settings());
+    if (imported) result = compare_results(t, run_graph(t, imported->list));
     else if (unknown_reason_.empty()) unknown_reason_ = imported.diag().message;
     list_outcomes_[{&t, &row}] = result;
   }
@@ -385,10 +389,10 @@ StageResult StageComparer::outcome(const Trial& t, const Row& row) {
   return result;
 }
 
-const ImportedGraph* StageComparer::imported(UOp original) {
-  auto [it, is_new] = imported_.try_emplace(original.id());
+const ImportedGraph* StageComparer::imported_graph(UOp original) {
+  auto [it, is_new] = imported_graphs_.try_emplace(original.id());
   if (is_new) {
-    auto graph = import_graph(original, {}, in_.graph->settings());
+    auto graph = import_graph(original, {}, input_.graph->settings());
     if (graph) it->second = std::move(*graph), it->second.root = with_one_range_per_loop(it->second.root);
     else if (unknown_reason_.empty()) unknown_reason_ = graph.diag().message;
   }
@@ -396,9 +400,9 @@ const ImportedGraph* StageComparer::imported(UOp original) {
 }
 
 void StageComparer::rebase(Trial& t, UOp original) {
-  const ImportedGraph* graph = imported(original);
+  const ImportedGraph* graph = imported_graph(original);
   if (!graph) return;
-  auto done = run(t, graph->root);
+  auto done = run_graph(t, graph->root);
   if (!done) return;
   t.expected = std::move(*done);
   clear_outcomes();
@@ -411,6 +415,6 @@ void StageComparer::set_exact() {
 
 void StageComparer::clear_outcomes() { outcomes_.clear(), list_outcomes_.clear(); }
 
-bool StageComparer::must_be_exact() const { return only_casts_floats(in_.root); }
+bool StageComparer::must_be_exact() const { return only_casts_floats(input_.root); }
 
 }  // namespace tgc

@@ -19,10 +19,12 @@ namespace tgc {
 struct RecordedTrial {
   Arrays inputs, expected;
   VariableValues variables;
-  bool is_wide = false;   // the inputs may have values of other magnitudes than usual
-  bool is_large = false;  // the inputs have values up to their dtype's largest exponent, or half or a quarter of it
-  bool is_edge = false;   // the inputs are edge cases of rules, such as halves, limits and the kernel's constants
-  bool is_given = false;  // some inputs are from a file (--inputs or a repro bundle), and not drawn at random
+  bool has_wide_values = false;   // the inputs may have values of other magnitudes than usual
+  // the inputs have values up to their dtype's largest exponent, or half or a quarter of it
+  bool has_large_values = false;
+  // the inputs are edge cases of rules, such as halves, limits and the kernel's constants
+  bool has_edge_cases = false;
+  bool has_given_inputs = false;  // some inputs are from a file (--inputs or a repro bundle), and not drawn at random
 };
 
 // Unknown: the graph cannot be imported or run.
@@ -34,7 +36,7 @@ class StageComparer {
 
   StageComparer(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                 const RecordedPlan& plan)
-      : session_(session), in_(in), options_(options), report_(report), plan_(plan) {}
+      : session_(session), input_(in), options_(options), report_(report), plan_(plan) {}
 
   // Draws the inputs of all trials, and runs the AST. Throws Failure if REF cannot run the AST, or if the AST is too
   // large or stores nothing.
@@ -47,7 +49,7 @@ class StageComparer {
   // Like outcome(), for a graph in the middle of a stage. Returns Unknown if a RANGE is open in the graph, because only
   // some uses of the loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
-  StageResult compare(const RecordedTrial& t, const Result<Arrays>& done);
+  StageResult compare_results(const RecordedTrial& t, const Result<Arrays>& done);
   // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results
   // (with_magnitudes); no arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
@@ -68,20 +70,20 @@ class StageComparer {
 
  private:
   template <class Graph>
-  Result<Arrays> run(const RecordedTrial& t, const Graph& graph, bool is_ast = false);
+  Result<Arrays> run_graph(const RecordedTrial& t, const Graph& graph, bool is_ast = false);
   void add_wide_trials(const Executable& kernel, const KernelTrial& trial);
-  const ImportedGraph* imported(UOp original);
+  const ImportedGraph* imported_graph(UOp original);
   void clear_outcomes();
 
   const Session& session_;
-  InputGraph& in_;
+  InputGraph& input_;
   const RunOptions& options_;
   BisectReport& report_;
   const RecordedPlan plan_;
   std::deque<RecordedTrial> trials_;
   std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> outcomes_;  // by trial and node id of the root
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
-  std::map<uint32_t, ImportedGraph> imported_;  // by node id of the recorded graph's root
+  std::map<uint32_t, ImportedGraph> imported_graphs_;  // by node id of the recorded graph's root
   std::set<const Row*> compared_rows_;
   std::map<const RecordedTrial*, Arrays> magnitudes_;
   std::string unknown_reason_;

@@ -27,28 +27,28 @@ struct Verdict {
   // Only for a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite.
   std::string stage_location = {}, function_location = {};
   std::string listed_location = {};  // the file and line of the rewrite in the recording, if it is not `location`
-  uint64_t rewrite = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1; 0: none
+  uint64_t rewrite_number = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1; 0: none
   // The two sides of the culprit rewrite as text. For Renderer: the node that is printed wrongly, and its source lines.
   std::string before = {}, after = {};
-  std::string node = {};                 // the rewritten node as a tree, deeper than `before`
-  std::vector<CycleStep> cycle = {};     // for Endless: one round of the cycle of rules
+  std::string node_tree = {};                 // the rewritten node as a tree, deeper than `before`
+  std::vector<CycleStep> rule_cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
   // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of
   // tinygrad. For Order, it should make the missing edge or, without `edge`, caused the fault; for Hazard, it should
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
-  std::string pass = {}, function = {};
-  std::vector<size_t> kernels = {};    // for Order: the numbers of the two kernels, in the right order
+  std::string pass_name = {}, function = {};
+  std::vector<size_t> kernel_numbers = {};    // for Order: the numbers of the two kernels, in the right order
   std::string buffer = {}, edge = {};  // for Order: the buffer that both kernels access, and the missing edge
-  uint64_t pass_number = 0;              // for Compiler: number of `pass` among LLVM's passes, from 1
+  uint64_t pass_number = 0;              // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
   std::string entry = {}, entry_text = {}, issue = {}, program = {};
-  bool shown_by_given = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
-  bool confirmed = false;  // it is proven that the culprit causes the failure
+  bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
+  bool is_confirmed = false;  // it is proven that the culprit causes the failure
   std::string proof = {};  // how that was proven, or why it was not; empty if only runs without the culprit decided
 
-  bool can_be_confirmed() const;  // returns true if `confirmed` has a meaning for this kind of verdict
+  bool can_be_confirmed() const;  // returns true if `is_confirmed` has a meaning for this kind of verdict
 };
 std::string_view name_of(Verdict::Kind kind);  // returns the kind's name in lower case, such as "rewrite"
 
@@ -57,8 +57,9 @@ inline constexpr std::string_view kWildConstant = "a constant that its dtype doe
 
 // The work of a bisection, as counts.
 struct BisectCounts {
-  size_t runs = 0;                    // runs of kernels or graphs
-  size_t rewrites = 0, compared = 0;  // rewrites of the compilation, and those of them whose sides were compared
+  size_t num_runs = 0;                    // runs of kernels or graphs
+  // rewrites of the compilation, and those of them whose sides were compared
+  size_t num_rewrites = 0, num_compared = 0;
 };
 
 }  // namespace tgc

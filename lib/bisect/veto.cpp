@@ -11,7 +11,7 @@ namespace tgc {
 
 // ---- proofs
 
-Proof RewriteProver::prove(const Application& a) {
+Proof RewriteProver::prove_culprit(const Application& a) {
   const EquivalenceResult sides = watched_.sides_of(a);
   if (is_unlike(sides)) {  // the graph after `a` proves nothing, because later rewrites may correct the dtypes
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
@@ -19,9 +19,9 @@ Proof RewriteProver::prove(const Application& a) {
     return is_proven ? Proof::ByStage : Proof::None;
   }
   if (sides.differs_at_one_in(2) && run_without(a).passes()) return Proof::ByRun;
-  for (const TopRewrite& r : watched_.log.rewrites())
-    for (size_t i = 0; i < r.applications.size(); i++) {
-      if (watched_.log.list()[r.applications[i]].number < a.number) continue;
+  for (const TopRewrite& r : watched_.application_log.top_rewrites())
+    for (size_t i = 0; i < r.application_indices.size(); i++) {
+      if (watched_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number) continue;
       if (r.stage != a.stage || !can_run(r)) break;
       Outcome before = run_after(r, i);
       if (before.is_refused()) break;
@@ -32,7 +32,7 @@ Proof RewriteProver::prove(const Application& a) {
       // of `a` decide whether `a` is the cause.
       Outcome other = run_without(a);
       if (other.passes()) return Proof::ByRun;
-      if (other.is_refused() ? sides.beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
+      if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
       return prove_by_rule_veto(a);  // a later application of the rule may have the same effect
     }
   return prove_by_veto(a);
@@ -49,7 +49,7 @@ Proof RewriteProver::prove_by_rule_veto(const Application& a) {
 
 // Returns true if REF can run the graph after the stage, and the results are wrong.
 bool RewriteProver::is_wrong_after(const StageRow* stage) {
-  return std::ranges::any_of(watched_.log.stages(), [&](const StageRun& run) {
+  return std::ranges::any_of(watched_.application_log.stage_runs(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
     Outcome after = executor_.run_watched_graph(run.result);
     return !after.passes() && !after.is_refused();
@@ -61,7 +61,7 @@ bool RewriteProver::is_wrong_after(const StageRow* stage) {
 Outcome RewriteProver::run_without(const Application& a, const Application* second) {
   const std::string node = second ? describe(second->before) : "";
   Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
-    return number == a.number || (second && hit.rule == second->rule && describe(before) == node);
+    return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
   });
   return executor_.attempt(&veto);
 }
@@ -69,22 +69,22 @@ Outcome RewriteProver::run_without(const Application& a, const Application* seco
 // Compiles without `a`, up to the end of the stage of `a`, and runs this graph in REF: later stages might make the same
 // error again.
 Outcome RewriteProver::run_stage_without(const Application& a) {
-  Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.number; });
-  Compilation c = executor_.begin();
+  Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.rewrite_number; });
+  Compilation c = executor_.begin_compilation();
   ScopedWatch watched(c, veto);
   if (auto done = c.run_through(*a.stage); !done) return refused(done.diag());
-  const UOp after = c.current();
-  c.watch(nullptr);
+  const UOp after = c.current_graph();
+  c.set_watcher(nullptr);
   return executor_.run_graph(after);
 }
 
 Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
-    const Application& a = watched_.log.list()[r.applications[i]];
+    const Application& a = watched_.application_log.all_rewrites()[r.application_indices[i]];
     first.emplace_back(a.before, a.after);
   }
-  auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gates); });
+  auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
   return graph ? executor_.run_watched_graph(*graph) : refused(graph.diag());
 }
 
@@ -94,13 +94,13 @@ Verdict RewriteProver::verdict(const Application& a, Proof proof) {
   const EquivalenceResult sides = watched_.sides_of(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
   name_rewrite(a, out);
-  out.witness = sides.point;
+  out.witness = sides.witness;
   if (sides.kind == EquivalenceResult::Kind::Differ)
     out.witness["before"] = sides.before, out.witness["after"] = sides.after;
   if (is_unlike(sides)) out.detail = shape_difference(a);
   if (std::string constant = unrepresentable_constant(a); !constant.empty())
     out.detail = "it has " + std::string(kWildConstant) + ": " + constant;
-  out.confirmed = proof != Proof::None;
+  out.is_confirmed = proof != Proof::None;
   out.proof = proof == Proof::ByRule    ? "it passes without that rule"
               : proof == Proof::ByGraph ? "in REF the graph is right before it, and wrong after it"
               : proof == Proof::ByStage ? "in REF the graph after its stage is wrong, and right without the rewrite"
@@ -122,15 +122,15 @@ Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Ap
 // rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
-  const auto& list = watched_.log.list();
+  const auto& list = watched_.application_log.all_rewrites();
   const size_t end = watched_.index_of(whole), first = first_part_of(list, end);
   for (const Application* a : watched_.suspects()) {
     const EquivalenceResult sides = watched_.sides_of(*a);
-    if (a->number >= list[first].number && a->number < whole.number && sides.differs_at_one_in(2) &&
-        (sides.point.empty() || run_without(*a).is_refused()))
+    if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
+        sides.differs_at_one_in(2) && (sides.witness.empty() || run_without(*a).is_refused()))
       return verdict(*a, proof);
   }
-  if (watched_.sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
+  if (watched_.compared_sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
   std::vector<const Application*> unknown;
   for (size_t i = first; i < end; i++)
     if (watched_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
@@ -150,13 +150,13 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
 // differ. A rewrite that is wrong only for negative quotients, for instance, may be right at all points of one seed.
 void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
-  const auto& list = watched_.log.list();
-  auto& sides = watched_.sides;
+  const auto& list = watched_.application_log.all_rewrites();
+  auto& sides = watched_.compared_sides;
   end = std::min(end, sides.size());
   if (first >= end) return;
   auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
   auto is_nested = [&](const Application& a) {
-    return a.number >= list[first].number && a.number <= list[end - 1].number;
+    return a.rewrite_number >= list[first].rewrite_number && a.rewrite_number <= list[end - 1].rewrite_number;
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
     if (std::any_of(sides.begin() + ptrdiff_t(first), sides.begin() + ptrdiff_t(end), differs)) return;
@@ -182,14 +182,14 @@ const Application* RewriteProver::nested_culprit(const Application& whole, size_
     });
     return executor_.attempt(&veto).passes() && whole_is_done;
   };
-  return first_by_rule(watched_.log.list(), first, end, is_candidate, is_culprit);
+  return first_by_rule(watched_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
 }
 
 // ---- the strategy
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
 static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {
-  const WatchedRun& watched = executor.watched();
+  const WatchedRun& watched = executor.watched_run();
   std::vector<const Application*> unlike = watched.suspects();
   std::erase_if(unlike, [&](auto* a) { return !is_unlike(watched.sides_of(*a)); });
   Veto veto([&](uint64_t, const Hit& hit, UOp) {
@@ -205,7 +205,7 @@ std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& execut
   constexpr size_t kMostInPairs = 4;
   RewriteProver prover(repro, executor);
   if (auto verdict = veto_unlike(prover, executor)) return verdict;
-  const std::vector<const Application*> suspects = executor.watched().suspects();
+  const std::vector<const Application*> suspects = executor.watched_run().suspects();
   for (size_t b = 1; b < std::min(suspects.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
       if (prover.run_without(*suspects[a], suspects[b]).passes())

@@ -20,11 +20,11 @@ enum class Proof : uint8_t {
 class RewriteProver {
  public:
   RewriteProver(const FailureRepro& repro, Executor& executor)
-      : repro_(repro), executor_(executor), watched_(executor.watched()) {}
+      : repro_(repro), executor_(executor), watched_(executor.watched_run()) {}
 
   // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after
   // the rewrite (for a nested rewrite, those before and after the top-level rewrite that contains it).
-  Proof prove(const Application& a);
+  Proof prove_culprit(const Application& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   Proof prove_by_veto(const Application& a);
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
@@ -66,9 +66,9 @@ inline bool is_unlike(const EquivalenceResult& s) { return s.kind == Equivalence
 template <class IsCandidate, class IsCulprit>
 const Application* first_by_rule(std::span<const Application> list, size_t first, size_t end, IsCandidate is_candidate,
                                  IsCulprit is_culprit) {
-  std::set<std::pair<const Rule*, const char*>> tried;
-  for (size_t i = first; i < end && tried.size() < 64; i++)
-    if (is_candidate(list[i]) && tried.emplace(list[i].rule, list[i].branch).second && is_culprit(list[i]))
+  std::set<std::pair<const Rule*, const char*>> tried_branches;
+  for (size_t i = first; i < end && tried_branches.size() < 64; i++)
+    if (is_candidate(list[i]) && tried_branches.emplace(list[i].rule, list[i].branch).second && is_culprit(list[i]))
       return &list[i];
   return nullptr;
 }

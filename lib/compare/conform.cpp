@@ -29,7 +29,7 @@ Diag missing_order(const std::string& file) {
 
 // Reads the graph in a text of the record or in an answer. If the text names no release, its release is `producer`.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
-  ReadReport report{.take_malformed = true, .producer = producer};
+  ReadReport report{.accepts_malformed = true, .producer = producer};
   return read_graph(graph, detect_kind(text), text, file, &report);
 }
 
@@ -61,11 +61,13 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
 // The process of the port. Counts its failures in a row.
 class Port {
  public:
-  Port(const Session& session, const ConformPlan& plan) : program_(plan.command, plan.seconds, session.stop()) {}
+  Port(const Session& session, const ConformPlan& plan)
+      : program_(plan.command, plan.limit_seconds, session.cancel_check()) {}
 
-  // Sends a question to the port, and returns the answer, which is one line. Errors are those of Answerer::ask().
+  // Sends a question to the port, and returns the answer, which is one line. Errors are those of
+  // Answerer::ask_question().
   Result<std::string> ask(const std::string& question) {
-    auto line = program_.ask(question);
+    auto line = program_.ask_question(question);
     if (!line) count(line.diag());
     return line;
   }
@@ -73,7 +75,7 @@ class Port {
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
   // To be called after an invalid answer: counts the failure. Restarts the process, because the next line that it
   // writes may not belong to the next question.
-  void note_invalid_answer(const Diag& diag) { program_.fail(), count(diag); }
+  void note_invalid_answer(const Diag& diag) { program_.restart_process(), count(diag); }
 
   // Returns why the run must end (too many failures in a row, or no valid answer at all); "" if it need not.
   std::string why_stopped(bool at_end = false) const {
@@ -106,14 +108,14 @@ class ConformRun {
     InputName name = InputName::parse(spec);
     auto records = NamedRecords::open(name);
     if (!records) return records.diag();
-    const GoldenReader& file = records->file();
+    const GoldenReader& file = records->reader();
     producer_ = file.header().producer;
     bool found = name.id.empty();
-    for (GoldenLine line; out_.ended.empty();) {
+    for (GoldenLine line; out_.end_reason.empty();) {
       auto more = records->next_line(line);
       if (!more) return more.diag();
       if (!*more) break;
-      if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
+      if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
       found = true;
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
@@ -124,13 +126,13 @@ class ConformRun {
       for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
-        if (out_.ended.empty()) out_.ended = port_.why_stopped();
-        if (!out_.ended.empty()) break;
+        if (out_.end_reason.empty()) out_.end_reason = port_.why_stopped();
+        if (!out_.end_reason.empty()) break;
       }
     }
-    if (file.cut()) session_.warn(*file.cut());
-    if (runtime_kernels_) session_.note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
-    if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
+    if (file.cut_error()) session_.warn(*file.cut_error());
+    if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
     return Unit{};
   }
 
@@ -147,23 +149,24 @@ class ConformRun {
  private:
   bool is_wanted(const std::string& stage) {
     recorded_stages_.insert(stage);
-    const Choice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
+    const NameChoice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
     return plan_.stage.empty() || names_choice(plan_.stage, choice) || (row_ && row_->name == stage);
   }
 
   ConformCounts& counts_of(const std::string& stage) {
-    for (auto& [name, counts] : out_.stages)
+    for (auto& [name, counts] : out_.stage_counts)
       if (name == stage) return counts;
-    return out_.stages.emplace_back(stage, ConformCounts()).second;
+    return out_.stage_counts.emplace_back(stage, ConformCounts()).second;
   }
 
   Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
                                const std::string& file) const {
     Graph graph;
-    auto input = read(graph, q.before, file, producer_);
+    auto input = read(graph, q.before_text, file, producer_);
     if (!input) return input.diag();
     CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
-    out.nodes = input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
+    out.graph_json =
+        input->list.empty() ? graph_to_json(input->root, input->info) : list_to_json(input->list, input->info);
     for (auto& setting : settings_of(header, r)) out.settings.emplace_back(setting);
     return out.json();
   }
@@ -173,21 +176,21 @@ class ConformRun {
     if (!asked) return asked.diag();
     std::string difference;
     AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
-    if (session_.cancelled()) return out_.ended = "cancelled", Unit{};
+    if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.of(verdict)++;
     out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
     if (plan_.keeps_differences) out_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
       std::string where = shown_record(r.id, r.target);
-      if (counts.first.empty()) counts.first = where;
+      if (counts.first_wrong_record.empty()) counts.first_wrong_record = where;
       const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
-      if (is_of_interest && out_.shown.size() < plan_.show)
-        out_.shown.push_back("--- " + where + ": " + q.stage + "\n" + difference);
+      if (is_of_interest && out_.shown_differences.size() < plan_.max_shown)
+        out_.shown_differences.push_back("--- " + where + ": " + q.stage + "\n" + difference);
     }
     if (!conforms(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
-    session_.progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
-                      " that do not conform; at " + r.id);
+    session_.report_progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
+                             " that do not conform; at " + r.id);
     return Unit{};
   }
 
@@ -197,7 +200,7 @@ class ConformRun {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
-    auto answer = catch_failures([&] { return read_answer(*line, q.kind == Question::After::Source); });
+    auto answer = catch_failures([&] { return read_answer(*line, q.expected_kind == Question::ExpectedKind::Source); });
     if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
     port_.note_answer();
     if (!answer->error.empty()) return error("error: " + answer->error);
@@ -206,10 +209,11 @@ class ConformRun {
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     if (!difference.empty()) return AnswerVerdict::Different;
-    if (plan_.as != ConformComparison::Values || q.kind != Question::After::Graph ||
-        !same_structure(q.before, answer->made, file))
+    if (plan_.as != ConformComparison::Values || q.expected_kind != Question::ExpectedKind::Graph ||
+        !same_structure(q.before_text, answer->made, file))
       return AnswerVerdict::Same;
-    if (same_structure(q.before, q.after_json.empty() ? q.after : q.after_json, file)) return AnswerVerdict::Unchanged;
+    if (same_structure(q.before_text, q.expected_json.empty() ? q.expected_text : q.expected_json, file))
+      return AnswerVerdict::Unchanged;
     difference = "the answer is the question's graph, which tinygrad changes in this stage\n";
     return AnswerVerdict::Different;
   }
@@ -218,7 +222,7 @@ class ConformRun {
   bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
     auto sides = read_alike(graph, {a, file, producer_}, {b, "the answer", producer_});
-    return sides && diff_graphs(sides->first, sides->second).same;
+    return sides && diff_graphs(sides->first, sides->second).is_same;
   }
 
   struct Answer {
@@ -232,8 +236,8 @@ class ConformRun {
     JsonScanner in(line, "the answer", 1);
     if (in.peek() == JsonScanner::Type::String) {
       if (std::string word = in.string(); word != "not supported")
-        in.fail(0, "the answer '" + word + "'", "\"not supported\"");
-      in.end();
+        in.throw_error(0, "the answer '" + word + "'", "\"not supported\"");
+      in.expect_end();
       return out;
     }
     in.object([&](std::string_view key) {
@@ -243,18 +247,20 @@ class ConformRun {
       else if (key == "not_supported") known |= in.boolean();
       else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // as in the question
       else if (key != wanted)
-        in.fail(at, "an answer with the unknown field '" + std::string(key) + "'",
-                "'" + std::string(wanted) + "', 'not_supported' or 'error'");
+        in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
+                       "'" + std::string(wanted) + "', 'not_supported' or 'error'");
       else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
-      else out.made = plan_.map.empty() ? std::string(in.skip()) : plan_.map.to_tgc(in.skip()).value_or_throw();
+      else
+        out.made =
+            plan_.graph_map.empty() ? std::string(in.skip()) : plan_.graph_map.to_tgc(in.skip()).value_or_throw();
     });
-    in.end();
+    in.expect_end();
     if (!known)
-      in.fail(0, "an answer that says nothing",
-              "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
+      in.throw_error(0, "an answer that says nothing",
+                     "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
     const bool is_own_json = out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos;
-    if (!of_source && is_own_json && !plan_.map.empty())
-      out.made = plan_.map.to_tgc(out.made).value_or_throw();
+    if (!of_source && is_own_json && !plan_.graph_map.empty())
+      out.made = plan_.graph_map.to_tgc(out.made).value_or_throw();
     return out;
   }
 
@@ -263,27 +269,28 @@ class ConformRun {
                               const std::string& file) {
     const bool to_the_letter = plan_.as == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
-      Result<std::string> wanted = of(q.after, file), got = of(answer, "the answer");
+      Result<std::string> wanted = of(q.expected_text, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       return *wanted == *got ? std::string() : line_diff(*wanted, *got);
     };
-    if (q.kind == Question::After::Source)
+    if (q.expected_kind == Question::ExpectedKind::Source)
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.as == ConformComparison::Values) return compare_values(r, q, answer, file);
-    if (q.kind == Question::After::List)
+    if (q.expected_kind == Question::ExpectedKind::List)
       return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
-    if (!difference || !difference->empty() || (to_the_letter && q.after_json.empty())) return difference;
+    if (!difference || !difference->empty() || (to_the_letter && q.expected_json.empty())) return difference;
     // the answer is exactly tinygrad's text, which omits facts that the record has in another text
-    if (to_the_letter && detect_kind(q.after_json) != InputKind::Json && answer == q.after) return std::string();
+    if (to_the_letter && detect_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
+      return std::string();
     // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
     return catch_failures([&]() -> std::string {
       Graph graph;
-      const std::string_view expected = q.after_json.empty() ? q.after : q.after_json;
+      const std::string_view expected = q.expected_json.empty() ? q.expected_text : q.expected_json;
       auto sides = read_alike(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
-      return diff.same ? "" : to_text(diff, plan_.style);
+      return diff.is_same ? "" : to_text(diff, plan_.diff_style);
     });
   }
 
@@ -302,8 +309,8 @@ class ConformRun {
     auto in = load_text(Settings(), detect_kind(text), text, file, true, producer_);
     if (!in) return in;
     in->info.stage = stage;
-    auto imported = imports.compiler()->import(std::move(*in));
-    if (imported && imported_from(*imported).refused) return *imported_from(*imported).refused;
+    auto imported = imports.compiler()->import_kernel(std::move(*in));
+    if (imported && imported_from(*imported).import_error) return *imported_from(*imported).import_error;
     return imported;
   }
 
@@ -313,20 +320,21 @@ class ConformRun {
     if (r.target.empty())
       return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
     Session imports = session_;
-    imports.over.imports = true;
+    imports.overrides.imports_kernels = true;
     auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
-    if (q.kind == Question::After::List)  // fail if the answer is a graph, which the importer would put in order
+    // fail if the answer is a graph, which the importer would put in order
+    if (q.expected_kind == Question::ExpectedKind::List)
       if (auto order = listing(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
     RunReport report = run_kernel(imports, *loaded,
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
                                    .device = {.name = "REF"},
-                                   .compare = {.reference = file + "#" + r.id}});
-    if (report.kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
+                                   .compare = {.reference_device = file + "#" + r.id}});
+    if (report.is_kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
     report.repeat_command.clear();  // drop the command that repeats the run, because `tgc run` does not have the answer
-    return report.passed() ? std::string() : report.text(1, plan_.style.color);
+    return report.passed() ? std::string() : report.text(1, plan_.diff_style.use_color);
   }
 
   const Session& session_;
@@ -350,7 +358,7 @@ Result<ConformReport> conform(const Session& session, const std::vector<std::str
   for (const std::string& spec : goldens)
     if (auto status = run.ask_all(spec); !status) return status.diag();
   if (auto status = run.check_stage(); !status) return status.diag();
-  if (out.ended.empty()) out.ended = port.why_stopped(true);
+  if (out.end_reason.empty()) out.end_reason = port.why_stopped(true);
   return out;
 }
 
@@ -375,9 +383,9 @@ class NativeGraphs {
   std::string after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_row(stage);
     if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
-    auto text = pyrender(c_->current());
+    auto text = pyrender(c_->current_graph());
     if (!text || *text != recorded) return c_.reset(), "";
-    return graph_to_json(c_->current(), {});
+    return graph_to_json(c_->current_graph(), {});
   }
   std::string list(const std::string& recorded) {
     if (!c_ || !c_->list() || print_uops(*c_->list()) != recorded) return recorded;
@@ -402,13 +410,14 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
     if (loses_facts) all = *s.text;
     if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.pyrender : *s.text});
     // Only for kernels: unique constants of a tensor graph may have other numbers in a port, and pyrender omits them.
-    if (recorded && s.text && !r.target.empty()) out.back().after_json = all;
+    if (recorded && s.text && !r.target.empty()) out.back().expected_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;
   }
   if (!r.linear) return out;
-  if (recorded) out.push_back({"linear", before, *r.linear, Question::After::List});
-  if (r.source && with_source) out.push_back({"source", native.list(*r.linear), *r.source, Question::After::Source});
+  if (recorded) out.push_back({"linear", before, *r.linear, Question::ExpectedKind::List});
+  if (r.source && with_source)
+    out.push_back({"source", native.list(*r.linear), *r.source, Question::ExpectedKind::Source});
   return out;
 }
 

@@ -33,19 +33,19 @@ struct ConformPlan {
   std::string command;  // the shell command that runs the port
   ConformComparison as = ConformComparison::Text;
   std::string stage;    // the only stage to ask about (a name or alias); empty for all stages
-  GraphMap map;         // converts the JSON of answers to tinygrad's ops and dtypes
-  DiffStyle style = {};
-  size_t show = 3;      // number of differences to report in detail
+  GraphMap graph_map;         // converts the JSON of answers to tinygrad's ops and dtypes
+  DiffStyle diff_style = {};
+  size_t max_shown = 3;      // number of differences to report in detail
   std::set<std::string> baseline = {};  // if not empty, only differences of these answers are reported in detail
-  double seconds = 60;             // time limit for one answer
-  bool keeps_differences = false;  // set Answered::difference
+  double limit_seconds = 60;             // time limit for one answer
+  bool keeps_differences = false;  // set AnswerRecord::difference
 };
 
 struct ConformCounts {
-  size_t same = 0, unchanged = 0, different = 0, not_supported = 0, errors = 0;
-  std::string first;  // the first record with a wrong answer, such as "add.0 (CPU:CLANG)"
-  size_t compared() const { return same + different + errors; }
-  size_t asked() const { return compared() + unchanged + not_supported; }
+  size_t num_same = 0, num_unchanged = 0, num_different = 0, num_not_supported = 0, num_errors = 0;
+  std::string first_wrong_record;  // the first record with a wrong answer, such as "add.0 (CPU:CLANG)"
+  size_t num_compared() const { return num_same + num_different + num_errors; }
+  size_t num_asked() const { return num_compared() + num_unchanged + num_not_supported; }
   size_t& of(AnswerVerdict verdict);
 };
 
@@ -54,7 +54,7 @@ struct ConformCounts {
 Result<std::set<std::string>> read_baseline(const std::string& file, const std::string& as);
 
 struct ConformReport {
-  struct Answered {
+  struct AnswerRecord {
     std::string id, target, stage;
     AnswerVerdict verdict;
     std::string file;             // name of the recording's file
@@ -63,21 +63,22 @@ struct ConformReport {
     std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 
-  std::vector<std::pair<std::string, ConformCounts>> stages;  // counts by stage, in the order of the questions
-  std::vector<Answered> answers;                              // answers, in the order of the questions
-  std::vector<std::string> shown;                             // the first differences in detail, as text
+  std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // counts by stage, in the order of the questions
+  std::vector<AnswerRecord> answers;                              // answers, in the order of the questions
+  std::vector<std::string> shown_differences;                             // the first differences in detail, as text
   std::string as = "text";                                    // the comparison, as --as names it
-  std::string ended;                                          // why the run ended early; empty if it did not
+  std::string end_reason;                                          // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
-    std::vector<std::string> worse;  // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different
-                                     // now"
-    size_t better = 0;               // number of right answers that the baseline does not have
-    size_t not_asked = 0;            // number of entries of the baseline about which this run did not ask
+    std::vector<std::string>
+        worse_answers;  // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different
+        // now"
+    size_t num_better = 0;               // number of right answers that the baseline does not have
+    size_t num_not_asked = 0;            // number of entries of the baseline about which this run did not ask
   };
   std::optional<BaselineDiff> baseline_diff;
 
-  ConformCounts total() const;
+  ConformCounts total_counts() const;
   // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, is empty, cannot be
   // read, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
@@ -93,20 +94,20 @@ struct ConformReport {
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist. Ends early, with ConformReport::ended, after several failures of the port in a row (fewer
+// stage does not exist. Ends early, with ConformReport::end_reason, after several failures of the port in a row (fewer
 // before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and
 // source code of the list.
 struct Question {
-  enum class After : uint8_t { Graph, List, Source };
+  enum class ExpectedKind : uint8_t { Graph, List, Source };
 
   std::string stage;
-  std::string before;      // the graph or list before the stage, in any format
-  std::string_view after;  // the expected result; refers to text in the record
-  After kind = After::Graph;  // what the expected result is
-  std::string after_json = {};  // the expected graph as JSON, with facts that pyrender omits; empty if unknown
+  std::string before_text;      // the graph or list before the stage, in any format
+  std::string_view expected_text;  // the expected result; refers to text in the record
+  ExpectedKind expected_kind = ExpectedKind::Graph;  // what the expected result is
+  std::string expected_json = {};  // the expected graph as JSON, with facts that pyrender omits; empty if unknown
 };
 
 // Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype

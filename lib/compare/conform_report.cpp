@@ -47,20 +47,20 @@ std::string_view name_of(AnswerVerdict verdict) {
 
 size_t& ConformCounts::of(AnswerVerdict verdict) {
   switch (verdict) {
-    case AnswerVerdict::Same: return same;
-    case AnswerVerdict::Unchanged: return unchanged;
-    case AnswerVerdict::Different: return different;
-    case AnswerVerdict::NotSupported: return not_supported;
+    case AnswerVerdict::Same: return num_same;
+    case AnswerVerdict::Unchanged: return num_unchanged;
+    case AnswerVerdict::Different: return num_different;
+    case AnswerVerdict::NotSupported: return num_not_supported;
     case AnswerVerdict::Error: break;
   }
-  return errors;
+  return num_errors;
 }
 
-ConformCounts ConformReport::total() const {
+ConformCounts ConformReport::total_counts() const {
   ConformCounts out;
-  for (auto& [stage, c] : stages) {
-    out.same += c.same, out.unchanged += c.unchanged, out.different += c.different;
-    out.not_supported += c.not_supported, out.errors += c.errors;
+  for (auto& [stage, c] : stage_counts) {
+    out.num_same += c.num_same, out.num_unchanged += c.num_unchanged, out.num_different += c.num_different;
+    out.num_not_supported += c.num_not_supported, out.num_errors += c.num_errors;
   }
   return out;
 }
@@ -74,18 +74,18 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
   BaselineDiff now;
   size_t asked = 0;
   std::set<std::string> counted;
-  for (const Answered& a : answers) {
+  for (const AnswerRecord& a : answers) {
     if (!counted.insert(a.key()).second) continue;
     bool was = lines->contains(a.key());
     asked += was;
-    if (conforms(a.verdict)) now.better += !was;
+    if (conforms(a.verdict)) now.num_better += !was;
     else if (was)
-      now.worse.push_back(shown_record(a.id, a.target) + ": " + a.stage + " is " +
+      now.worse_answers.push_back(shown_record(a.id, a.target) + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
   if (lines->empty())
     return Diag{.message = "the baseline is empty", .file = file, .expected = "--write-baseline, once"};
-  now.not_asked = lines->size() - asked;
+  now.num_not_asked = lines->size() - asked;
   baseline_diff = std::move(now);
   return Unit{};
 }
@@ -98,7 +98,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
     if (!old) return old.diag();
     lines = std::move(*old);
   }
-  for (const Answered& a : answers)
+  for (const AnswerRecord& a : answers)
     if (conforms(a.verdict)) lines.insert(a.key());
     else lines.erase(a.key());
   if (lines.empty()) return Diag{.message = "nothing conforms, so there is no baseline to write", .file = file};
@@ -111,7 +111,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
 std::string ConformReport::text(bool paint) const {
   constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
   std::string out, unsupported;
-  for (const std::string& s : shown) out += s;
+  for (const std::string& s : shown_differences) out += s;
   auto painted = [&](const std::string& text, std::string_view color) {
     return paint && !color.empty() ? std::string(color) + text + "\x1b[0m" : text;
   };
@@ -121,29 +121,32 @@ std::string ConformReport::text(bool paint) const {
   head[0].insert(0, "  ");
   std::vector<std::vector<std::string>> rows{head};
   auto row = [&](const std::string& name, const ConformCounts& c) {
-    rows.push_back({"  " + name, number(c.same, c.same == c.compared() ? kGreen : ""), number(c.different, kRed),
-                    number(c.errors, kRed), number(c.not_supported, ""), c.first});
+    rows.push_back({"  " + name, number(c.num_same, c.num_same == c.num_compared() ? kGreen : ""),
+                    number(c.num_different, kRed), number(c.num_errors, kRed), number(c.num_not_supported, ""),
+                    c.first_wrong_record});
   };
-  for (auto& [stage, c] : stages)
-    if (c.compared()) row(stage, c);
-    else if (c.not_supported) unsupported += (unsupported.empty() ? "" : ", ") + stage;
-  ConformCounts all = total();
-  if (all.compared()) {
+  for (auto& [stage, c] : stage_counts)
+    if (c.num_compared()) row(stage, c);
+    else if (c.num_not_supported) unsupported += (unsupported.empty() ? "" : ", ") + stage;
+  ConformCounts all = total_counts();
+  if (all.num_compared()) {
     row("all", all);
     out += table(rows, "lrrrr");
   }
   if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
-  if (all.compared()) out += with_commas(all.same) + " of " + with_commas(all.compared()) + " conform\n";
-  if (all.unchanged)
-    out += with_commas(all.unchanged) +
+  if (all.num_compared()) out += with_commas(all.num_same) + " of " + with_commas(all.num_compared()) + " conform\n";
+  if (all.num_unchanged)
+    out += with_commas(all.num_unchanged) +
            " answers not counted: tinygrad changes nothing in these stages, nor do the answers\n";
-  if (!ended.empty()) out += "not all was asked: " + ended + "\n";
+  if (!end_reason.empty()) out += "not all was asked: " + end_reason + "\n";
   if (baseline_diff) {
-    for (const std::string& w : baseline_diff->worse) out += "worse than the baseline: " + w + "\n";
-    if (baseline_diff->worse.empty()) out += "nothing is worse than the baseline\n";
-    if (baseline_diff->better)
-      out += with_commas(baseline_diff->better) + " more conform than the baseline has: --write-baseline keeps them\n";
-    if (baseline_diff->not_asked) out += with_commas(baseline_diff->not_asked) + " of the baseline were not asked\n";
+    for (const std::string& w : baseline_diff->worse_answers) out += "worse than the baseline: " + w + "\n";
+    if (baseline_diff->worse_answers.empty()) out += "nothing is worse than the baseline\n";
+    if (baseline_diff->num_better)
+      out +=
+          with_commas(baseline_diff->num_better) + " more conform than the baseline has: --write-baseline keeps them\n";
+    if (baseline_diff->num_not_asked)
+      out += with_commas(baseline_diff->num_not_asked) + " of the baseline were not asked\n";
   }
   return out;
 }
@@ -151,30 +154,30 @@ std::string ConformReport::text(bool paint) const {
 std::string ConformReport::json() const {
   return json_object([&](JsonWriter& json) {
     auto counts = [&](const ConformCounts& c) {
-      json.member("same", c.same).member("different", c.different).member("not_supported", c.not_supported);
-      json.member("error", c.errors);
-      if (as == "values") json.member("unchanged", c.unchanged);
+      json.member("same", c.num_same).member("different", c.num_different).member("not_supported", c.num_not_supported);
+      json.member("error", c.num_errors);
+      if (as == "values") json.member("unchanged", c.num_unchanged);
     };
-    ConformCounts all = total();
-    json.member("questions", all.asked());
+    ConformCounts all = total_counts();
+    json.member("questions", all.num_asked());
     counts(all);
     json.key("stages").object([&] {
-      for (auto& [stage, c] : stages) json.key(stage).object([&] { counts(c); });
+      for (auto& [stage, c] : stage_counts) json.key(stage).object([&] { counts(c); });
     });
     json.key("list").array([&] {  // has only wrong answers
-      for (const Answered& a : answers)
+      for (const AnswerRecord& a : answers)
         if (a.verdict == AnswerVerdict::Different || a.verdict == AnswerVerdict::Error)
-          json.line().object([&] {
+          json.start_line().object([&] {
             json.member("id", a.id).member("target", a.target).member("stage", a.stage);
             json.member("verdict", name_of(a.verdict));
           });
     });
-    json.member("shown", shown);
+    json.member("shown", shown_differences);
     if (baseline_diff) {
-      json.member("worse", baseline_diff->worse).member("better", baseline_diff->better);
-      json.member("not_asked", baseline_diff->not_asked);
+      json.member("worse", baseline_diff->worse_answers).member("better", baseline_diff->num_better);
+      json.member("not_asked", baseline_diff->num_not_asked);
     }
-    if (!ended.empty()) json.member("ended", ended);
+    if (!end_reason.empty()) json.member("ended", end_reason);
   }) + "\n";
 }
 
@@ -182,7 +185,7 @@ CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
   static constexpr CiRule kRules[] = {{"answer-differs", "The port's answer is not what tinygrad made."},
                                       {"answer-fails", "The port has no valid answer."}};
   CiReport out("conform", kRules);
-  for (const Answered& a : answers) {
+  for (const AnswerRecord& a : answers) {
     CiCase test{.name = shown_record(a.id, a.target) + ": " + a.stage, .file = a.file,
                 .line = a.line};
     const bool fails = a.verdict == AnswerVerdict::Error;
@@ -197,7 +200,7 @@ CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
       test.rule = fails ? "answer-fails" : "answer-differs";
       test.details = a.difference;
     }
-    out.add(std::move(test));
+    out.add_case(std::move(test));
   }
   return out;
 }

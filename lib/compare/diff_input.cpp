@@ -41,9 +41,9 @@ struct RunPairs {
 };
 
 Result<DiffInput> read_records(const Session& session, GoldenReader reader, const InputName& name) {
-  DiffInput side{.file = name.shown()};
+  DiffInput side{.file = name.display_name()};
   NamedRecords records(std::move(reader), name.id);
-  const GoldenReader& file = records.file();
+  const GoldenReader& file = records.reader();
   for (GoldenLine line;;) {
     auto more = records.next_line(line);
     if (!more) return more.diag();
@@ -52,7 +52,7 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
     if (!record) return record.diag();
     side.runs.push_back(run_of(*record, file.header(), side.file + "#" + record->id));
   }
-  if (file.cut()) session.warn(*file.cut());
+  if (file.cut_error()) session.warn(*file.cut_error());
   if (side.runs.empty())
     return Diag{.message = name.id.empty() ? "no records" : "no record '" + name.id + "'", .file = side.file};
   return side;
@@ -61,7 +61,7 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
 // Runs the compilation up to and including `row`. Returns the result as text, in the format of recorded runs.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
-  return row.is_graph_stage() ? pyrender(c.current()) : c.output(row);
+  return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
 }
 
 // Appends the kernels of the compilation's schedule to the run `to`, in the format of recorded runs.
@@ -76,7 +76,7 @@ Result<Run> run_by_tgc(const Run& recorded) {
   Settings settings;
   Status known = Unit{};
   for (auto& [key, value] : recorded.settings)
-    if (auto status = settings.set(key, value); !status) known = status;
+    if (auto status = settings.set_value(key, value); !status) known = status;
   auto in = load_text(settings, detect_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file, false,
                       recorded.producer);
   if (!in) return in.diag();
@@ -95,7 +95,7 @@ Result<Run> run_by_tgc(const Run& recorded) {
     const StageRow* row = find_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
-    if (!text && !c->next()) return out;  // a stage failed: the run ends before this stage
+    if (!text && !c->next_row()) return out;  // a stage failed: the run ends before this stage
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
   if (kernels) add_kernels(*c, out);
@@ -116,15 +116,16 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   auto lines = LineReader::open(name.file);
   if (!lines) return lines.diag();
   std::string first;
-  auto more = (*lines)->next(first);
+  auto more = (*lines)->next_line_text(first);
   if (!more) return more.diag();
-  if (!*more) return Diag{.message = "the file is empty", .file = name.shown(), .expected = "a graph, or records"};
+  if (!*more)
+    return Diag{.message = "the file is empty", .file = name.display_name(), .expected = "a graph, or records"};
   if (detect_kind(first) == InputKind::Golden) {
-    auto records = GoldenReader::from(std::move(*lines), {first, 1}, name.shown());
+    auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, name.display_name());
     return records ? read_records(session, std::move(*records), name) : Result<DiffInput>(records.diag());
   }
-  DiffInput side{.is_graph = true, .text = first + "\n", .file = name.shown()};
-  if (auto status = (*lines)->rest(side.text); !status) return status.diag();
+  DiffInput side{.is_graph = true, .text = first + "\n", .file = name.display_name()};
+  if (auto status = (*lines)->read_rest(side.text); !status) return status.diag();
   return side;
 }
 
@@ -173,7 +174,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   for (const DiffInput* side : {&a, &b}) {
     if (!side->is_graph) continue;
     Graph graph;
-    ReadReport report{.take_malformed = true};
+    ReadReport report{.accepts_malformed = true};
     auto read = read_graph(graph, detect_kind(side->text), side->text, side->file, &report);
     if (!read) return read.diag();
     out.target = read->info.target;
@@ -232,8 +233,8 @@ class DiffRun {
       : session_(session), a_(a), b_(b), plan_(plan) {}
 
   DiffReport run() {
-    options_ = DiffOptions::ignoring(plan_.ignore).value_or_throw();
-    renames_ = asked_renames(plan_.renames).value_or_throw();
+    options_ = DiffOptions::ignoring(plan_.ignored_differences).value_or_throw();
+    renames_ = requested_renames(plan_.renames_file).value_or_throw();
     if (plan_.stage.empty() && are_recordings(a_, b_)) return recordings();
     Session session = session_;
     session.jobs = 1;
@@ -244,8 +245,8 @@ class DiffRun {
     CommonStage stage = common_stage(a, b, plan_.stage).value_or_throw();
     stage_ = stage.name;
     if (are_runs && stage.is_text) return runs(only_stage(a, stage_), only_stage(b, stage_));
-    if (!plan_.quiet && !plan_.json && a.is_graph != b.is_graph)
-      session.note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
+    if (!plan_.is_quiet && !plan_.as_json && a.is_graph != b.is_graph)
+      session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
     const DiffInput graph_a =
         as_graph(a, stage_, stage.target).value_or_throw();  // in a statement of its own, so that A's error comes first
     return graphs(graph_a, as_graph(b, stage_, stage.target).value_or_throw());
@@ -257,21 +258,21 @@ class DiffRun {
     const ComparedText text_a{a.text, a.file, a.producer}, text_b{b.text, b.file, b.producer};
     auto [side_a, side_b] = read_renamed(graph, text_a, text_b, renames()).value_or_throw();
     GraphDiff diff = diff_graphs(side_a, side_b, options_);
-    if (plan_.json) {
+    if (plan_.as_json) {
       out_.text = to_json(diff);
       out_.text.back() = ',';
       out_.text += "\"stage\":\"" + stage_ + "\"}\n";
-    } else if (!plan_.quiet) {
-      out_.text = to_text(diff, plan_.style);
+    } else if (!plan_.is_quiet) {
+      out_.text = to_text(diff, plan_.diff_style);
     }
-    out_.ci.add(ci_case(a_ + " and " + b_, b_file(), diff));
-    return finish(diff.same);
+    out_.ci.add_case(ci_case(a_ + " and " + b_, b_file(), diff));
+    return finish(diff.is_same);
   }
 
   DiffReport recordings() {
-    ReplayDiffPlan plan{options_, plan_.style, plan_.renames, plan_.sources_only, plan_.json};
+    ReplayDiffPlan plan{options_, plan_.diff_style, plan_.renames_file, plan_.sources_only, plan_.as_json};
     ReplayDiff diff = diff_recordings(session_, a_, b_, plan).value_or_throw();
-    out_.text = plan_.json ? diff.json() : plan_.quiet ? "" : diff.text(plan_.show);
+    out_.text = plan_.as_json ? diff.as_json() : plan_.is_quiet ? "" : diff.text(plan_.max_shown);
     out_.ci = diff.ci(b_file());
     return finish(diff.is_same());
   }
@@ -284,25 +285,25 @@ class DiffRun {
     std::vector<std::string> diffs;  // JSON texts of the diffs
     for (auto [a, b] : paired.pairs) {
       RunDiff diff = diff_runs(*a, *b, options_, renames()).value_or_throw();
-      if (!diff.same) different++, first[diff.stage]++;
-      out_.ci.add(ci_case(*a, b_file(), diff));
-      if (plan_.json) diffs.push_back(to_json(diff, *a));
-      else if (!plan_.quiet && !diff.same)
-        out_.text += "--- " + shown_record(a->id, a->target) + "\n" + to_text(diff, plan_.style);
+      if (!diff.is_same) different++, first[diff.first_different_stage]++;
+      out_.ci.add_case(ci_case(*a, b_file(), diff));
+      if (plan_.as_json) diffs.push_back(to_json(diff, *a));
+      else if (!plan_.is_quiet && !diff.is_same)
+        out_.text += "--- " + shown_record(a->id, a->target) + "\n" + to_text(diff, plan_.diff_style);
     }
     size_t n = paired.pairs.size();
     bool same = !different && !paired.only_a && !paired.only_b;
-    if (plan_.json) {
+    if (plan_.as_json) {
       out_.text = json_text([&](JsonWriter& json) {
         json.object([&] {
           json.member("same", same).member("runs", n).member("different", different);
           json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
           json.key("diffs").array([&] {
-            for (const std::string& d : diffs) json.line().raw(d);
+            for (const std::string& d : diffs) json.start_line().raw(d);
           });
         });
       });
-    } else if (!plan_.quiet && (n > 1 || paired.only_a || paired.only_b || (same && b_.empty()))) {
+    } else if (!plan_.is_quiet && (n > 1 || paired.only_a || paired.only_b || (same && b_.empty()))) {
       out_.text += counted(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
       for (auto& [stage, count] : first)
         out_.text += "first difference at " + stage + ": " + std::to_string(count) + "\n";
@@ -311,16 +312,16 @@ class DiffRun {
     }
     for (auto& [count, where] : {std::pair(paired.only_a, a_), std::pair(paired.only_b, b_)})
       if (count)
-        out_.ci.add({.verdict = CiVerdict::Failed, .name = where, .rule = "kernel-missing",
+        out_.ci.add_case({.verdict = CiVerdict::Failed, .name = where, .rule = "kernel-missing",
                  .message = counted(count, "run") + " only here", .file = b_file()});
     return finish(same);
   }
 
   DiffReport finish(bool same) {
-    out_.same = same;
+    out_.is_same = same;
     return std::move(out_);
   }
-  std::string b_file() const { return InputName::parse(b_.empty() ? a_ : b_).shown(); }
+  std::string b_file() const { return InputName::parse(b_.empty() ? a_ : b_).display_name(); }
   const Renames* renames() const { return renames_ ? &*renames_ : nullptr; }
 
   const Session& session_;

@@ -10,18 +10,18 @@
 namespace tgc {
 
 struct DiffPlan {
-  std::string ignore = {};    // --ignore: the differences to ignore
+  std::string ignored_differences = {};    // --ignore: the differences to ignore
   std::string stage = {};     // the stage to compare; empty: all stages of runs, or the stage that a graph names
-  std::string renames = {};   // --renames: a file (renames.h) or "none"; empty: those between the releases
-  DiffStyle style = {};
+  std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: those between the releases
+  DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
-  bool json = false;          // the format of DiffReport::text
-  bool quiet = false;         // leave DiffReport::text empty
-  size_t show = 20;           // for recordings: number of differences that are shown in detail
+  bool as_json = false;          // the format of DiffReport::text
+  bool is_quiet = false;         // leave DiffReport::text empty
+  size_t max_shown = 20;           // for recordings: number of differences that are shown in detail
 };
 
 struct DiffReport {
-  bool same = false;
+  bool is_same = false;
   std::string text;  // for people, or JSON
   CiReport ci;
 };

@@ -18,10 +18,10 @@ std::string rewrites() { return test_path("import/rewrites.jsonl.gz"); }
 
 std::unique_ptr<Pipeline> pipeline(const std::string& spec) {
   static const Session session;
-  auto source = Source::open(session, spec);
+  auto source = GraphSource::open(session, spec);
   REQUIRE(source.ok());
-  source->take_runtime_kernels();
-  auto in = source->next();
+  source->accept_runtime_kernels();
+  auto in = source->next_graph();
   REQUIRE_MESSAGE((in.ok() && *in), spec);
   return std::move(session.pipeline(std::move(**in)).value_or_throw());
 }
@@ -64,17 +64,17 @@ TEST_CASE("recorded stages are selected by name, slug, alias, span and word") {
 TEST_CASE("the stages of a recording are listed in order, with the number of records that have each") {
   auto list = list_recorded_stages({}, kernels());
   REQUIRE(list.ok());
-  CHECK(list->records == 5);
+  CHECK(list->num_records == 5);
   CHECK(list->text().starts_with("tinygrad 0.14.0, 5 records\n"));
   auto of = [&](std::string_view name) {
     auto found = std::ranges::find(list->stages, name, &ListedStage::name);
     REQUIRE(found != list->stages.end());
     return *found;
   };
-  CHECK(of("expander").records == 5);
-  CHECK(of("instruction selection").records == 1);
-  CHECK(of("load collapse").changed.value_or(9) == 0);
-  CHECK_FALSE(of("source").changed);
+  CHECK(of("expander").num_records == 5);
+  CHECK(of("instruction selection").num_records == 1);
+  CHECK(of("load collapse").num_changed.value_or(9) == 0);
+  CHECK_FALSE(of("source").num_changed);
   CHECK(list->stages.back().name == "program");
   auto tensor = list_recorded_stages({}, test_path("import/tensor.jsonl.gz"));
   REQUIRE(tensor.ok());
@@ -95,7 +95,7 @@ TEST_CASE("every dumped graph and list of a recording is an input again, with it
         if (t.row->name == "source" || t.row->name == "program") continue;
         CAPTURE(t.row->name);
         Graph graph;
-        ReadReport report{.take_malformed = true};
+        ReadReport report{.accepts_malformed = true};
         auto read = read_graph(graph, detect_kind(t.text), t.text, "dumped", &report);
         REQUIRE_MESSAGE(read.ok(), read.diag().text());
         CHECK(release_of(read->info.producer) == Release::v0_14);
@@ -114,33 +114,33 @@ TEST_CASE("recorded rewrites are traced, written to a trace file and read again,
     return out;
   };
   StageSelection every(""), one("simplify-ranges");
-  const std::string all = printed([&](TraceConsumer& to) { REQUIRE(in->trace(to, every).ok()); });
+  const std::string all = printed([&](TraceConsumer& to) { REQUIRE(in->trace_stages(to, every).ok()); });
   CHECK(all.find("--- simplify ranges\nuop/") != std::string::npos);
   CHECK(all.find("0 rules") == std::string::npos);
   CHECK(all.find(" us") == std::string::npos);
-  const std::string stage = printed([&](TraceConsumer& to) { REQUIRE(in->trace(to, one).ok()); });
+  const std::string stage = printed([&](TraceConsumer& to) { REQUIRE(in->trace_stages(to, one).ok()); });
   CHECK(stage.find("--- early symbolic") == std::string::npos);
   CHECK(all.find(stage.substr(stage.find("---"))) != std::string::npos);
   const std::string file = "/tmp/tgc_recorded_trace_test." + std::to_string(getpid()) + ".gz";
   auto writer = TraceWriter::create(file);
   REQUIRE(writer.ok());
-  REQUIRE(in->trace(**writer, every).ok());
+  REQUIRE(in->trace_stages(**writer, every).ok());
   REQUIRE((*writer)->close().ok());
   CHECK(printed([&](TraceConsumer& to) { REQUIRE(read_trace(file, to).ok()); }) == all);
   std::remove(file.c_str());
-  CHECK(pipeline(kernels())->trace(**writer, every).diag().message ==
+  CHECK(pipeline(kernels())->trace_stages(**writer, every).diag().message ==
         "the recorded pipeline of tinygrad 0.14.0 has no rewrites");
 }
 
 TEST_CASE("recorded matches are counted by rule, op and stage; a recording without rewrites is said to have none") {
   RewriteCounts counts("", {}), ranges("simplify-ranges", {Op::RANGE}), none("", {});
-  for (RewriteCounts* c : {&counts, &ranges}) REQUIRE(c->add(*pipeline(rewrites())).ok());
+  for (RewriteCounts* c : {&counts, &ranges}) REQUIRE(c->add_pipeline(*pipeline(rewrites())).ok());
   CHECK(counts.outcome().ok());
   CHECK(counts.rules_text().find("uop/symbolic.py:") != std::string::npos);
   CHECK(ranges.rules_json().find("\"stages\":{\"simplify ranges\":") != std::string::npos);
   CHECK(ranges.rules_json().find("\"MUL\"") == std::string::npos);
   CHECK(ranges.text().find("RANGE") != std::string::npos);
-  REQUIRE(none.add(*pipeline(kernels())).ok());
+  REQUIRE(none.add_pipeline(*pipeline(kernels())).ok());
   CHECK(none.json().find("matches") == std::string::npos);
   CHECK(none.outcome().ok());
 }

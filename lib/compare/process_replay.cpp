@@ -83,10 +83,10 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool sources_onl
 Result<Index> index_of(const std::string& path, bool sources_only) {
   return catch_failures([&] {
     auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
-    Index out{path, records.file().header(), {}, {}};
+    Index out{path, records.reader().header(), {}, {}};
     for (GoldenLine line; records.next_line(line).value_or_throw();)
       out.entries.push_back(entry_of(line, path, sources_only));
-    out.cut = records.file().cut();
+    out.cut = records.reader().cut_error();
     return out;
   });
 }
@@ -166,14 +166,14 @@ class PairDiff {
   }
   void compare_sources(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b) const {
     std::string before = nameless(a), after = nameless(b);
-    out.same = before == after;
-    if (out.same) return;
+    out.is_same = before == after;
+    if (out.is_same) return;
     out.stage = "source";
-    out.detail = line_diff(before, after);
-    if (!plan_.json) return;
+    out.difference_text = line_diff(before, after);
+    if (!plan_.as_json) return;
     std::string lines = "\"lines\":";
-    append_json_string(lines, out.detail);
-    out.detail = lines;
+    append_json_string(lines, out.difference_text);
+    out.difference_text = lines;
   }
 
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
@@ -182,16 +182,17 @@ class PairDiff {
     for (Run* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
     auto diff = catch_failures(
         [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
-    if (!diff || diff->same) return diff ? Status(Unit{}) : Status(diff.diag());
-    out.stage = diff->stage;
-    out.same_source = a.source && b.source && nameless(a) == nameless(b);
-    out.detail = plan_.json ? "\"diff\":" + to_json(diff->graph) : to_text(diff->graph, plan_.style);
-    for (const NodeChange& c : diff->graph.changes) {
-      out.ops[op_in(c.before.empty() ? c.after : c.before)]++;
-      for (const std::string& cause : causes_of(c)) out.causes[cause]++;
+    if (!diff || diff->is_same) return diff ? Status(Unit{}) : Status(diff.diag());
+    out.stage = diff->first_different_stage;
+    out.is_same_source = a.source && b.source && nameless(a) == nameless(b);
+    out.difference_text = plan_.as_json ? "\"diff\":" + to_json(diff->graph_difference)
+                                        : to_text(diff->graph_difference, plan_.diff_style);
+    for (const NodeChange& c : diff->graph_difference.changes) {
+      out.op_counts[op_in(c.before.empty() ? c.after : c.before)]++;
+      for (const std::string& cause : causes_of(c)) out.cause_counts[cause]++;
     }
     const bool made = out.stage != "ast" && a_.producer == b_.producer;  // else, their rewrites cannot be compared
-    if (made && !a.rewrites.empty() && !b.rewrites.empty()) {
+    if (made && !a.rewrites_json.empty() && !b.rewrites_json.empty()) {
       Graph graph;
       auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
                                 {diff->text_b->text, run_b.file, b_.producer}, &renames_);
@@ -199,9 +200,9 @@ class PairDiff {
       auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
       out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
     }
-    if (!out.rule.empty() || diff->blame.empty()) return Unit{};
-    out.rule = diff->blame[0].rule;  // the rule by which tgc's own stage makes one of the two graphs
-    if (!plan_.json) out.detail = to_text(*diff, plan_.style);
+    if (!out.rule.empty() || diff->blamed_rewrites.empty()) return Unit{};
+    out.rule = diff->blamed_rewrites[0].rule;  // the rule by which tgc's own stage makes one of the two graphs
+    if (!plan_.as_json) out.difference_text = to_text(*diff, plan_.diff_style);
     return Unit{};
   }
 
@@ -221,14 +222,15 @@ class PairDiff {
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
       constexpr std::string_view kInside = "kernel: ";  // prefix of a change within the graph of a KERNEL
-      if (d.what.starts_with(kInside)) {
-        const std::string what = d.what.substr(kInside.size());
+      if (d.property.starts_with(kInside)) {
+        const std::string what = d.property.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
         out.push_back(op_in(d.before.empty() ? d.after : d.before) + (is_one_sided ? " " : ": ") + what);
         continue;
       }
-      const bool by_name = d.what == "op" || d.what == "dtype" || d.what == "axis type" || d.what == "reduce op";
-      out.push_back(op + ": " + d.what + (by_name ? " " + d.before + " -> " + d.after : std::string()));
+      const bool by_name =
+          d.property == "op" || d.property == "dtype" || d.property == "axis type" || d.property == "reduce op";
+      out.push_back(op + ": " + d.property + (by_name ? " " + d.before + " -> " + d.after : std::string()));
     }
     return out;
   }
@@ -257,10 +259,10 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   GoldenLine line;
   for (size_t i = 0; i < partner.size(); i++) {
     if (auto more = reader_a->next_line(line); !more) return more.diag();
-    if (session.cancelled()) return Diag{"cancelled"};
+    if (session.is_cancelled()) return Diag{"cancelled"};
     if (partner[i] == kNone) continue;
     if (!differs(i)) {
-      out.same++, out.names_same.push_back(label(a.entries[i]));
+      out.num_same++, out.names_same.push_back(label(a.entries[i]));
       continue;
     }
     for (GoldenLine other; read_b <= partner[i]; read_b++) {
@@ -273,8 +275,8 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
     };
     line = {};
     auto tell = [&, i](ReplayPair&& pair) {
-      if (!pair.same) return out.pairs.push_back(std::move(pair));
-      out.same++, out.names_same.push_back(label(a.entries[i]));
+      if (!pair.is_same) return out.differing_pairs.push_back(std::move(pair));
+      out.num_same++, out.names_same.push_back(label(a.entries[i]));
     };
     if (!pool.submit(std::move(task), tell)) break;
   }
@@ -305,7 +307,7 @@ bool are_recordings(const std::string& a, const std::string& b) {
     if (name.file == "-") return false;
     auto lines = LineReader::open(name.file);
     GoldenLine first{.line = 1};
-    if (!lines || !(*lines)->next(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
+    if (!lines || !(*lines)->next_line_text(first.text) || detect_kind(first.text) != InputKind::Golden) return false;
     auto header = parse_golden_header(first, name.file);
     of_0_12 &= !header || release_of(header->producer) == Release::v0_12;
     of_one_record |= !name.id.empty();
@@ -328,15 +330,15 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
                 .expected = "two of " + of_a->header.level + " records"};
   ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
   Renames renames = Renames::between(release_of(out.producer_a), release_of(out.producer_b));
-  auto asked = asked_renames(plan.renames);
+  auto asked = requested_renames(plan.renames_file);
   if (!asked) return asked.diag();
   if (*asked) renames = std::move(**asked);
   const bool are_two_records = !InputName::parse(a).id.empty() && !InputName::parse(b).id.empty() &&
                                of_a->entries.size() == 1 && of_b->entries.size() == 1;
   auto partner = are_two_records ? std::vector<size_t>{0} : partners(*of_a, *of_b);
   if (auto status = compare_records(*of_a, *of_b, partner, plan, renames, session, out); !status) return status.diag();
-  out.different = out.pairs.size();
-  if (!out.same && !out.different)
+  out.num_different = out.differing_pairs.size();
+  if (!out.num_same && !out.num_different)
     return Diag{.message = "nothing was compared: the two recordings have no record in common\n  " +
                            contents(*of_a) + "\n  " + contents(*of_b)};
   std::vector<bool> taken(of_b->entries.size());
@@ -344,7 +346,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
     partner[i] == kNone ? out.names_only_a.push_back(label(of_a->entries[i])) : void(taken[partner[i]] = true);
   for (size_t j = 0; j < taken.size(); j++)
     if (!taken[j]) out.names_only_b.push_back(label(of_b->entries[j]));
-  out.only_a = out.names_only_a.size(), out.only_b = out.names_only_b.size();
+  out.num_only_a = out.names_only_a.size(), out.num_only_b = out.names_only_b.size();
   return out;
 }
 
@@ -352,7 +354,7 @@ namespace {
 
 bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x.after == y.after; }
 
-bool is_machinery(const Rewrite& m) { return m.place.starts_with("uop/ops.py:"); }
+bool is_machinery(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
 
 // One of the two recordings: the matches in the stage, and the stage's result.
 struct Side {
@@ -365,7 +367,7 @@ struct Side {
       : rewritten(result.graph()), left(result.graph()) {
     for (Rewrite& m : all) {
       if (!m.stage || stage_name(std::string(m.stage->name)) != stage) continue;
-      places.insert(m.place);
+      places.insert(m.source_place);
       if (!is_machinery(m)) rewritten[m.before] = 1;
       matches.push_back(std::move(m));
     }
@@ -400,7 +402,7 @@ struct Side {
       const bool is_common = there && *there == m.after;
       for (UOp u : toposort(m.after))
         if (!seen.find(u)) (is_common ? seen : made_here)[u] = 1;
-      if (is_machinery(m) || other.places.contains(m.place)) continue;
+      if (is_machinery(m) || other.places.contains(m.source_place)) continue;
       const bool is_there = other.left.find(m.before) || other.rewritten.find(m.before);
       const std::tuple rank{follows, !is_there, m.depth};
       if (!found || rank < least) found = &m, least = rank;
@@ -414,14 +416,16 @@ ReplayCulprit first_difference(const std::vector<Rewrite>& of_a, const std::vect
   for (size_t i = 0; i < common; i++) {
     const Rewrite &x = of_a[i], &y = of_b[i];
     if (same(x, y)) continue;
-    if (x.before == y.before) return {.rule = x.place == y.place ? y.place : x.place + " -> " + y.place};
+    if (x.before == y.before)
+      return {.rule = x.source_place == y.source_place ? y.source_place : x.source_place + " -> " + y.source_place};
     auto comes = [&](const Rewrite& m, const std::vector<Rewrite>& in) {
       return std::any_of(in.begin() + ptrdiff_t(i), in.end(), [&](const Rewrite& n) { return same(m, n); });
     };
-    return {.rule = {}, .first_match = comes(y, of_a) || x.place == y.place ? x.place : y.place};
+    return {.rule = {},
+            .first_match = comes(y, of_a) || x.source_place == y.source_place ? x.source_place : y.source_place};
   }
   if (of_a.size() == of_b.size()) return {};
-  return {.rule = {}, .first_match = of_a.size() < of_b.size() ? of_b[common].place : of_a[common].place};
+  return {.rule = {}, .first_match = of_a.size() < of_b.size() ? of_b[common].source_place : of_a[common].source_place};
 }
 
 }  // namespace
@@ -432,8 +436,8 @@ ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const s
   if (!of_a || !of_b) return {};
   const Side in_a(std::move(*of_a), stage, result_a), in_b(std::move(*of_b), stage, result_b);
   const Rewrite *only_a = in_a.first_missing_in(in_b), *only_b = in_b.first_missing_in(in_a);
-  if (only_a && only_b) return {.rule = only_a->place + " -> " + only_b->place};
-  if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->place};
+  if (only_a && only_b) return {.rule = only_a->source_place + " -> " + only_b->source_place};
+  if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->source_place};
   return first_difference(in_a.of_rules(), in_b.of_rules());
 }
 

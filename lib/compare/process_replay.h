@@ -18,37 +18,37 @@ namespace tgc {
 
 struct ReplayDiffPlan {
   DiffOptions options = {};
-  DiffStyle style = {};
-  std::string renames;        // --renames: a file (renames.h) or "none"; empty: those between the releases
+  DiffStyle diff_style = {};
+  std::string renames_file;        // --renames: a file (renames.h) or "none"; empty: those between the releases
   bool sources_only = false;  // compare only the sources, not the stages
-  bool json = false;          // format of the differences: true for JSON, false for text
+  bool as_json = false;          // format of the differences: true for JSON, false for text
 };
 
 struct ReplayPair {
   std::string id_a, id_b, target, name;
-  bool same = false;
+  bool is_same = false;
   std::string stage;         // the first stage whose results differ, or "source"
-  bool same_source = false;  // the sources are equal although a stage differs
+  bool is_same_source = false;  // the sources are equal although a stage differs
   // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
   // Empty if it is unknown.
   std::string rule;
   std::string first_match;               // if `rule` is unknown: the rule of the first match that differs; may be empty
-  std::map<std::string, size_t> ops;     // by op: number of nodes that differ
-  std::map<std::string, size_t> causes;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
-  std::string detail;                    // the difference as text or JSON
+  std::map<std::string, size_t> op_counts;     // by op: number of nodes that differ
+  std::map<std::string, size_t> cause_counts;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
+  std::string difference_text;                    // the difference as text or JSON
 };
 
 struct ReplayDiff {
   std::string producer_a, producer_b;
-  size_t same = 0, different = 0, only_a = 0, only_b = 0;
-  size_t same_source() const;  // number of differing pairs with equal sources
+  size_t num_same = 0, num_different = 0, num_only_a = 0, num_only_b = 0;
+  size_t num_same_source() const;  // number of differing pairs with equal sources
   std::vector<std::string> names_same, names_only_a, names_only_b;
-  std::vector<ReplayPair> pairs;  // the differing pairs, in the order of recording A
+  std::vector<ReplayPair> differing_pairs;  // the differing pairs, in the order of recording A
 
-  bool is_same() const { return !different && !only_a && !only_b; }
+  bool is_same() const { return !num_different && !num_only_a && !num_only_b; }
   std::string text(size_t show) const;
   // Returns {"kernels":{...},"first_difference":{...},"list":[...]}, with the counts by op, rule and cause.
-  std::string json() const;
+  std::string as_json() const;
   // Returns a CI report with a case for each kernel or schedule. The file and line of a failure are those of the rule
   // in the source tree of tinygrad or, if the rule is unknown, `file`.
   CiReport ci(const std::string& file) const;

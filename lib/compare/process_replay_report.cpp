@@ -14,7 +14,7 @@ using Counts = std::map<std::string, size_t>;
 
 Counts count_of(const ReplayDiff& d, auto add) {
   Counts out;
-  for (const ReplayPair& p : d.pairs) add(out, p);
+  for (const ReplayPair& p : d.differing_pairs) add(out, p);
   out.erase("");
   return out;
 }
@@ -36,12 +36,12 @@ Counts by_first_match(const ReplayDiff& d) {
 // Returns the number of pairs by cause. A pair may have several causes.
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
-    for (auto& [cause, n] : p.causes) out[cause]++;
+    for (auto& [cause, n] : p.cause_counts) out[cause]++;
   });
 }
 Counts by_op(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
-    for (auto& [op, n] : p.ops) out[op] += n;
+    for (auto& [op, n] : p.op_counts) out[op] += n;
   });
 }
 
@@ -81,7 +81,7 @@ std::string describe(const std::vector<std::string>& causes) {
 
 size_t changes_in(const ReplayPair& p) {
   size_t n = 0;
-  for (auto& [cause, count] : p.causes) n += count;
+  for (auto& [cause, count] : p.cause_counts) n += count;
   return n;
 }
 
@@ -109,9 +109,9 @@ std::string causes_table(const ReplayDiff& d) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
     Counts beside;  // by other cause: number of pairs that also have `cause`
-    for (const ReplayPair& p : d.pairs)
-      if (p.causes.contains(cause))
-        for (auto& [other, n] : p.causes) beside[other]++;
+    for (const ReplayPair& p : d.differing_pairs)
+      if (p.cause_counts.contains(cause))
+        for (auto& [other, n] : p.cause_counts) beside[other]++;
     std::vector<std::string> together{cause};
     for (auto& [other, n] : beside) {
       auto of = left.find(other);
@@ -121,14 +121,14 @@ std::string causes_table(const ReplayDiff& d) {
     for (const std::string& c : together) left.erase(c);
     size_t alone = 0;
     const ReplayPair* simplest = nullptr;
-    for (const ReplayPair& p : d.pairs) {
-      if (!p.causes.contains(cause)) continue;
-      alone += std::ranges::all_of(p.causes, [&](auto& c) { return std::ranges::count(together, c.first) > 0; });
+    for (const ReplayPair& p : d.differing_pairs) {
+      if (!p.cause_counts.contains(cause)) continue;
+      alone += std::ranges::all_of(p.cause_counts, [&](auto& c) { return std::ranges::count(together, c.first) > 0; });
       if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
     }
     const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
     out += count_row(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
-    if (line == 0 && d.pairs.size() > 1) out += indented_beginning(simplest->detail);
+    if (line == 0 && d.differing_pairs.size() > 1) out += indented_beginning(simplest->difference_text);
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;
@@ -142,58 +142,65 @@ std::string few(const std::vector<std::string>& names) {
 
 }  // namespace
 
-size_t ReplayDiff::same_source() const {
-  return size_t(std::count_if(pairs.begin(), pairs.end(), [](const ReplayPair& p) { return p.same_source; }));
+size_t ReplayDiff::num_same_source() const {
+  return size_t(std::count_if(differing_pairs.begin(), differing_pairs.end(),
+                              [](const ReplayPair& p) { return p.is_same_source; }));
 }
 
 std::string ReplayDiff::text(size_t show) const {
   std::string out;
-  for (size_t i = 0; i < std::min(show, pairs.size()); i++) {
-    const ReplayPair& p = pairs[i];
+  for (size_t i = 0; i < std::min(show, differing_pairs.size()); i++) {
+    const ReplayPair& p = differing_pairs[i];
     out += "--- " + shown_record(p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b), p.target) +
            (p.name.empty() ? "" : " " + p.name) + ": " + p.stage + "\n";
     if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
     else if (!p.first_match.empty()) out += "first differing match: " + p.first_match + "\n";
-    out += p.detail;
+    out += p.difference_text;
     if (!out.ends_with('\n')) out += '\n';
   }
-  if (pairs.size() > show && show) out += "... and " + std::to_string(pairs.size() - show) + " more: --show=N\n";
+  if (differing_pairs.size() > show && show)
+    out += "... and " + std::to_string(differing_pairs.size() - show) + " more: --show=N\n";
   if (producer_a != producer_b) out += producer_a + " and " + producer_b + "\n";
-  out += std::to_string(same + different) + " compared, " + std::to_string(same) + " the same, " +
-         std::to_string(different) + " different" +
-         (same_source() ? ", but " + std::to_string(same_source()) + " of these come to the same source" : "") + "\n";
-  if (only_a) out += std::to_string(only_a) + " only in A" + few(names_only_a) + "\n";
-  if (only_b) out += std::to_string(only_b) + " only in B" + few(names_only_b) + "\n";
+  out += std::to_string(num_same + num_different) + " compared, " + std::to_string(num_same) + " the same, " +
+         std::to_string(num_different) + " different" +
+         (num_same_source() ? ", but " + std::to_string(num_same_source()) + " of these come to the same source" : "") +
+         "\n";
+  if (num_only_a) out += std::to_string(num_only_a) + " only in A" + few(names_only_a) + "\n";
+  if (num_only_b) out += std::to_string(num_only_b) + " only in B" + few(names_only_b) + "\n";
   return out + table("where they first differ:", by_place(*this)) +
          table("the rule that did it:", by_rule(*this)) +
          table("first differing match, of a rule that is perhaps not the cause:", by_first_match(*this)) +
          causes_table(*this);
 }
 
-std::string ReplayDiff::json() const {
+std::string ReplayDiff::as_json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("same", is_same()).member("runs", same + different).member("different", different);
-    json.member("only_in_a", only_a).member("only_in_b", only_b);
+    json.member("same", is_same()).member("runs", num_same + num_different).member("different", num_different);
+    json.member("only_in_a", num_only_a).member("only_in_b", num_only_b);
     json.member("producer_a", producer_a).member("producer_b", producer_b);
     json.key("kernels").object([&] {
-      json.member("same", same).member("different", different).member("only_a", only_a).member("only_b", only_b);
+      json.member("same", num_same)
+          .member("different", num_different)
+          .member("only_a", num_only_a)
+          .member("only_b", num_only_b);
     });
     json.member("first_difference", by_stage(*this)).member("by_rule", by_rule(*this)).member("by_op", by_op(*this));
     json.member("by_cause", by_cause(*this));
     json.key("list").array([&] {
-      for (const ReplayPair& p : pairs)
-        json.line().object([&] {
+      for (const ReplayPair& p : differing_pairs)
+        json.start_line().object([&] {
           json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
           json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
           if (!p.first_match.empty()) json.member("first_match", p.first_match);
-          json.member("same_source", p.same_source);
+          json.member("same_source", p.is_same_source);
         });
     });
     json.key("diffs").array([&] {
-      for (const ReplayPair& p : pairs)
-        json.line().object([&] {
+      for (const ReplayPair& p : differing_pairs)
+        json.start_line().object([&] {
           json.member("id", p.id_a).member("target", p.target).member("same", false).member("stage", p.stage);
-          json.key(p.detail.starts_with("\"lines\"") ? "lines" : "diff").raw(p.detail.substr(p.detail.find(':') + 1));
+          json.key(p.difference_text.starts_with("\"lines\"") ? "lines" : "diff")
+              .raw(p.difference_text.substr(p.difference_text.find(':') + 1));
         });
     });
   }) + "\n";
@@ -201,22 +208,26 @@ std::string ReplayDiff::json() const {
 
 CiReport ReplayDiff::ci(const std::string& file) const {
   CiReport out = diff_ci_report();
-  for (const std::string& name : names_same) out.add({.name = name});
-  for (const ReplayPair& p : pairs) {
+  for (const std::string& name : names_same) out.add_case({.name = name});
+  for (const ReplayPair& p : differing_pairs) {
     CiCase test{.verdict = CiVerdict::Failed, .name = p.id_a + (p.name.empty() ? "" : " (" + p.name + ")"),
                 .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
-    if (p.same_source) test.message += ", the source is the same";
+    if (p.is_same_source) test.message += ", the source is the same";
     if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
     const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", B is the rule that matches now
     auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
     if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
-    if (!p.detail.starts_with('"')) test.details = p.detail;  // a detail that begins with a quote is JSON
-    out.add(std::move(test));
+    // a detail that begins with a quote is JSON
+    if (!p.difference_text.starts_with('"')) test.details = p.difference_text;
+    out.add_case(std::move(test));
   }
   auto add_alone = [&](const std::vector<std::string>& names, const std::string& where) {
     for (const std::string& name : names)
-      out.add({.verdict = CiVerdict::Failed, .name = name, .rule = "kernel-missing", .message = "is only in " + where,
-               .file = file});
+      out.add_case({.verdict = CiVerdict::Failed,
+                    .name = name,
+                    .rule = "kernel-missing",
+                    .message = "is only in " + where,
+                    .file = file});
   };
   add_alone(names_only_a, "A"), add_alone(names_only_b, "B");
   return out;

@@ -70,18 +70,18 @@ class RecordCheck {
   RecordReport run() {
     report_.id = r_.id;
     report_.target = r_.target.empty() ? r_.device : r_.target;
-    if (plan_.wanted.contains(kText) || plan_.wanted.contains(kForms)) check_texts();
-    bool compiles = any_beyond_text() || plan_.wanted.contains(kResume);
-    if (compiles) report_.skipped = why_not_to_replay();
-    if (any_beyond_text() && report_.skipped.empty()) check_pipeline();
-    if (plan_.wanted.contains(kResume) && report_.skipped.empty()) check_that_it_resumes();
+    if (plan_.wanted_stages.contains(kText) || plan_.wanted_stages.contains(kForms)) check_texts();
+    bool compiles = any_beyond_text() || plan_.wanted_stages.contains(kResume);
+    if (compiles) report_.skip_reason = why_not_to_replay();
+    if (any_beyond_text() && report_.skip_reason.empty()) check_pipeline();
+    if (plan_.wanted_stages.contains(kResume) && report_.skip_reason.empty()) check_that_it_resumes();
     return std::move(report_);
   }
 
  private:
   // Returns true if the plan selects the stage or output `name`.
   bool wanted(std::string_view name) const {
-    return plan_.wanted.contains(name) || (plan_.wanted.contains(kGraphs) && !is_output(name));
+    return plan_.wanted_stages.contains(name) || (plan_.wanted_stages.contains(kGraphs) && !is_output(name));
   }
   static bool is_output(std::string_view name) {
     return std::ranges::count(kRecordOutputs, name) > 0 || name == kKernels || name == kText || name == kForms ||
@@ -91,8 +91,8 @@ class RecordCheck {
   void settle(std::string_view name, CheckVerdict verdict) { report_.items.push_back({std::string(name), verdict}); }
   // Reports `name` as the first stage or output that differs, unless an earlier one was reported.
   void diverge(std::string_view name, const std::string& explanation = {}) {
-    if (!report_.first.empty()) return;
-    report_.first = name;
+    if (!report_.first_difference.empty()) return;
+    report_.first_difference = name;
     report_.explanation = explanation;
   }
   void failed(std::string_view name, const Diag& diag) {
@@ -107,20 +107,22 @@ class RecordCheck {
   void compare(std::string_view name, std::string_view ours, std::string_view theirs, bool graph) {
     if (ours == theirs) return settle(name, CheckVerdict::Same);
     settle(name, CheckVerdict::Different);
-    diverge(name, plan_.explain && report_.first.empty() ? difference(ours, theirs, graph) : std::string());
+    diverge(name, plan_.explains_difference && report_.first_difference.empty() ? difference(ours, theirs, graph)
+                                                                                : std::string());
   }
   std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
-    LineDiffOptions options{.color = plan_.color};
+    LineDiffOptions options{.use_color = plan_.use_color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    if (diff.empty()) diff = line_diff(theirs, ours, {.color = plan_.color});  // the texts differ only in node names
+    // the texts differ only in node names
+    if (diff.empty()) diff = line_diff(theirs, ours, {.use_color = plan_.use_color});
     return "  - tinygrad  + tgc\n" + diff;
   }
 
   // ---- the pseudo-stages `text` and `forms`: reading and writing a recorded text, in all formats, must not change it
   void check_texts() {
     for (const RecordedStage& s : stages_) {
-      if (!s.is_graph() || !s.text || s.same) continue;
+      if (!s.is_graph() || !s.text || s.is_unchanged) continue;
       if (detect_kind(*s.text) != InputKind::Json) {
         check_text(s.name, *s.text, s.pyrender.value_or(*s.text));
         continue;
@@ -128,7 +130,7 @@ class RecordCheck {
       check_nodes(s.name, *s.text);
       if (s.pyrender) check_letters(s.name, *s.text, *s.pyrender);
     }
-    if (r_.linear && plan_.wanted.contains(kText)) check_listing(*r_.linear);
+    if (r_.linear && plan_.wanted_stages.contains(kText)) check_listing(*r_.linear);
   }
   // Reads `text` and writes the graph. The written text must be `printed`, tinygrad's own text, which may omit facts of
   // the graph that `text` has.
@@ -137,12 +139,12 @@ class RecordCheck {
     ReadReport report{.producer = producer_};
     auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")", &report);
     Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
-    if (plan_.wanted.contains(kText)) {
+    if (plan_.wanted_stages.contains(kText)) {
       auto written = root ? pyrender(*root) : Result<std::string>(root.diag());
       if (!written) failed(kText, written.diag());
       else compare(kText, *written, printed, true);
     }
-    if (plan_.wanted.contains(kForms)) {
+    if (plan_.wanted_stages.contains(kForms)) {
       auto written = root ? through_all_forms(*root) : Result<std::string>(root.diag());
       if (!written) failed(kForms, written.diag());
       else compare(kForms, *written, text, true);
@@ -150,7 +152,7 @@ class RecordCheck {
   }
   // Reads and writes a graph that was recorded as JSON. The text must not change.
   void check_nodes(const std::string& what, std::string_view json) {
-    if (!plan_.wanted.contains(kText)) return;
+    if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_);
     auto read = graph_from_json(graph, json, r_.id + " (" + what + ")");
     if (!read) return failed(kText, read.diag());
@@ -159,15 +161,15 @@ class RecordCheck {
   // `letters` is tinygrad's pyrender text of the graph `json`. Compares it with tgc's text, and checks that reading it
   // gives the graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
-    if (!plan_.wanted.contains(kText)) return;
+    if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_), second(settings_);
-    ReadReport report{.take_malformed = true};
+    ReadReport report{.accepts_malformed = true};
     std::string name = r_.id + " (" + what + ", as printed)";
     auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
     if (!nodes) return failed(kText, nodes.diag());
     auto written = pyrender(nodes->root);
     compare("letters", written ? *written : written.diag().text(), letters, true);
-    ReadReport of_letters{.take_malformed = true, .producer = nodes->info.producer};
+    ReadReport of_letters{.accepts_malformed = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
     std::string trouble = read ? difference_of_reading(nodes->root, read->root) : read.diag().text();
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
@@ -184,7 +186,7 @@ class RecordCheck {
     auto holds = [&](auto& line) {
       return std::ranges::count(toposort(line.first), difference->node) > 0;  // the line contains the differing node
     };
-    if (auto line = std::ranges::find_if(placed->lines, holds); line != placed->lines.end())
+    if (auto line = std::ranges::find_if(placed->node_lines, holds); line != placed->node_lines.end())
       out += "\n    line " + std::to_string(line->second + 1) + ": " +
              std::string(lines_of(placed->text).at(line->second));
     if (placed->text == reread->text) out += "\n    tinygrad prints both graphs alike";
@@ -202,7 +204,7 @@ class RecordCheck {
   void check_listing(const std::string& text) {
     Graph graph(settings_);
     // accept a malformed graph, because a listing does not say which of two equal constants is a source
-    ReadReport report{.take_malformed = true, .producer = producer_};
+    ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
     compare(kText, print_uops(listing->list), text, false);
@@ -211,7 +213,7 @@ class RecordCheck {
   // ---- the pseudo-stage `spec`: each graph that tgc made must satisfy tinygrad's spec for its kind of graph. Recorded
   // graphs cannot be checked, because their texts omit dtypes of REDUCE and LOAD.
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
-    if (!plan_.wanted.contains(kSpec)) return;
+    if (!plan_.wanted_stages.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
     auto malformed = first_malformed(nodes);
     settle(kSpec, violation || malformed ? CheckVerdict::Different : CheckVerdict::Same);
@@ -221,7 +223,7 @@ class RecordCheck {
                          " graph: " + violation->text() + "\n");
   }
   void check_spec(std::string_view what, UOp root, Spec spec) {
-    if (plan_.wanted.contains(kSpec)) check_spec(what, toposort(root), spec);
+    if (plan_.wanted_stages.contains(kSpec)) check_spec(what, toposort(root), spec);
   }
 
   // ---- the pseudo-stage `resume`: a dump of each stage must be readable and compile to the same result
@@ -233,10 +235,10 @@ class RecordCheck {
       in->info.name = r_.id, in->info.target = r_.target;
       return Compilation::begin(std::move(*in), {.target = r_.target});
     });
-    for (size_t i = 0; i < resumed.same; i++) settle(kResume, CheckVerdict::Same);
+    for (size_t i = 0; i < resumed.num_same; i++) settle(kResume, CheckVerdict::Same);
     if (resumed.passed()) return;
     settle(kResume, CheckVerdict::Different);
-    diverge(kResume, "  after '" + resumed.stage + "', " + resumed.difference + "\n");
+    diverge(kResume, "  after '" + resumed.failed_stage + "', " + resumed.difference + "\n");
   }
 
   // ---- compiling the graph of the record
@@ -254,7 +256,7 @@ class RecordCheck {
     auto begun =
         Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
     if (!begun) return begun.diag();
-    if (plan_.traced) set_observer(begun->graph(), &observer_);
+    if (plan_.is_traced) set_observer(begun->graph(), &observer_);
     c_.emplace(std::move(*begun));
     as_expected_ = after != nullptr;
     return Unit{};
@@ -288,10 +290,10 @@ class RecordCheck {
       const bool refused_by_tinygrad_at_once = r_.error && std::ranges::none_of(stages_, is_stage);
       if (refused_by_tinygrad_at_once) return settle("ast", CheckVerdict::Same);
       auto malformed = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
-      if (!malformed || !plan_.wanted.contains(kSpec)) return failed("ast", status.diag());
+      if (!malformed || !plan_.wanted_stages.contains(kSpec)) return failed("ast", status.diag());
       return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     }
-    check_spec("ast", c_->loaded().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
+    check_spec("ast", c_->input_graph().root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     for (const RecordedStage& s : stages_) {
       if (s.kind != RecordedStage::Kind::Stage) continue;
       if (!more_wanted(s.name)) return;
@@ -299,53 +301,53 @@ class RecordCheck {
     }
     if (r_.error) return check_refusal();
     if (is_kernel()) check_outputs();
-    else if (wanted(kKernels) || plan_.wanted.contains(kSpec)) check_schedule();
+    else if (wanted(kKernels) || plan_.wanted_stages.contains(kSpec)) check_schedule();
   }
 
   bool any_beyond_text() const {
-    for (const std::string& name : plan_.wanted)
+    for (const std::string& name : plan_.wanted_stages)
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
   // Returns true if the plan selects the stage `name`, or a stage or output after it.
   bool more_wanted(std::string_view name) const {
-    if (plan_.wanted.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
+    if (plan_.wanted_stages.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
     for (const RecordedStage& s : stages_) {
       reached |= s.name == name;
       if (reached && s.kind == RecordedStage::Kind::Stage && wanted(s.name)) return true;
     }
     if (std::ranges::any_of(kRecordOutputs, [&](std::string_view o) { return wanted(o); })) return true;
-    return r_.error.has_value() && plan_.wanted.contains(kGraphs);
+    return r_.error.has_value() && plan_.wanted_stages.contains(kGraphs);
   }
 
   void check_stage(const RecordedStage& s) {
     const StageRow* row = find_row(s.name);
-    if (!plan_.isolated || wanted(s.name)) run_stage(s, row);
+    if (!plan_.runs_isolated || wanted(s.name)) run_stage(s, row);
     if (!s.text) return;
     text_ = *s.text;
     if (row) after_ = row;
   }
 
   void run_stage(const RecordedStage& s, const StageRow* row) {
-    if (plan_.isolated) restart("before " + s.name);
+    if (plan_.runs_isolated) restart("before " + s.name);
     if (!row) stop("tgc has no stage '" + s.name + "'");
     if (!c_) return skipped(s.name, why_stopped_);
-    UOp before = c_->current();
+    UOp before = c_->current_graph();
     if (!wanted(s.name)) as_expected_ = false;
     // Runs *row, and the stages before it that the record does not have because they change nothing.
     if (auto status = c_->run_through(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
     }
-    check_spec(s.name, c_->current(), Spec::Full);
+    check_spec(s.name, c_->current_graph(), Spec::Full);
     if (wanted(s.name)) compare_graph(s, before);
   }
 
   void compare_graph(const RecordedStage& s, UOp before) {
-    if (s.same && c_->current() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
+    if (s.is_unchanged && c_->current_graph() == before && as_expected_) return settle(s.name, CheckVerdict::Same);
     if (!s.text) return;
-    auto ours = pyrender(c_->current());
+    auto ours = pyrender(c_->current_graph());
     if (!ours) return failed(s.name, ours.diag());
     as_expected_ = *ours == *s.text;
     compare(s.name, *ours, *s.text, true);
@@ -353,14 +355,14 @@ class RecordCheck {
 
   // Checks a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
   void check_refusal() {
-    if (plan_.isolated && is_kernel()) restart("before the refusal");
-    else if (plan_.isolated)  // start from the AST, because a schedule needs the state of all stages
+    if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
+    else if (plan_.runs_isolated)  // start from the AST, because a schedule needs the state of all stages
       if (auto status = begin(r_.ast, nullptr, "before the refusal"); !status) stop(status.diag().text());
     if (!c_) return;  // begin() failed and has reported it
-    while (const StageRow* row = c_->next()) {
+    while (const StageRow* row = c_->next_row()) {
       std::string_view name = row->kind == StageRow::Kind::Schedule ? kKernels : row->name;
-      if (!c_->step()) return settle(name, CheckVerdict::Same);
-      if (row->output && !c_->output(*row)) return settle(name, CheckVerdict::Same);
+      if (!c_->run_step()) return settle(name, CheckVerdict::Same);
+      if (row->output && !c_->row_output(*row)) return settle(name, CheckVerdict::Same);
     }
     settle("refusal", CheckVerdict::Different);
     diverge("refusal",
@@ -369,11 +371,11 @@ class RecordCheck {
 
   // ---- comparing the outputs of a kernel: linear list, source, program
   void check_outputs() {
-    if (plan_.isolated) restart("the outputs");
-    if (c_ && plan_.wanted.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
+    if (plan_.runs_isolated) restart("the outputs");
+    if (c_ && plan_.wanted_stages.contains(kSpec) && c_->list()) check_spec("linear", *c_->list(), Spec::Program);
     for (std::string_view name : kRecordOutputs) {
       if (!wanted(name)) continue;
-      const RecordedStage* recorded = stages_.find(name);
+      const RecordedStage* recorded = stages_.find_stage(name);
       auto expected = recorded ? recorded->text : std::nullopt;
       if (!expected && !(name == "source" && r_.source_error)) continue;  // the record does not have this output
       if (!c_) skipped(name, why_stopped_);
@@ -381,7 +383,7 @@ class RecordCheck {
     }
   }
   void check_output(std::string_view name, std::optional<std::string_view> expected) {
-    auto ours = c_->output(row_of(name));
+    auto ours = c_->row_output(row_of(name));
     if (expected && ours) return compare(name, *ours, *expected, false);
     if (expected) return failed(name, ours.diag());
     settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
@@ -390,7 +392,7 @@ class RecordCheck {
 
   // ---- comparing the schedule of a tensor graph: its kernels in the order of execution
   void check_schedule() {
-    if (plan_.isolated)
+    if (plan_.runs_isolated)
       if (auto status = begin(r_.ast, nullptr, "kernels"); !status) stop(status.diag().text());
     if (!c_) return skipped(kKernels, why_stopped_);
     auto& schedule = c_->schedule();
@@ -425,10 +427,10 @@ class RecordCheck {
 Result<CheckPlan> make_check_plan(std::string_view stages) {
   CheckPlan plan;
   if (stages.empty()) {
-    plan.wanted = {std::string(kGraphs), "linear", "source", "program", std::string(kKernels)};
+    plan.wanted_stages = {std::string(kGraphs), "linear", "source", "program", std::string(kKernels)};
     return plan;
   }
-  std::vector<Choice> choices = choices_of_rows([](const StageRow& row) {
+  std::vector<NameChoice> choices = choices_of_rows([](const StageRow& row) {
     return row.is_graph_stage() || std::ranges::find(kRecordOutputs, row.name) != std::end(kRecordOutputs);
   });
   for (std::string_view pseudo : {kKernels, kText, kForms, kSpec, kGraphs, kResume, std::string_view("all")})
@@ -437,14 +439,14 @@ Result<CheckPlan> make_check_plan(std::string_view stages) {
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
     if (name == "all")
-      plan.wanted.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels),
-                          std::string(kText), std::string(kForms), std::string(kSpec)});
-    else plan.wanted.emplace(name);
+      plan.wanted_stages.insert({std::string(kGraphs), "linear", "source", "program", std::string(kKernels),
+                                 std::string(kText), std::string(kForms), std::string(kSpec)});
+    else plan.wanted_stages.emplace(name);
   }
   return plan;
 }
 
-bool RecordReport::compared() const {
+bool RecordReport::is_compared() const {
   return std::ranges::any_of(items, [](const CheckItem& item) { return item.verdict != CheckVerdict::Skipped; });
 }
 

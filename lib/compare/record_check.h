@@ -13,11 +13,11 @@ namespace tgc {
 
 // The plan of a check: the outputs to compare, and the ways to compare them.
 struct CheckPlan {
-  std::set<std::string, std::less<>> wanted;  // names of stages, outputs and pseudo-stages, or `graphs`
-  bool isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
-  bool traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
-  bool explain = false;   // explain the first difference in RecordReport::explanation
-  bool color = false;     // use terminal colors in the explanation
+  std::set<std::string, std::less<>> wanted_stages;  // names of stages, outputs and pseudo-stages, or `graphs`
+  bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
+  bool is_traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
+  bool explains_difference = false;   // explain the first difference in RecordReport::explanation
+  bool use_color = false;     // use terminal colors in the explanation
 };
 
 // Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
@@ -36,15 +36,16 @@ struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
   std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
-  std::string first;             // the first stage or output that differs from tinygrad's, or that has no result; empty
+  // the first stage or output that differs from tinygrad's, or that has no result; empty
+  std::string first_difference;
                                  // if there is none
-  std::string explanation;       // how `first` differs, if CheckPlan::explain is set
-  std::string skipped;           // why tgc cannot compile the record; empty if it can
+  std::string explanation;       // how `first_difference` differs, if CheckPlan::explains_difference is set
+  std::string skip_reason;           // why tgc cannot compile the record; empty if it can
 
-  bool identical() const { return first.empty() && skipped.empty(); }
+  bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }
   // Returns true if anything was compared; false if the record was skipped, or has none of the texts that the plan
   // selects.
-  bool compared() const;
+  bool is_compared() const;
 };
 
 // Checks `record`. `settings` are those of the recording, from the header of the file and from the record. `producer`
@@ -58,9 +59,9 @@ class RecordChecker {
   virtual ~RecordChecker() = default;
   // Parses the list of --stages. Fails for a name that this pipeline cannot compare; a live pipeline accepts unknown
   // names, because only the recording names its stages.
-  virtual Result<CheckPlan> plan(std::string_view stages) const = 0;
+  virtual Result<CheckPlan> make_plan(std::string_view stages) const = 0;
   // Fails if `plan` needs a compilation, and the pipeline cannot compile records of a file with this header.
-  virtual Status accepts(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }
+  virtual Status check_header(const GoldenHeader&, const CheckPlan&) const { return Unit{}; }
   virtual Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                                      const CheckPlan& plan) const = 0;
 };

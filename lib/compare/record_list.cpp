@@ -11,11 +11,11 @@ namespace tgc {
 namespace {
 
 ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
-  ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .nodes = r.nodes};
+  ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .num_nodes = r.num_nodes};
   const size_t kernels = r.kernels.size();
-  if (r.program) out.what = r.program->function_name;
-  else if (kernels) out.what = counted(kernels, "kernel"), out.kernels = kernel_ids_text(r);
-  else if (r.error || r.source_error) out.what = "refused";
+  if (r.program) out.description = r.program->function_name;
+  else if (kernels) out.description = counted(kernels, "kernel"), out.kernel_ids = kernel_ids_text(r);
+  else if (r.error || r.source_error) out.description = "refused";
   if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
@@ -30,7 +30,7 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
   const InputName name = InputName::parse(file);
   auto records = NamedRecords::open(name);
   if (!records) return records.diag();
-  const GoldenReader& reader = records->file();
+  const GoldenReader& reader = records->reader();
   RecordList out{.file = file, .producer = reader.header().producer, .level = reader.header().level};
   for (GoldenLine line;;) {
     auto more = records->next_line(line);
@@ -40,9 +40,9 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
     if (!record) return record.diag();
     out.records.push_back(listed(*record, out.producer));
   }
-  if (reader.cut()) session.warn(*reader.cut());
+  if (reader.cut_error()) session.warn(*reader.cut_error());
   if (!name.id.empty() && out.records.empty())
-    return Diag{.message = "no record '" + name.id + "'", .file = name.shown()};
+    return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
   return out;
 }
 
@@ -50,8 +50,9 @@ std::string RecordList::text() const {
   const std::string what = level == "tensor" ? "schedule" : "kernel";
   std::vector<std::vector<std::string>> rows{{"id", "target", "nodes", what, "made for"}};
   for (const ListedRecord& r : records) {
-    const std::string nodes = r.nodes ? std::to_string(r.nodes) : "";
-    const std::string shown = r.what + (r.kernels.empty() && r.error.empty() ? "" : ": ") + r.kernels + r.error;
+    const std::string nodes = r.num_nodes ? std::to_string(r.num_nodes) : "";
+    const std::string shown =
+        r.description + (r.kernel_ids.empty() && r.error.empty() ? "" : ": ") + r.kernel_ids + r.error;
     rows.push_back({r.id, shown_target(r.target), nodes, shown, r.made_for});
   }
   return table(rows, "llr");
@@ -62,10 +63,10 @@ std::string RecordList::json() const {
     json.member("file", file).member("level", level).member("producer", producer);
     json.key("records").array([&] {
       for (const ListedRecord& r : records)
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("id", r.id).member("target", r.target);
-          if (r.nodes) json.member("nodes", r.nodes);
-          json.member("what", r.what).member("made_for", r.made_for);
+          if (r.num_nodes) json.member("nodes", r.num_nodes);
+          json.member("what", r.description).member("made_for", r.made_for);
           if (!r.error.empty()) json.member("error", r.error);
           if (r.is_runtime) json.member("runtime", true);
         });
@@ -87,7 +88,7 @@ std::string records_json(std::span<const RecordList> lists) {
       for (const RecordList& list : lists) {
         std::string text = list.json();
         text.pop_back();  // the line end
-        json.line().raw(text);
+        json.start_line().raw(text);
       }
     });
   }) + "\n";

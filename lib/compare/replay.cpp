@@ -20,8 +20,8 @@ namespace {
 
 class NativeRecordChecker : public RecordChecker {
  public:
-  Result<CheckPlan> plan(std::string_view stages) const override { return make_check_plan(stages); }
-  Status accepts(const GoldenHeader& header, const CheckPlan& plan) const override {
+  Result<CheckPlan> make_plan(std::string_view stages) const override { return make_check_plan(stages); }
+  Status check_header(const GoldenHeader& header, const CheckPlan& plan) const override {
     if (release_of(header.producer) == Release::v0_12 || !compiles(plan)) return Unit{};
     Diag diag = foreign_graph_error(header.producer, "");
     diag.expected = "--live=PYTHON with that tinygrad, or --stages=text";
@@ -36,7 +36,9 @@ class NativeRecordChecker : public RecordChecker {
   }
 
  private:
-  static bool compiles(const CheckPlan& plan) { return plan.wanted != std::set<std::string, std::less<>>{"text"}; }
+  static bool compiles(const CheckPlan& plan) {
+    return plan.wanted_stages != std::set<std::string, std::less<>>{"text"};
+  }
 };
 
 // Checks the record on the line `line`. Returns nullopt if the plan does not select the record.
@@ -45,11 +47,11 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
                                                const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.filter.empty();  // the device is included, because a tensor record has no target
+  bool passes = plan.record_filter.empty();  // the device is included, because a tensor record has no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
-    passes |= text->find(plan.filter) != text->npos;
+    passes |= text->find(plan.record_filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
-  auto report = checker.check(header, *record, plan.check);
+  auto report = checker.check(header, *record, plan.check_plan);
   if (!report) return report.diag();
   report->line = line.line;
   return std::optional(std::move(*report));
@@ -62,7 +64,7 @@ class LiveRecordChecker : public RecordChecker {
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
   // Accepts names of stages of any release, the outputs, `graphs`, and `all`. An empty list means `all`. Fails for the
   // pseudo-stages, which need no tinygrad.
-  Result<CheckPlan> plan(std::string_view stages) const override;
+  Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
   // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
   // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline cannot be started
@@ -77,14 +79,14 @@ class LiveRecordChecker : public RecordChecker {
 }  // namespace
 
 std::unique_ptr<RecordChecker> checker_of(const Session& session) {
-  if (session.live) return std::make_unique<LiveRecordChecker>(session);
+  if (session.live_pool) return std::make_unique<LiveRecordChecker>(session);
   return std::make_unique<NativeRecordChecker>();
 }
 
 Result<Settings> settings_from(const GoldenSettings& recorded) {
   Settings settings;
   for (auto& [key, value] : recorded)
-    if (auto status = settings.set(key, value); !status) return status.diag();
+    if (auto status = settings.set_value(key, value); !status) return status.diag();
   return settings;
 }
 
@@ -99,11 +101,11 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   if (name.id.empty()) name.id = plan.id;
   auto records = NamedRecords::open(name);
   if (!records) return records.diag();
-  const GoldenReader& file = records->file();
+  const GoldenReader& file = records->reader();
   const auto checker = checker_of(session);
-  if (auto status = checker->accepts(file.header(), plan.check); !status) {
+  if (auto status = checker->check_header(file.header(), plan.check_plan); !status) {
     Diag diag = status.diag();
-    diag.file = name.shown();
+    diag.file = name.display_name();
     return diag;
   }
   bool found = name.id.empty();
@@ -111,9 +113,9 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
   for (GoldenLine line;; line = {}) {
     auto more = records->next_line(line);
     if (!more) return more.diag();
-    if (session.cancelled()) return Diag{"cancelled"};
+    if (session.is_cancelled()) return Diag{"cancelled"};
     if (!*more) break;
-    if (!plan.shard.has(line.line)) continue;
+    if (!plan.shard.has_record(line.line)) continue;
     found = true;
     auto check = [&, line = std::move(line)] { return check_line(*checker, line, name.file, file.header(), plan); };
     auto done = [&](std::optional<RecordReport>&& report) {
@@ -122,15 +124,15 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     if (!pool.submit(std::move(check), done)) break;
   }
   if (auto status = pool.finish(); !status) return status;
-  if (file.cut()) session.warn(*file.cut());
-  if (!found && plan.filter.empty())
-    return Diag{.message = "no record has the id '" + name.id + "'", .file = name.shown()};
+  if (file.cut_error()) session.warn(*file.cut_error());
+  if (!found && plan.record_filter.empty())
+    return Diag{.message = "no record has the id '" + name.id + "'", .file = name.display_name()};
   return Unit{};
 }
 
-void ReplaySummary::Counts::add(CheckVerdict v) {
+void ReplaySummary::Counts::count_verdict(CheckVerdict v) {
   using enum CheckVerdict;
-  (v == Same ? same : v == Different ? different : v == Error ? error : skipped)++;
+  (v == Same ? num_same : v == Different ? num_different : v == Error ? num_errors : num_skipped)++;
 }
 
 CiReport check_ci_report() {
@@ -142,46 +144,46 @@ CiReport check_ci_report() {
 CiCase ci_case(const std::string& file, const RecordReport& report) {
   CiCase out{.name = shown_record(report.id, report.target), .file = file,
              .line = report.line};
-  if (!report.first.empty()) {
-    auto item = std::ranges::find(report.items, report.first, &CheckItem::name);
+  if (!report.first_difference.empty()) {
+    auto item = std::ranges::find(report.items, report.first_difference, &CheckItem::name);
     const bool fails = item != report.items.end() && item->verdict == CheckVerdict::Error;
     out.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
     out.rule = fails ? "stage-fails" : "stage-differs";
-    out.message = "'" + report.first + (fails ? "' fails" : "' is not what was recorded");
+    out.message = "'" + report.first_difference + (fails ? "' fails" : "' is not what was recorded");
     out.details = report.explanation;
-  } else if (!report.skipped.empty() || !report.compared()) {
+  } else if (!report.skip_reason.empty() || !report.is_compared()) {
     out.verdict = CiVerdict::Skipped;
-    out.message = report.skipped.empty() ? "nothing was compared" : report.skipped;
+    out.message = report.skip_reason.empty() ? "nothing was compared" : report.skip_reason;
   }
   return out;
 }
 
-void ReplaySummary::add(const RecordReport& report) {
-  records_++;
-  compared_ += report.compared();
+void ReplaySummary::add_report(const RecordReport& report) {
+  num_records_++;
+  num_compared_ += report.is_compared();
   bool error = false;
   for (const CheckItem& item : report.items) {
-    counts_[item.name].add(item.verdict);
+    counts_[item.name].count_verdict(item.verdict);
     error |= item.verdict == CheckVerdict::Error;
   }
-  errors_ += error;
-  if (report.identical()) identical_++;
-  else if (report.first.empty()) skipped_++, why_skipped_[report.skipped]++;
-  else first_[report.first]++;
+  num_errors_ += error;
+  if (report.is_identical()) num_identical_++;
+  else if (report.first_difference.empty()) num_skipped_++, skip_reasons_[report.skip_reason]++;
+  else first_differences_[report.first_difference]++;
 }
 
 Status ReplaySummary::check_compared(bool is_filtered) const {
-  if (compared_) return Unit{};
-  if (skipped_ && skipped_ == records_)
+  if (num_compared_) return Unit{};
+  if (num_skipped_ && num_skipped_ == num_records_)
     return Diag{.message = "nothing was compared: tgc can replay none of the records"};
-  if (records_) return Diag{.message = "nothing was compared", .expected = "stages that the records have"};
+  if (num_records_) return Diag{.message = "nothing was compared", .expected = "stages that the records have"};
   return Diag{.message = "nothing was compared: no record was chosen",
               .expected = is_filtered ? "a --filter of ids or targets" : "golden files with records"};
 }
 
 std::string ReplaySummary::text() const {
-  std::string out = counted(records_, "record") + ", " + std::to_string(identical_) + " identical";
-  out += skipped_ ? ", " + std::to_string(skipped_) + " skipped\n" : "\n";
+  std::string out = counted(num_records_, "record") + ", " + std::to_string(num_identical_) + " identical";
+  out += num_skipped_ ? ", " + std::to_string(num_skipped_) + " skipped\n" : "\n";
   size_t width = 5;
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
   auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& c,
@@ -191,25 +193,26 @@ std::string ReplaySummary::text() const {
   auto number = [](size_t n) { return n ? std::to_string(n) : std::string("-"); };
   if (!counts_.items().empty()) row("stage", "same", "different", "error", "skipped");
   for (auto& [name, c] : counts_.items())
-    row(name, number(c.same), number(c.different), number(c.error), number(c.skipped));
-  for (auto& [name, n] : first_.items()) out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
-  for (auto& [why, n] : why_skipped_.items()) out += "skipped: " + std::to_string(n) + ": " + why + "\n";
+    row(name, number(c.num_same), number(c.num_different), number(c.num_errors), number(c.num_skipped));
+  for (auto& [name, n] : first_differences_.items())
+    out += "first divergence at " + name + ": " + std::to_string(n) + "\n";
+  for (auto& [why, n] : skip_reasons_.items()) out += "skipped: " + std::to_string(n) + ": " + why + "\n";
   return out;
 }
 
 std::string ReplaySummary::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("records", records_).member("identical", identical_).member("errors", errors_);
+    json.member("records", num_records_).member("identical", num_identical_).member("errors", num_errors_);
     json.key("stages").object([&] {
       for (auto& [name, c] : counts_.items())
         json.key(name).object([&] {
-          json.member("same", c.same).member("different", c.different);
-          json.member("error", c.error).member("skipped", c.skipped);
+          json.member("same", c.num_same).member("different", c.num_different);
+          json.member("error", c.num_errors).member("skipped", c.num_skipped);
         });
     });
-    json.member("first_divergence", first_.items());
-    if (!skipped_) return;
-    json.member("skipped", why_skipped_.items());
+    json.member("first_divergence", first_differences_.items());
+    if (!num_skipped_) return;
+    json.member("skipped", skip_reasons_.items());
   }) + "\n";
 }
 
@@ -269,10 +272,11 @@ class LiveCheck {
  private:
   bool wanted(const RecordedStage& s) const {
     using enum RecordedStage::Kind;
-    if (plan_.wanted.contains(kAll)) return true;
+    if (plan_.wanted_stages.contains(kAll)) return true;
     const std::string_view group = s.kind == Stage ? kGraphs : s.kind == Kernel ? kKernels : std::string_view(s.name);
     const std::string slug = slug_of_stage(s.name);
-    return plan_.wanted.contains(group) || plan_.wanted.contains(s.name) || plan_.wanted.contains(slug);
+    return plan_.wanted_stages.contains(group) || plan_.wanted_stages.contains(s.name) ||
+           plan_.wanted_stages.contains(slug);
   }
 
   // Returns the stage `name` before which there are `before` stages of this name; null if there is none.
@@ -288,7 +292,7 @@ class LiveCheck {
     if (text) with_numbered_buffers(*text, buffers_, true);
   }
   void diverge(const std::string& name, const std::string& explanation) {
-    if (report_.first.empty()) report_.first = name, report_.explanation = explanation;
+    if (report_.first_difference.empty()) report_.first_difference = name, report_.explanation = explanation;
   }
   void settle(const std::string& name, CheckVerdict verdict, const std::string& explanation) {
     report_.items.push_back({name, verdict});
@@ -318,8 +322,8 @@ class LiveCheck {
   }
 
   std::string difference(std::string_view theirs, std::string_view ours) const {
-    if (!plan_.explain || !report_.first.empty()) return {};
-    return "  - recorded  + live\n" + line_diff(theirs, ours, {.color = plan_.color});
+    if (!plan_.explains_difference || !report_.first_difference.empty()) return {};
+    return "  - recorded  + live\n" + line_diff(theirs, ours, {.use_color = plan_.use_color});
   }
 
   // Returns the text from which the graph after a stage can be read; nullopt if this is RecordedStage::text.
@@ -327,7 +331,7 @@ class LiveCheck {
     if (s.kind != RecordedStage::Kind::Stage) return {};
     std::optional<std::string_view> out;
     for (const GoldenStage& stage : record.stages)
-      if (stage.name == s.name && stage.full) out = *stage.full;
+      if (stage.name == s.name && stage.full_text) out = *stage.full_text;
     return out;
   }
 
@@ -336,7 +340,7 @@ class LiveCheck {
     auto text = full_text(record, s);
     if (!text) text = s.text;
     if (!text) return Diag{"tinygrad could not print the graph"};
-    ReadReport report{.take_malformed = true, .producer = producer_};
+    ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto read = read_graph(graph_, detect_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
     // A PROGRAM also has the list, the source and the binary, which are not compared here.
@@ -353,14 +357,14 @@ class LiveCheck {
 
 }  // namespace
 
-Result<CheckPlan> LiveRecordChecker::plan(std::string_view stages) const {
+Result<CheckPlan> LiveRecordChecker::make_plan(std::string_view stages) const {
   CheckPlan plan;
   for (size_t at = 0; at <= stages.size();) {
     const size_t end = std::min(stages.find(',', at), stages.size());
     const std::string word(stages.substr(at, end - at));
     if (std::ranges::count(kWithoutTinygrad, word))
       return Diag{.message = "'" + word + "' compares with no tinygrad", .expected = "`tgc check` without --live"};
-    plan.wanted.insert(word.empty() ? std::string(kAll) : word);
+    plan.wanted_stages.insert(word.empty() ? std::string(kAll) : word);
     at = end + 1;
   }
   return plan;
@@ -371,19 +375,19 @@ Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const 
   return catch_failures([&] {
     RecordReport skipped{.id = record.id, .target = record.target};
     if (is_runtime_kernel(record, header.producer)) {
-      skipped.skipped = "a kernel of tinygrad's runtime";
+      skipped.skip_reason = "a kernel of tinygrad's runtime";
       return skipped;
     }
     const std::string& text = record.ast_full ? *record.ast_full : record.ast;
     auto in = load_text({}, detect_kind(text), text, record.id);
     if (!in) {
       skipped.items.push_back({"ast", CheckVerdict::Error});
-      skipped.first = "ast", skipped.explanation = "  " + in.diag().text() + "\n";
+      skipped.first_difference = "ast", skipped.explanation = "  " + in.diag().text() + "\n";
       return skipped;
     }
     in->info.name = record.id, in->info.target = record.target, in->info.settings = settings_of(header, record);
     in->info.stage.clear(), in->is_tensor_graph = record.target.empty();
-    const GoldenRecord made = session_.compiler()->record(*in).value_or_throw();
+    const GoldenRecord made = session_.compiler()->record_of(*in).value_or_throw();
     return LiveCheck(header, record, made, plan).run();
   });
 }

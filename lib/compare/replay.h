@@ -16,9 +16,9 @@ namespace tgc {
 std::unique_ptr<RecordChecker> checker_of(const Session& session);
 
 struct ReplayPlan {
-  CheckPlan check;
+  CheckPlan check_plan;
   std::string id;      // id of the only record to check, or empty; an #ID in the INPUT takes precedence
-  std::string filter;  // check only records with this text in their id, target or device
+  std::string record_filter;  // check only records with this text in their id, target or device
   Shard shard = {};    // check only the records of this shard (by line number)
 };
 
@@ -57,24 +57,25 @@ class Tally {
 // Counts the results of checks, for the table and JSON of `tgc check`.
 class ReplaySummary {
  public:
-  void add(const RecordReport& report);
+  void add_report(const RecordReport& report);
 
-  size_t records() const { return records_; }
-  size_t identical() const { return identical_; }
-  // Fails if nothing was compared. `is_filtered` says that ReplayPlan::filter was set, which the error then names.
+  size_t num_records() const { return num_records_; }
+  size_t num_identical() const { return num_identical_; }
+  // Fails if nothing was compared. `is_filtered` says that ReplayPlan::record_filter was set, which the error then
+  // names.
   Status check_compared(bool is_filtered) const;
-  bool all_identical() const { return identical_ + skipped_ == records_; }
+  bool all_identical() const { return num_identical_ + num_skipped_ == num_records_; }
   std::string text() const;  // returns the counts as a table
   std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
 
  private:
   struct Counts {
-    size_t same = 0, different = 0, error = 0, skipped = 0;
-    void add(CheckVerdict v);
+    size_t num_same = 0, num_different = 0, num_errors = 0, num_skipped = 0;
+    void count_verdict(CheckVerdict v);
   };
-  size_t records_ = 0, identical_ = 0, errors_ = 0, compared_ = 0, skipped_ = 0;
+  size_t num_records_ = 0, num_identical_ = 0, num_errors_ = 0, num_compared_ = 0, num_skipped_ = 0;
   Tally<Counts> counts_;
-  Tally<size_t> first_, why_skipped_;
+  Tally<size_t> first_differences_, skip_reasons_;
 };
 
 }  // namespace tgc

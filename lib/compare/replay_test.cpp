@@ -17,33 +17,34 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   Session session{.jobs = 2};
   auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",
                      bool traced = false) {
-    ReplayPlan plan{.check = *make_check_plan(stages), .id = "", .filter = filter};
-    plan.check.traced = traced;
+    ReplayPlan plan{.check_plan = *make_check_plan(stages), .id = "", .record_filter = filter};
+    plan.check_plan.is_traced = traced;
     ReplaySummary summary;
     for (const std::string& spec : specs) {
-      auto status = replay(session, spec, plan, [&](const std::string&, const RecordReport& r) { summary.add(r); });
+      auto status =
+          replay(session, spec, plan, [&](const std::string&, const RecordReport& r) { summary.add_report(r); });
       REQUIRE_MESSAGE(status.ok(), status.diag().text());
     }
     return summary;
   };
   ReplaySummary all = counted({kKernels}, "");
-  CHECK(all.records() > 100);
-  CHECK(all.identical() == all.records());
+  CHECK(all.num_records() > 100);
+  CHECK(all.num_identical() == all.num_records());
   CHECK(all.check_compared(false).ok());
-  CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").records() == all.records() + 1);
-  CHECK(counted({kKernels}, "", "", true).identical() == all.records());  // an observer must not change results
+  CHECK(counted({kKernels + "#bin_add_half.0", kKernels}, "linear").num_records() == all.num_records() + 1);
+  CHECK(counted({kKernels}, "", "", true).num_identical() == all.num_records());  // an observer must not change results
   CHECK_FALSE(counted({kKernels}, "", "nosuch").check_compared(true).ok());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
-  CHECK(counted({tensors}, "kernels", "CPU").records() == counted({tensors}, "kernels").records());  // all: CPU
+  CHECK(counted({tensors}, "kernels", "CPU").num_records() == counted({tensors}, "kernels").num_records());  // all: CPU
   Cancel cancel;
   Session cancelled{.cancel = &cancel};
-  cancel.request();
-  CHECK(replay(cancelled, kKernels, {.check = *make_check_plan("")}, [](auto&, auto&) {}).diag().message ==
+  cancel.request_cancel();
+  CHECK(replay(cancelled, kKernels, {.check_plan = *make_check_plan("")}, [](auto&, auto&) {}).diag().message ==
         "cancelled");
   ReplaySummary kernels = counted({kKernels}, "kernels");
-  CHECK(kernels.records() == all.records());
+  CHECK(kernels.num_records() == all.num_records());
   CHECK_FALSE(kernels.check_compared(false).ok());
-  ReplayPlan plan{.check = *make_check_plan(""), .id = "nothing"};
+  ReplayPlan plan{.check_plan = *make_check_plan(""), .id = "nothing"};
   CHECK(replay(session, kKernels, plan, [](auto&, auto&) {}).diag().message == "no record has the id 'nothing'");
   CHECK(make_check_plan("expandr").diag().message == "unknown stage 'expandr'");
 }
@@ -52,13 +53,13 @@ TEST_CASE("replay: every text of a recording of 0.14.0 is read and printed back 
   // The records have machine instructions, stages with a full text, and a quotient whose text fits 0.12.0, too.
   for (const char* file : {"import/kernels.jsonl.gz", "import/tensor.jsonl.gz"}) {
     ReplaySummary summary;
-    auto status = replay(Session(), test_path(file), {.check = *make_check_plan("text")},
+    auto status = replay(Session(), test_path(file), {.check_plan = *make_check_plan("text")},
                          [&](const std::string&, const RecordReport& r) {
-                           CHECK_MESSAGE(r.identical(), r.id);
-                           summary.add(r);
+                           CHECK_MESSAGE(r.is_identical(), r.id);
+                           summary.add_report(r);
                          });
     REQUIRE_MESSAGE(status.ok(), status.diag().text());
-    CHECK(summary.identical() >= 3);
+    CHECK(summary.num_identical() >= 3);
   }
 }
 
@@ -75,10 +76,10 @@ TEST_CASE("replay skips kernels of tinygrad's runtime, and list_records names th
                       << line.text << "\n";
   Session session;
   ReplaySummary summary;
-  auto status = replay(session, file.string(), {.check = *make_check_plan("")},
-                       [&](const std::string&, const RecordReport& r) { summary.add(r); });
+  auto status = replay(session, file.string(), {.check_plan = *make_check_plan("")},
+                       [&](const std::string&, const RecordReport& r) { summary.add_report(r); });
   REQUIRE_MESSAGE(status.ok(), status.diag().text());
-  CHECK(summary.identical() == 0);
+  CHECK(summary.num_identical() == 0);
   CHECK(summary.text().find("skipped: 1: a kernel of tinygrad's runtime") != std::string::npos);
   auto list = list_records(session, file.string());
   REQUIRE(list.ok());

@@ -24,10 +24,10 @@ std::string outcome(Compilation& c) {
 Result<Compilation> resume(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());
-  in.info = c.loaded().info;
+  in.info = c.input_graph().info;
   in.info.stage = c.at() ? c.at()->name : "";
   in.is_tensor_graph = c.is_tensor_graph();
-  auto root = round_trip(format, c.at() ? c.current() : c.loaded().root, in.info, *in.graph);
+  auto root = round_trip(format, c.at() ? c.current_graph() : c.input_graph().root, in.info, *in.graph);
   if (!root) return root.diag();
   in.root = *root;
   return Compilation::begin(std::move(in), c.spec());
@@ -39,7 +39,7 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
   ResumeReport report;
   auto whole = begin(), c = begin();
   if (!whole || !c) {
-    report.stage = "ast", report.difference = (!whole ? whole : c).diag().text();
+    report.failed_stage = "ast", report.difference = (!whole ? whole : c).diag().text();
     return report;
   }
   const std::string expected = outcome(*whole);
@@ -48,23 +48,23 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
   for (;;) {
     std::string_view stage = c->at() ? c->at()->name : "ast";
     for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
-      if (c->current() == checked) break;
+      if (c->current_graph() == checked) break;
       auto copy = resume(*c, format);
       bool runs_on = copy && (!c->at() || !runs_on_from_ast_alone);
       std::string got = runs_on ? outcome(*copy) : "";
       if (copy && (!runs_on || got == expected)) {
-        report.same++;
+        report.num_same++;
         continue;
       }
-      report.stage = stage;
+      report.failed_stage = stage;
       report.difference =
           std::string(name_of(format)) + ": " +
           (copy ? "it compiles to another result than the graph itself" : copy.diag().text());
       return report;
     }
-    checked = c->current();
-    const StageRow* row = c->next();
-    if (!row || !row->is_graph_stage() || !c->step()) return report;
+    checked = c->current_graph();
+    const StageRow* row = c->next_row();
+    if (!row || !row->is_graph_stage() || !c->run_step()) return report;
   }
 }
 

@@ -9,10 +9,10 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t same = 0;         // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
-  std::string stage;       // the first stage after which a round trip failed; empty if none failed
+  size_t num_same = 0;         // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
+  std::string failed_stage;       // the first stage after which a round trip failed; empty if none failed
   std::string difference;  // the format of the text, and the error or difference
-  bool passed() const { return stage.empty(); }
+  bool passed() const { return failed_stage.empty(); }
 };
 
 // Runs two compilations that `begin` begins. After each stage that changes the graph, writes the graph in each format,

@@ -29,21 +29,22 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
     const std::string name(is_kernel ? "kernels" : s.row->name);
     auto [known, is_new] = own_by_name.try_emplace(name);
     if (is_new) known->second = own.insert(own.end(), {name, std::string(is_kernel ? "tensor" : s.row->level())});
-    if (auto& changed = known->second->changed; s.changes_graph) changed = (changed && *changed) || *s.changes_graph;
+    if (auto& changed = known->second->num_changed; s.changes_graph)
+      changed = (changed && *changed) || *s.changes_graph;
   }
   auto next = list.stages.begin();  // where a new stage is inserted: after the previous stage of the pipeline
   for (const ListedStage& s : own) {
     auto [known, is_new] = listed.try_emplace(s.name);
     if (is_new) {
       known->second = list.stages.insert(next, s);
-      known->second->changed = s.changed ? std::optional<size_t>(0) : std::nullopt;
+      known->second->num_changed = s.num_changed ? std::optional<size_t>(0) : std::nullopt;
     }
     ListedStage& stage = *known->second;
-    stage.records++;
-    if (s.changed) stage.changed = stage.changed.value_or(0) + *s.changed;
+    stage.num_records++;
+    if (s.num_changed) stage.num_changed = stage.num_changed.value_or(0) + *s.num_changed;
     next = std::next(known->second);
   }
-  list.records++;
+  list.num_records++;
   return Unit{};
 }
 
@@ -51,7 +52,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
 std::string_view about_stage(std::string_view name) {
   if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
   const StageRow* own = find_row(name);
-  return own ? own->help : "";
+  return own ? own->help_text : "";
 }
 
 }  // namespace
@@ -61,20 +62,20 @@ std::string RecordedStageList::text() const {
       {"stage", "slug", "alias", "level", "records", "changed", "what it does"}};
   for (const ListedStage& s : stages)
     cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded(s.name)), s.level,
-                     std::to_string(s.records), s.changed ? std::to_string(*s.changed) : "-",
+                     std::to_string(s.num_records), s.num_changed ? std::to_string(*s.num_changed) : "-",
                      std::string(about_stage(s.name))});
-  return (producer.empty() ? "" : producer + ", ") + counted(records, "record") + "\n" + table(cells, "llllrrl");
+  return (producer.empty() ? "" : producer + ", ") + counted(num_records, "record") + "\n" + table(cells, "llllrrl");
 }
 
 std::string RecordedStageList::json() const {
   return json_object([&](JsonWriter& json) {
     if (!producer.empty()) json.member("producer", producer);
-    json.member("records", records).key("stages").array([&] {
+    json.member("records", num_records).key("stages").array([&] {
       for (const ListedStage& s : stages)
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("name", s.name).member("alias", alias_of_recorded(s.name));
-          json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.records);
-          if (s.changed) json.member("changed", *s.changed);
+          json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.num_records);
+          if (s.num_changed) json.member("changed", *s.num_changed);
           json.member("purpose", about_stage(s.name));
         });
     });
@@ -85,7 +86,7 @@ Result<RecordedStageList> list_recorded_stages(const Session& session, const std
   RecordedStageList out;
   StageByName listed;
   Session as_recorded = session;
-  as_recorded.over.recorded = true;
+  as_recorded.overrides.prefers_recorded = true;
   auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
     out.producer = pipeline.producer();
     return add(out, listed, pipeline);
@@ -124,12 +125,12 @@ std::string stage_list_json() {
   return json_text([&](JsonWriter& json) {
     json.array([&] {
       for (const Row& r : rows())
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
           json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.bottom_up);
-          json.member("purpose", r.stage->help);
+          json.member("purpose", r.stage->help_text);
         });
-      json.line();
+      json.start_line();
     });
   });
 }
@@ -139,7 +140,7 @@ std::string stage_list_text() {
   for (const Row& r : rows())
     cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
                      r.rules ? padded(std::to_string(*r.rules)) : "    -",
-                     std::string(r.stage->help) + (r.bottom_up ? "; bottom-up" : "")});
+                     std::string(r.stage->help_text) + (r.bottom_up ? "; bottom-up" : "")});
   return table(cells);
 }
 

@@ -10,13 +10,13 @@ namespace tgc {
 struct ListedStage {
   std::string name;   // name of the stage or output, such as "expander"; "kernels" for the kernels of a schedule
   std::string level;  // "tensor", "kernel" or "program"
-  size_t records = 0;                  // number of records that have the stage
-  std::optional<size_t> changed = {};  // number of records whose graph the stage changed; unset for an output
+  size_t num_records = 0;                  // number of records that have the stage
+  std::optional<size_t> num_changed = {};  // number of records whose graph the stage changed; unset for an output
 };
 
 struct RecordedStageList {
   std::string producer;
-  size_t records = 0;
+  size_t num_records = 0;
   std::list<ListedStage> stages;  // in the order of the records; a list, because stages are inserted in the middle
 
   std::string text() const;

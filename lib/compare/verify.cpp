@@ -33,21 +33,21 @@ namespace {
 // accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
-    out.not_known[std::string(a.text())]++;
+    out.unknown_names[std::string(a.text())]++;
   if (a.is(RecordClass::Open) && release != Release::Other) {
     const RecordView record(a);
-    if (!has_field(release, record.name(), "")) out.not_known[std::string(record.name())]++;
+    if (!has_field(release, record.name(), "")) out.unknown_names[std::string(record.name())]++;
     else
       for (size_t i = 0; i < record.size(); i++)
         if (!has_field(release, record.name(), record.field(i)))
-          out.not_known[std::string(record.name()) + "." + std::string(record.field(i))]++;
+          out.unknown_names[std::string(record.name()) + "." + std::string(record.field(i))]++;
   }
   if (a.kind() == Arg::Kind::Tuple || a.kind() == Arg::Kind::Record)
     for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items()) note_names(out, release, item);
 }
 void note_names(StructureReport& out, Release release, DType d) {
   if (d.scalar_kind() == Scalar::Other && !has_name(release, d.scalar().repr()))
-    out.not_known[std::string(d.scalar().repr())]++;
+    out.unknown_names[std::string(d.scalar().repr())]++;
 }
 
 // Returns the number of operands that an arithmetic op must have; 0 for other ops, which may have any number.
@@ -60,15 +60,17 @@ size_t operands_of(UOp u) {
 }  // namespace
 
 StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
-  StructureReport out{.nodes = nodes.size(), .wrong = {}, .positions = {}, .not_known = {}};
-  auto add = [&](size_t i, std::string text) { out.wrong.push_back(std::move(text)), out.positions.push_back(i); };
+  StructureReport out{.num_nodes = nodes.size(), .node_errors = {}, .error_positions = {}, .unknown_names = {}};
+  auto add = [&](size_t i, std::string text) {
+    out.node_errors.push_back(std::move(text)), out.error_positions.push_back(i);
+  };
   if (nodes.empty()) return out;
   Graph& graph = nodes[0].graph();
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
     const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(shown_op(u));
     const bool is_unknown = graph.release() != Release::Other ? !has_op(graph.release(), shown_op(u)) : u.is(Op::OTHER);
-    if (is_unknown) out.not_known["Ops." + std::string(shown_op(u))]++;
+    if (is_unknown) out.unknown_names["Ops." + std::string(shown_op(u))]++;
     note_names(out, graph.release(), u.dtype());
     note_names(out, graph.release(), shown_arg(u));
     if (operands_of(u) && u.num_src() != operands_of(u))
@@ -84,18 +86,18 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
 }
 
 std::string StructureReport::text(const std::string& name) const {
-  std::string out = name + ": " + std::to_string(nodes) + " nodes, " +
-                    (ok() ? "a graph" : std::to_string(wrong.size()) + " that cannot be") + "\n";
-  for (const std::string& w : wrong) out += "  " + w + "\n";
-  for (auto& [what, count] : not_known)
+  std::string out = name + ": " + std::to_string(num_nodes) + " nodes, " +
+                    (ok() ? "a graph" : std::to_string(node_errors.size()) + " that cannot be") + "\n";
+  for (const std::string& w : node_errors) out += "  " + w + "\n";
+  for (auto& [what, count] : unknown_names)
     out += "  not known in its release: " + what + " (" + std::to_string(count) + ")\n";
   return out;
 }
 
 std::string StructureReport::json(const std::string& name) const {
   return json_object([&](JsonWriter& json) {
-    json.member("name", name).member("nodes", nodes).member("ok", ok()).member("wrong", wrong);
-    json.member("not_known", not_known);
+    json.member("name", name).member("nodes", num_nodes).member("ok", ok()).member("wrong", node_errors);
+    json.member("not_known", unknown_names);
   }) + "\n";
 }
 

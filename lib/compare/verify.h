@@ -30,12 +30,12 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 // list, sources come before their users, and ranges end only where they may. Names that the graph's release does not
 // have are counted.
 struct StructureReport {
-  size_t nodes = 0;
-  std::vector<std::string> wrong;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
-  std::vector<size_t> positions;            // for each error: the index of its node
-  std::map<std::string, size_t> not_known;  // number of uses of each name (op, dtype, ...) that the release lacks
+  size_t num_nodes = 0;
+  std::vector<std::string> node_errors;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
+  std::vector<size_t> error_positions;            // for each error: the index of its node
+  std::map<std::string, size_t> unknown_names;  // number of uses of each name (op, dtype, ...) that the release lacks
 
-  bool ok() const { return wrong.empty(); }
+  bool ok() const { return node_errors.empty(); }
   std::string text(const std::string& name) const;
   std::string json(const std::string& name) const;
 };

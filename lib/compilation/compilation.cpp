@@ -54,7 +54,7 @@ Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number)
 }
 
 // Logs a stage that has run, with its time and the numbers of nodes before and after it.
-void log_step(const std::string& name, const Compilation::Step& step, double seconds, bool failed) {
+void log_step(const std::string& name, const Compilation::StepResult& step, double seconds, bool failed) {
   std::string text = name.empty() ? "" : name + ": ";
   text.append(step.row->name).append(formatted(": %.3f ms", seconds * 1e3));
   if (step.row->is_graph_stage()) {
@@ -89,7 +89,7 @@ Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   for (FaultSpec::Kind in : in_rules) {
     auto some = fault_of_environment(in);
     if (!some) return some.diag();
-    if (*some && faults) faults->others.push_back(std::move(**some));
+    if (*some && faults) faults->other_faults.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
   if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.in.graph, s.fault.get());
@@ -108,7 +108,7 @@ Status expect_behind_graphs() {
     if (!faults) return faults.diag();
     if (!*faults) continue;
     record_requested_fault(**faults);
-    for (const FaultSpec& other : (*faults)->others) record_requested_fault(other);
+    for (const FaultSpec& other : (*faults)->other_faults) record_requested_fault(other);
   }
   return Unit{};
 }
@@ -139,8 +139,8 @@ Compilation& Compilation::operator=(Compilation&& other) noexcept {
 Compilation::~Compilation() {
   if (!s_) return;
   try {
-    watch(nullptr);
-  } catch (...) {  // drops the exception of Watcher::end; watch(nullptr) would throw it
+    set_watcher(nullptr);
+  } catch (...) {  // drops the exception of Watcher::end_compilation; watch(nullptr) would throw it
   }
   disarm(*s_);
 }
@@ -178,7 +178,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
     s->at = &row_of(OutputKind::List);
-    s->outputs.emplace(s->target, s->in.list, s->spec.compile);
+    s->outputs.emplace(s->target, s->in.list, s->spec.compile_options);
     s->ast = s->current;
     return Compilation(std::move(s));
   }
@@ -201,20 +201,20 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
 // ---- state
 
 const std::string& Compilation::name() const { return s_->in.info.name; }
-const InputGraph& Compilation::loaded() const { return s_->in; }
+const InputGraph& Compilation::input_graph() const { return s_->in; }
 const JobSpec& Compilation::spec() const { return s_->spec; }
 Graph& Compilation::graph() const { return *s_->in.graph; }
 bool Compilation::is_tensor_graph() const { return s_->tensor.has_value(); }
 const Target& Compilation::target() const { return s_->target; }
 UOp Compilation::ast() const { return s_->ast; }
-UOp Compilation::current() const { return s_->current; }
-const StageRow* Compilation::begun_at() const { return s_->begun_at; }
+UOp Compilation::current_graph() const { return s_->current; }
+const StageRow* Compilation::input_stage() const { return s_->begun_at; }
 const StageRow* Compilation::at() const { return s_->at; }
 const std::map<std::string, int>& Compilation::name_counts() const { return s_->kernel->name_counts; }
 const TensorJob& Compilation::tensor_job() const { return *s_->tensor; }
 double Compilation::schedule_seconds() const { return s_->seconds; }
 
-const StageRow* Compilation::next() const {
+const StageRow* Compilation::next_row() const {
   if (s_->failure) return nullptr;
   const StageRow* row = s_->at ? s_->at + 1 : &row_of(s_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
@@ -225,12 +225,12 @@ const StageRow* Compilation::next() const {
 
 // ---- running
 
-Result<Compilation::Step> Compilation::step() {
-  const StageRow* row = next();
+Result<Compilation::StepResult> Compilation::run_step() {
+  const StageRow* row = next_row();
   if (s_->failure) return *s_->failure;
   if (!row) return Diag{"every stage has run"};
-  if (s_->watcher) s_->watcher->stage(*row, s_->current);
-  Step step{row, s_->current, s_->current};
+  if (s_->watcher) s_->watcher->begin_stage(*row, s_->current);
+  StepResult step{row, s_->current, s_->current};
   const bool is_logged = logs(LogTopic::Compilation, LogLevel::Debug);
   auto begin = s_->tensor || is_logged ? Clock::now() : Clock::time_point();
   auto note = [&](const auto& result) {
@@ -248,21 +248,21 @@ Result<Compilation::Step> Compilation::step() {
                                 : catch_failures([&] { return create_schedule(*s_->tensor, s_->current); });
     note(*s_->schedule);
   } else {
-    if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile);
+    if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile_options);
     // If the renderer fails, the compilation continues, because the launch facts do not need the source.
     if (row->is(OutputKind::List)) note(s_->outputs->list());
   }
   s_->at = row;
   if (s_->tensor) s_->seconds += seconds_since(begin);
   if (is_logged) log_step(s_->in.info.name, step, seconds_since(begin), s_->failure.has_value());
-  if (s_->watcher) s_->watcher->stage_end(*row, s_->failure ? UOp() : s_->current);
+  if (s_->watcher) s_->watcher->end_stage(*row, s_->failure ? UOp() : s_->current);
   if (s_->failure) return *s_->failure;
   return step;
 }
 
 Status Compilation::run_through(const StageRow& row) {
-  for (const StageRow* n = next(); n && n <= &row; n = next())
-    if (auto step = this->step(); !step) return step.diag();
+  for (const StageRow* n = next_row(); n && n <= &row; n = next_row())
+    if (auto step = this->run_step(); !step) return step.diag();
   if (s_->failure) return *s_->failure;
   return Unit{};
 }
@@ -274,7 +274,7 @@ const Result<std::vector<UOp>>& Compilation::list() {
   static const StageRow& linear = row_of(OutputKind::List);
   if (!s_->outputs) (void)run_through(linear);
   // If a stage failed, list() returns the error of that stage.
-  if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed(s_->target, *s_->failure))).list();
+  if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed_outputs(s_->target, *s_->failure))).list();
   return s_->outputs->list();
 }
 
@@ -307,11 +307,11 @@ Result<std::string> Compilation::schedule_text(bool as_json) {
                  : schedule_listing(*made, plan, schedule_key(), made_for);
 }
 
-Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->keyed); }
+Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->normalized_sink); }
 
 Result<std::string> Compilation::schedule_as_json() { return schedule_text(true); }
 
-Result<std::string> Compilation::output(const StageRow& row) {
+Result<std::string> Compilation::row_output(const StageRow& row) {
   if (row.kind == Kind::Schedule && s_->tensor) return schedule_text(false);
   if (!row.output || s_->tensor)
     return Diag{.message = "'" + name() + "' is " + (s_->tensor ? "a tensor graph" : "a kernel") + ": it has no '" +
@@ -405,27 +405,27 @@ Result<Compilation> Compilation::fork() const {
   return out;
 }
 
-InputGraph Compilation::take() && {
-  watch(nullptr);
+InputGraph Compilation::take_input() && {
+  set_watcher(nullptr);
   disarm(*s_);
   return std::move(s_->in);
 }
 
-void Compilation::watch(Watcher* watcher) {
-  if (Watcher* before = std::exchange(s_->watcher, watcher)) before->end(*this);
-  if (watcher) watcher->begin(*this);
+void Compilation::set_watcher(Watcher* watcher) {
+  if (Watcher* before = std::exchange(s_->watcher, watcher)) before->end_compilation(*this);
+  if (watcher) watcher->begin_compilation(*this);
 }
 
 Status run_watched(Compilation& compilation, Watcher& watcher) {
-  if (!compilation.loaded().list.empty()) return no_stages_before(compilation.loaded());
-  compilation.watch(&watcher);
+  if (!compilation.input_graph().list.empty()) return no_stages_before(compilation.input_graph());
+  compilation.set_watcher(&watcher);
   if (!compilation.is_tensor_graph()) {
     Status status = compilation.run_through(row_of(OutputKind::List));
-    compilation.watch(nullptr);
+    compilation.set_watcher(nullptr);
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.watch(nullptr);  // calls Watcher::end for the tensor graph before its kernels begin
+  compilation.set_watcher(nullptr);  // calls Watcher::end_compilation for the tensor graph before its kernels begin
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);

@@ -2,12 +2,12 @@
 // stages by stepping a Compilation.
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
-//   while (c->next()) c->step();                 // or c->run_through(row_of("expander"))
+//   while (c->next_row()) c->run_step();                 // or c->run_through(row_of("expander"))
 //   std::string source = *c->output(row_of(OutputKind::Source));
 //
 // The steps of a tensor graph are its stages and the schedule. Each kernel of the schedule is a Compilation of its own.
 // The steps of a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not
-// steps: output() makes them on request.
+// steps: row_output() makes them on request.
 #pragma once
 #include <memory>
 #include <optional>
@@ -32,22 +32,22 @@ struct JobSpec {
   std::optional<bool> optimize = {};
   // By kernel name: how many earlier kernels of the schedule have this name. The second kernel "E_4" is named "E_4n1".
   std::map<std::string, int> name_counts = {};
-  CompileOptions compile = {};  // options for the outputs of compilers
+  CompileOptions compile_options = {};  // options for the outputs of compilers
 };
 
 class Compilation;
 
-// Receives the events of a compilation: stage() before each row runs, and stage_end() after it. To see the rewrites in
-// a row, attach a RewriteObserver to the graph. end() is called when the watcher is removed or the compilation is
-// destroyed, also after errors. The Compilation may move between two events, so a watcher must not keep a pointer to
-// it.
+// Receives the events of a compilation: begin_stage() before each row runs, and end_stage() after it. To see the
+// rewrites in a row, attach a RewriteObserver to the graph. end_compilation() is called when the watcher is removed or
+// the compilation is destroyed, also after errors. The Compilation may move between two events, so a watcher must not
+// keep a pointer to it.
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  virtual void begin(Compilation& /*what*/) {}
-  virtual void stage(const StageRow& /*row*/, UOp /*input*/) {}
-  virtual void stage_end(const StageRow& /*row*/, UOp /*result*/) {}  // `result` is empty if the row failed
-  virtual void end(Compilation& /*what*/) {}
+  virtual void begin_compilation(Compilation& /*what*/) {}
+  virtual void begin_stage(const StageRow& /*row*/, UOp /*input*/) {}
+  virtual void end_stage(const StageRow& /*row*/, UOp /*result*/) {}  // `result` is empty if the row failed
+  virtual void end_compilation(Compilation& /*what*/) {}
 };
 
 class Compilation {
@@ -62,30 +62,31 @@ class Compilation {
 
   // ---- state
   const std::string& name() const;
-  const InputGraph& loaded() const;  // the input, with which begin() was called
+  const InputGraph& input_graph() const;  // the input, with which begin() was called
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
   const Target& target() const;      // only for a kernel
   UOp ast() const;                   // the graph before the first step
-  UOp current() const;               // the current graph; for a linear list, the last node
-  const StageRow* begun_at() const;  // the stage that made the input; null if the input is an AST or a tensor graph
-  const StageRow* at() const;        // the row that ran last; begun_at() if no row has run
-  const StageRow* next() const;      // the row that step() will run; null if all rows have run, or if one failed
+  UOp current_graph() const;               // the current graph; for a linear list, the last node
+  const StageRow* input_stage() const;  // the stage that made the input; null if the input is an AST or a tensor graph
+  const StageRow* at() const;        // the row that ran last; input_stage() if no row has run
+  // the row that run_step() will run; null if all rows have run, or if one failed
+  const StageRow* next_row() const;
 
   // ---- running
-  struct Step {
+  struct StepResult {
     const StageRow* row = nullptr;
     UOp before, after;  // the graph before and after the row; only graph stages change it
-    bool changed() const { return !(before == after); }
+    bool has_changed() const { return !(before == after); }
   };
   // Runs the next row. If a stage fails, the error names the stage and the node, and later calls return this error.
-  Result<Step> step();
+  Result<StepResult> run_step();
   // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through(const StageRow& row);
 
   // ---- outputs; each of these functions first runs the stages that it needs
-  Result<std::string> output(const StageRow& row);  // text or bytes of the row's output
+  Result<std::string> row_output(const StageRow& row);  // text or bytes of the row's output
   // list(), source(), outputs(), compile_job() and name_counts() may only be called for a kernel.
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
@@ -111,11 +112,11 @@ class Compilation {
   // stages of a tensor graph again. Fails for a linear list, and after an error.
   Result<Compilation> fork() const;
 
-  // Returns the input graph. Calls `end` of the watcher.
-  InputGraph take() &&;
+  // Returns the input graph. Calls `end_compilation` of the watcher.
+  InputGraph take_input() &&;
 
-  // Sets the watcher; null removes it. Calls end() of the previous watcher and begin() of the new one.
-  void watch(Watcher* watcher);
+  // Sets the watcher; null removes it. Calls end_compilation() of the previous watcher and begin() of the new one.
+  void set_watcher(Watcher* watcher);
 
  private:
   struct State;

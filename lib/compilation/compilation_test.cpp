@@ -30,7 +30,7 @@ Compilation begin(InputGraph in, JobSpec spec = {.target = "CPU:CLANG"}) {
 
 InputGraph tensor_graph() {
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
-  auto record = reader->next();
+  auto record = reader->next_record();
   REQUIRE(record.ok());
   return load((*record)->ast);
 }
@@ -56,9 +56,9 @@ TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
   CHECK(c.at() == nullptr);
   const StageRow* last = nullptr;
   size_t graphs = 0;
-  while (const StageRow* row = c.next()) {
+  while (const StageRow* row = c.next_row()) {
     CHECK(row > last);
-    auto step = c.step();
+    auto step = c.run_step();
     REQUIRE(step.ok());
     CHECK(step->row == row);
     CHECK(c.at() == row);
@@ -68,9 +68,9 @@ TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
   CHECK(last->name == "program");
   CHECK(graphs > 10);
   CHECK(c.list()->size() > 5);
-  CHECK(c.output(row_of(OutputKind::Source))->find("void ") != std::string::npos);
-  CHECK(c.output(row_of(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
-  CHECK_FALSE(c.output(row_of(StageRow::Kind::Schedule)).ok());
+  CHECK(c.row_output(row_of(OutputKind::Source))->find("void ") != std::string::npos);
+  CHECK(c.row_output(row_of(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
+  CHECK_FALSE(c.row_output(row_of(StageRow::Kind::Schedule)).ok());
 }
 
 TEST_CASE("a view that each iteration of an OUTER range makes is one buffer") {
@@ -102,7 +102,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
                "UOp.variable('b', False, True, dtype=dtypes.bool).where(UOp.variable('n', 1, 9, dtype=dtypes.int)"
                ".cast(dtypes.float), UOp.const(dtypes.float, 1.0))");
   Compilation c = begin(load(text));
-  auto facts = c.output(row_of(OutputKind::LaunchFacts));
+  auto facts = c.row_output(row_of(OutputKind::LaunchFacts));
   REQUIRE_MESSAGE(facts.ok(), facts.diag().text());
   CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
 }
@@ -114,7 +114,7 @@ TEST_CASE("launch facts print a size without an infix form as its repr, as tinyg
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
       "ast = a.index(r*8+s, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(r, s).sink()\n";
   Compilation c = begin(load(text), {.target = "WEBGPU"});
-  std::string facts = c.output(row_of(OutputKind::LaunchFacts)).value_or_throw();
+  std::string facts = c.row_output(row_of(OutputKind::LaunchFacts)).value_or_throw();
   const std::string size = "UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
                            "  UOp(Ops.SHL, dtypes.uint, arg=None, src=(\n"
                            "    UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
@@ -136,7 +136,7 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   CHECK(fork->at() == half.at());
   CHECK(*fork->source() == source);
   CHECK(half.at() == &row_of("expander"));  // fork() must not change the position of `half`
-  InputGraph resumed = load(*pyrender(half.current()));
+  InputGraph resumed = load(*pyrender(half.current_graph()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
   CHECK(*whole.fork()->source() == source);  // fork() of a finished compilation must work, too
@@ -146,7 +146,7 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   auto again = tensor.fork();
   REQUIRE(again.ok());
   CHECK(again->at() == tensor.at());
-  CHECK(*pyrender(again->current()) == *pyrender(tensor.current()));
+  CHECK(*pyrender(again->current_graph()) == *pyrender(tensor.current_graph()));
   CHECK(again->kernel_numbers() == tensor.kernel_numbers());
 }
 
@@ -162,15 +162,15 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
     CHECK(k.source().ok());
   }
   CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
-  CHECK(c.output(row_of(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
-  CHECK(c.output(row_of(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
-  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  CHECK(c.row_output(row_of(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
+  CHECK(c.row_output(row_of(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
+  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current_graph()));
   later.info.stage = "earliest rewrites";
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
   CHECK(resumed.schedule().diag().message.find("needs data of all stages") != std::string::npos);
   double before = 0;
-  while (stepped.next()) {  // schedule_seconds() must grow with each step
-    REQUIRE(stepped.step().ok());
+  while (stepped.next_row()) {  // schedule_seconds() must grow with each step
+    REQUIRE(stepped.run_step().ok());
     CHECK(stepped.schedule_seconds() > before);
     before = stepped.schedule_seconds();
   }
@@ -179,24 +179,24 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
 }
 
 TEST_CASE("stepping a tensor graph that is the result of a stage fails at the schedule") {
-  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current()));
+  InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current_graph()));
   later.info.stage = (&row_of(StageRow::Kind::Schedule) - 1)->name;
   Compilation c = begin(std::move(later), {});
-  REQUIRE(c.next() == &row_of(StageRow::Kind::Schedule));
-  CHECK(c.step().diag().message.find("needs data of all stages") != std::string::npos);
-  CHECK(c.next() == nullptr);
+  REQUIRE(c.next_row() == &row_of(StageRow::Kind::Schedule));
+  CHECK(c.run_step().diag().message.find("needs data of all stages") != std::string::npos);
+  CHECK(c.next_row() == nullptr);
 }
 
 TEST_CASE("a tensor graph resumes after any stage, and runs the following stages without crashing") {
   Compilation whole = begin(tensor_graph(), {});
-  while (whole.next()->tensor) {
-    REQUIRE(whole.step().ok());
-    InputGraph later = load(*pyrender(whole.current()));
+  while (whole.next_row()->tensor) {
+    REQUIRE(whole.run_step().ok());
+    InputGraph later = load(*pyrender(whole.current_graph()));
     later.is_tensor_graph = true;
     later.info.stage = whole.at()->name;
     Compilation resumed = begin(std::move(later), {});
-    while (resumed.next() && resumed.next()->tensor)
-      if (!resumed.step()) break;  // a stage may fail if it needs data of earlier stages
+    while (resumed.next_row() && resumed.next_row()->tensor)
+      if (!resumed.run_step()) break;  // a stage may fail if it needs data of earlier stages
     CHECK_FALSE(resumed.schedule().ok());
   }
 }
@@ -222,8 +222,8 @@ TEST_CASE("after a stage fails, every later call returns its error") {
   auto status = c.run_through(row_of(OutputKind::List));
   REQUIRE_FALSE(status.ok());
   CHECK(status.diag().message.find("stage 'apply opts'") != std::string::npos);
-  CHECK(c.next() == nullptr);
-  CHECK(c.step().diag().message == status.diag().message);
+  CHECK(c.next_row() == nullptr);
+  CHECK(c.run_step().diag().message == status.diag().message);
   CHECK(c.list().diag().message == status.diag().message);
   CHECK(c.source().diag().message == status.diag().message);
   CHECK_FALSE(c.fork().ok());
@@ -232,10 +232,10 @@ TEST_CASE("after a stage fails, every later call returns its error") {
 TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also when a stage fails") {
   struct Log : Watcher {
     std::string text;
-    void begin(Compilation& c) override { text += "begin " + c.name() + "\n"; }
-    void stage(const StageRow& row, UOp) override { text += std::string(row.name); }
-    void stage_end(const StageRow&, UOp result) override { text += result ? ".\n" : " failed.\n"; }
-    void end(Compilation& c) override {
+    void begin_compilation(Compilation& c) override { text += "begin " + c.name() + "\n"; }
+    void begin_stage(const StageRow& row, UOp) override { text += std::string(row.name); }
+    void end_stage(const StageRow&, UOp result) override { text += result ? ".\n" : " failed.\n"; }
+    void end_compilation(Compilation& c) override {
       text += "end " + c.name() + " of " + std::to_string(c.graph().size() > 0) + "\n";
     }
   };
@@ -249,11 +249,11 @@ TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also w
   CHECK(tensor.text.find("schedule.\nend k of 1\nbegin k.") != std::string::npos);
   Log first, second;
   Compilation c = begin(load(kKernel));
-  c.watch(&first);
-  c.watch(&second);
+  c.set_watcher(&first);
+  c.set_watcher(&second);
   Compilation moved = std::move(c);
   CHECK(first.text == "begin k\nend k of 1\n");
-  InputGraph back = std::move(moved).take();
+  InputGraph back = std::move(moved).take_input();
   CHECK(second.text == "begin k\nend k of 1\n");
   CHECK(back.graph->size() > 0);
 }
@@ -262,7 +262,7 @@ TEST_CASE("a dump contains the requested stages and outputs, also of the kernels
   auto dumped = [](InputGraph in, const char* stages, const char* format = "") {
     auto plan = make_dump_plan(stages, format);
     REQUIRE(plan.ok());
-    plan->jobs = 2;
+    plan->num_threads = 2;
     Compilation c = begin(std::move(in), {});
     auto texts = dump_texts(c, *plan);
     REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
@@ -280,8 +280,8 @@ TEST_CASE("a dump contains the requested stages and outputs, also of the kernels
   CHECK(dumped(load(kKernel), "schedule").empty());
   auto tensor = dumped(tensor_graph(), "rangeify,source");
   REQUIRE(tensor.size() >= 2);
-  CHECK(tensor[0].graph == "k");
-  CHECK(tensor.back().graph.starts_with("k."));
+  CHECK(tensor[0].graph_name == "k");
+  CHECK(tensor.back().graph_name.starts_with("k."));
   CHECK(make_dump_plan("expandr", "").diag().message == "unknown stage 'expandr'");
   CHECK(make_dump_plan("", "jsn").diag().expected == "json");
 }

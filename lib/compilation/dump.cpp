@@ -20,7 +20,7 @@ class Dump {
   Dump(Compilation& compilation, const DumpPlan& plan) : c_(compilation), plan_(plan) {}
 
   Result<Texts> run() {
-    if (plan_.watcher) c_.watch(plan_.watcher);
+    if (plan_.watcher) c_.set_watcher(plan_.watcher);
     auto status = make();
     if (!status) return status.diag();
     return std::move(texts_);
@@ -28,22 +28,22 @@ class Dump {
 
  private:
   Status make() {
-    if (!c_.loaded().list.empty()) {
+    if (!c_.input_graph().list.empty()) {
       if (auto status = add_listing(); !status) return status;
     } else if (auto status = add_graphs(); !status) {
       return status;
     }
     if (plan_.input_only) return done();
     for (const StageRow& row : stage_rows())
-      if (plan_.wants(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.loaded().list.empty()))
+      if (plan_.is_wanted(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.input_graph().list.empty()))
         if (auto status = add_output(row); !status) return status;
     if (c_.is_tensor_graph() && wants_kernels())
       if (auto status = add_kernels(); !status) return status;
     return done();
   }
   Status done() {
-    if (texts_.empty() && !c_.loaded().list.empty())
-      return Diag{.message = "a linear list has no stages before it", .file = c_.loaded().file,
+    if (texts_.empty() && !c_.input_graph().list.empty())
+      return Diag{.message = "a linear list has no stages before it", .file = c_.input_graph().file,
                   .expected = "linear, source, program or an output of a compiler"};
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
@@ -56,20 +56,20 @@ class Dump {
 
   bool wants_kernels() const {
     auto of_kernels = [](const StageRow* row) { return row->kind == Kind::Kernel || row->kind == Kind::Output; };
-    return plan_.only_changed || std::ranges::any_of(plan_.wanted, of_kernels);
+    return plan_.only_changed || std::ranges::any_of(plan_.wanted_rows, of_kernels);
   }
 
   // ---- graphs
   Status add_graphs() {
     const StageRow* given = c_.at() ? c_.at() : &row_of(StageRow::Kind::Ast);
-    bool asked_for = plan_.wants(*given) || (c_.is_tensor_graph() && plan_.wants(row_of(StageRow::Kind::Ast)));
+    bool asked_for = plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(row_of(StageRow::Kind::Ast)));
     if (plan_.input_only || asked_for)
-      if (auto status = add_graph(*given, c_.loaded().root); !status) return status;
+      if (auto status = add_graph(*given, c_.input_graph().root); !status) return status;
     if (plan_.input_only) return Unit{};
-    for (const StageRow* row = c_.next(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next()) {
-      auto step = c_.step();
+    for (const StageRow* row = c_.next_row(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next_row()) {
+      auto step = c_.run_step();
       if (!step) return step.diag();
-      if (!plan_.wants(*step->row) && !(plan_.only_changed && step->changed())) continue;
+      if (!plan_.is_wanted(*step->row) && !(plan_.only_changed && step->has_changed())) continue;
       if (auto status = add_graph(*step->row, step->after); !status) return status;
     }
     return Unit{};
@@ -78,7 +78,7 @@ class Dump {
   // Returns true if the plan requests `row` or a later row of this graph.
   bool more_wanted(const StageRow& row) const {
     if (plan_.only_changed || (c_.is_tensor_graph() && wants_kernels())) return true;
-    return std::ranges::any_of(plan_.wanted,
+    return std::ranges::any_of(plan_.wanted_rows,
                                [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
   }
 
@@ -87,7 +87,7 @@ class Dump {
     return add(row, extension_of(format), write_graph(format, graph, info_at(row)));
   }
   GraphInfo info_at(const StageRow& row) const {
-    GraphInfo info = c_.loaded().info;
+    GraphInfo info = c_.input_graph().info;
     if (row.kind != Kind::Ast || plan_.self_describing || !plan_.input_only) info.stage = row.name;
     else info.stage.clear();
     if (!c_.is_tensor_graph() && !plan_.input_only) info.target = c_.target().name();
@@ -104,8 +104,8 @@ class Dump {
   // Adds the text of the input, which is a linear list.
   Status add_listing() {
     const StageRow& linear = row_of(OutputKind::List);
-    if (!plan_.wants(linear) && !plan_.input_only) return Unit{};
-    return add_list(linear, c_.loaded().list);
+    if (!plan_.is_wanted(linear) && !plan_.input_only) return Unit{};
+    return add_list(linear, c_.input_graph().list);
   }
 
   Status add_output(const StageRow& row) {
@@ -114,7 +114,7 @@ class Dump {
       return list ? add_list(row, *list) : Status(list.diag());
     }
     if (row.kind == Kind::Schedule && plan_.format == Format::Json) return add(row, "json", c_.schedule_as_json());
-    auto text = c_.output(row);
+    auto text = c_.row_output(row);
     bool is_bytes = row.output && row.output->is_bytes;
     if (text && !is_bytes && !text->empty() && text->back() != '\n') *text += '\n';
     if (text && plan_.explains_fusion && row.kind == Kind::Schedule) {
@@ -149,14 +149,14 @@ class Dump {
     auto tell = [&](size_t i) {
       if (plan_.progress) plan_.progress(i + 1, numbers.size());
     };
-    if (auto status = parallel_for(numbers.size(), one_by_one() ? 1 : plan_.jobs, make_texts, tell); !status)
+    if (auto status = parallel_for(numbers.size(), one_by_one() ? 1 : plan_.num_threads, make_texts, tell); !status)
       return status;
     for (size_t i = 0; i < made.size(); i++) {
       const Result<Texts>& texts = made[like[i]];
       if (!texts) return texts.diag();
       for (DumpText text : *texts) {
-        text.graph = c_.kernel_name(numbers[i]);
-        if (like[i] != i) text.text = with_name(std::move(text.text), text.graph);
+        text.graph_name = c_.kernel_name(numbers[i]);
+        if (like[i] != i) text.text = with_name(std::move(text.text), text.graph_name);
         texts_.push_back(std::move(text));
       }
     }
@@ -188,7 +188,7 @@ constexpr std::string_view kAll = "all", kChanged = "changed";
 
 Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format) {
   DumpPlan plan;
-  std::vector<Choice> choices = choices_of_rows([](const StageRow&) { return true; });
+  std::vector<NameChoice> choices = choices_of_rows([](const StageRow&) { return true; });
   choices.push_back({kAll, "", "", false});
   choices.push_back({kChanged, "", "", false});
   plan.input_only = stages.empty();
@@ -196,9 +196,9 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
     if (name == kChanged) plan.only_changed = true;
-    else if (name != kAll) plan.wanted.insert(find_row(name));
+    else if (name != kAll) plan.wanted_rows.insert(find_row(name));
     else for (const StageRow& row : stage_rows())
-      if (!row.is(OutputKind::Compiled)) plan.wanted.insert(&row);
+      if (!row.is(OutputKind::Compiled)) plan.wanted_rows.insert(&row);
   }
   if (format.empty()) return plan;
   plan.format = parse_format(format);
@@ -210,7 +210,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
 
 std::string DumpText::file_name(const std::string& stem) const {
   char number[16];
-  std::snprintf(number, sizeof number, "%02zu", row->number);
+  std::snprintf(number, sizeof number, "%02zu", row->position_in_level);
   return stem + "." + number + "." + row->slug + "." + extension;
 }
 
@@ -221,8 +221,8 @@ std::string json_document(const std::vector<DumpText>& texts) {
     json.object([&] {
       json.key("texts").array([&] {
         for (const DumpText& t : texts)
-          json.line().object([&] {
-            json.member("kernel", t.graph).member("stage", t.row->name);
+          json.start_line().object([&] {
+            json.member("kernel", t.graph_name).member("stage", t.row->name);
             if (t.extension != "json") json.member("text", t.text);
             else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw(t.text);
           });

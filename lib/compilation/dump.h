@@ -13,14 +13,14 @@
 namespace tgc {
 
 struct DumpPlan {
-  std::set<const StageRow*> wanted = {};  // the requested stages and outputs
+  std::set<const StageRow*> wanted_rows = {};  // the requested stages and outputs
   bool only_changed = false;          // add the graph after each stage that changes it (`changed`)
   bool input_only = false;            // no stage is requested: dump the input itself
   bool self_describing = false;       // begin each text with a header that names stage and target, as files need it
   bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
   std::optional<Format> format = {};  // format of graphs and lists; unset: pyrender for graphs, print_uops for lists
-  CompileOptions compile = {};        // options of the outputs of compilers, for a recorded kernel
-  unsigned jobs = 1;                  // number of threads for the kernels of a tensor graph
+  CompileOptions compile_options = {};        // options of the outputs of compilers, for a recorded kernel
+  unsigned num_threads = 1;                  // number of threads for the kernels of a tensor graph
   Watcher* watcher = nullptr;  // if not null, watches the compilation and its kernels, which then run one at a time
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
@@ -28,7 +28,7 @@ struct DumpPlan {
   // Called after each kernel, by one thread at a time: `done` of `of` kernels have their texts.
   std::function<void(size_t done, size_t of)> progress = {};
 
-  bool wants(const StageRow& row) const { return wanted.contains(&row); }
+  bool is_wanted(const StageRow& row) const { return wanted_rows.contains(&row); }
 };
 
 // Parses the values of --stage and --format. `stages` has names, spans, `all` or `changed`; if it is empty, only the
@@ -37,7 +37,7 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
 
 // A text that `tgc dump` prints: the graph after a stage, or an output.
 struct DumpText {
-  std::string graph;        // name of the kernel or tensor graph
+  std::string graph_name;        // name of the kernel or tensor graph
   const StageRow* row;
   std::string extension;  // of the text's file, without the dot
   std::string text;

@@ -21,10 +21,10 @@ class StageKeeper : public Watcher {
   UOp kept;     // the graph after "symbolic+reduce_collapse+debuf"
   UOp stored;   // the graph after "bufferize to store"
 
-  void stage(const StageRow& row, UOp input) override {
+  void begin_stage(const StageRow& row, UOp input) override {
     if (row.name == "apply rangeify") indexed = input;
   }
-  void stage_end(const StageRow& row, UOp result) override {
+  void end_stage(const StageRow& row, UOp result) override {
     if (row.name == "symbolic+reduce_collapse+debuf") kept = result;
     if (row.name == "bufferize to store") stored = result;
   }
@@ -53,10 +53,10 @@ StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
 
 void add_keeper(StorageReason& reason, UOp bufferize) {
   const KeptBufferize k = buffer_requirements(bufferize);
-  if (k.is_removable) add_cost(reason, k.buffers, k.reduces_buffer);
+  if (k.is_removable) add_cost(reason, k.num_buffers, k.reduces_buffer);
 }
 
-// Returns the numbers of nodes in `tag`. A node's number is its index in TensorJob::numbered.
+// Returns the numbers of nodes in `tag`. A node's number is its index in TensorJob::numbered_nodes.
 std::vector<size_t> numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())
@@ -120,10 +120,10 @@ class FusionReport {
     for (size_t n : numbers->second) {
       auto reason = reasons_.find(n);
       if (reason == reasons_.end()) continue;
-      out = ": " + node_text(job_.numbered[n]) + "\n  stored since: " + reason->second.why + "\n";
+      out = ": " + node_text(job_.numbered_nodes[n]) + "\n  stored since: " + reason->second.reason_text + "\n";
       if (!reason->second.remedy.empty()) out += "  it would not be stored with: " + reason->second.remedy + "\n";
     }
-    if (out.empty()) out = ": " + node_text(job_.numbered[numbers->second[0]]) + "\n";
+    if (out.empty()) out = ": " + node_text(job_.numbered_nodes[numbers->second[0]]) + "\n";
     return out;
   }
 
@@ -159,23 +159,24 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer) {
   if (reason.is_output) return;
   if (buffers > 3) {
-    reason.why += "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
+    reason.reason_text +=
+        "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
     reason.remedy = "at most 3 buffers";
   } else if (reduces_buffer) {
-    reason.why += "; and it reduces a buffer, which each use would repeat";
+    reason.reason_text += "; and it reduces a buffer, which each use would repeat";
   }
 }
 
 Result<std::string> fusion_text(const Compilation& c) {
   return catch_failures([&] {
-    InputGraph in{.graph = std::make_unique<Graph>(c.graph().settings()), .info = c.loaded().info};
+    InputGraph in{.graph = std::make_unique<Graph>(c.graph().settings()), .info = c.input_graph().info};
     in.root = copy_into(*in.graph, c.ast()), in.is_tensor_graph = true;
     Compilation copy = std::move(Compilation::begin(std::move(in), c.spec()).value_or_throw());
     StageKeeper stages;
-    copy.watch(&stages);
+    copy.set_watcher(&stages);
     if (auto& schedule = copy.schedule(); !schedule) throw Failure(schedule.diag());
     const std::string out = FusionReport(copy, stages).text();
-    copy.watch(nullptr);
+    copy.set_watcher(nullptr);
     return out;
   });
 }

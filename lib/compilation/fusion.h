@@ -9,7 +9,7 @@ namespace tgc {
 
 // The reason why a scheduler stores a value in a buffer.
 struct StorageReason {
-  std::string why;         // the reason as text
+  std::string reason_text;         // the reason as text
   std::string remedy;      // what would make the scheduler fuse the kernels that store and read the value
   bool is_output = false;  // the value is an output of the graph
 };

@@ -30,9 +30,9 @@ inline std::vector<Case> all_cases() {
     auto reader = GoldenReader::open(file);
     REQUIRE(reader);
     Settings settings;
-    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
+    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set_value(key, value));
     for (;;) {
-      auto record = reader->next();
+      auto record = reader->next_record();
       REQUIRE(record);
       if (!*record) break;
       out.push_back({std::move(**record), settings});
@@ -60,9 +60,9 @@ using StageGraphs = std::vector<UOp>;
 inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {
   Compilation compilation = begin(c, prepare);
   StageGraphs out;
-  const StageRow* row = compilation.next();
-  for (; row && row->is_graph_stage(); row = compilation.next())
-    if (compilation.step()) out.push_back(copy_into(common, compilation.current()));
+  const StageRow* row = compilation.next_row();
+  for (; row && row->is_graph_stage(); row = compilation.next_row())
+    if (compilation.run_step()) out.push_back(copy_into(common, compilation.current_graph()));
   bool done = row;
   if (row && compilation.is_tensor_graph()) {
     done = compilation.schedule().ok();

@@ -26,14 +26,14 @@ bool is_misspelt_stage(const std::string& stage) {
 }  // namespace
 
 std::string GraphCompiler::target_for(const InputGraph& in) const {
-  if (!choices_.over.target.empty()) return choices_.over.target;
+  if (!choices_.overrides.target.empty()) return choices_.overrides.target;
   if (!in.info.target.empty()) return in.info.target;
   return in.is_tensor_graph ? "" : choices_.default_target;
 }
 
 Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
-  const Overrides& over = choices_.over;
-  JobSpec job{.target = target_for(in), .opts = over.opts, .compile = choices_.compile};
+  const Overrides& over = choices_.overrides;
+  JobSpec job{.target = target_for(in), .opts = over.opts, .compile_options = choices_.compile_options};
   auto* parse = over.target.empty() ? recorded_target : parse_target;
   if (!job.target.empty())
     if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
@@ -43,7 +43,7 @@ Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
 Result<Compilation> GraphCompiler::begin(InputGraph in) const {
   auto job = job_for(in);
   if (!job) return job.diag();
-  if (!choices_.over.target.empty()) in.info.target = choices_.over.target;  // so that dumps name the target
+  if (!choices_.overrides.target.empty()) in.info.target = choices_.overrides.target;  // so that dumps name the target
   return Compilation::begin(std::move(in), std::move(*job));
 }
 
@@ -58,15 +58,15 @@ Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& reco
     diag.file = in.file;
     return diag;
   }
-  for (const std::string& note : in.report.notes) choices_.note(note);
-  if (choices_.over.from.empty() || !in.list.empty()) return in;
-  const StageRow* row = find_row(choices_.over.from);
-  if (!row) return unknown_stage(choices_.over.from);
+  for (const std::string& note : in.read_report.notes) choices_.note(note);
+  if (choices_.overrides.from_stage.empty() || !in.list.empty()) return in;
+  const StageRow* row = find_row(choices_.overrides.from_stage);
+  if (!row) return unknown_stage(choices_.overrides.from_stage);
   in.info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
   return in;
 }
 
-Result<InputGraph> GraphCompiler::import(InputGraph in) const {
+Result<InputGraph> GraphCompiler::import_kernel(InputGraph in) const {
   if (!in.graph->is_foreign()) return in;
   if (auto status = check_import(in); !status) return status.diag();
   auto settings = settings_for({});
@@ -74,8 +74,8 @@ Result<InputGraph> GraphCompiler::import(InputGraph in) const {
 }
 
 Result<InputGraph> GraphCompiler::imported_if_wanted(InputGraph in) const {
-  if (in.is_tensor_graph || !(choices_.over.imports || choices_.over.native)) return in;
-  return import(std::move(in));
+  if (in.is_tensor_graph || !(choices_.overrides.imports_kernels || choices_.overrides.prefers_native)) return in;
+  return import_kernel(std::move(in));
 }
 
 Result<InputGraph> GraphCompiler::graph_of(GoldenRecord record, const std::string& file) const {
@@ -106,9 +106,9 @@ class OwnCompiler : public GraphCompiler {
     if (!settings) return settings;
     if (release_of(producer) == Release::v0_12)
       for (auto& [key, value] : recorded)
-        if (auto status = settings->set(key, value); !status) return status.diag();
-    for (const std::string& s : choices_.over.sets)
-      if (auto status = settings->set(s); !status) return status.diag();
+        if (auto status = settings->set_value(key, value); !status) return status.diag();
+    for (const std::string& s : choices_.overrides.settings_texts)
+      if (auto status = settings->set_value(s); !status) return status.diag();
     return settings;
   }
 
@@ -118,8 +118,8 @@ class OwnCompiler : public GraphCompiler {
     const Settings& settings = in.graph->settings();
     GoldenSettings out;
     for (const SettingInfo& s : all_settings())
-      if (settings.*s.value != s.default_value && s.name != "DEBUG")
-        out[std::string(s.name)] = std::to_string(settings.*s.value);
+      if (settings.*s.member != s.default_value && s.name != "DEBUG")
+        out[std::string(s.name)] = std::to_string(settings.*s.member);
     if (device == "CPU") out["CPU_COUNT"] = std::to_string(settings.cpu_count());
     return out;
   }
@@ -127,8 +127,8 @@ class OwnCompiler : public GraphCompiler {
   // Leaves out a record of another release if its target does not begin with the parts that --target names: CL:CL takes
   // CL:CL:cl_khr_fp16, too.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
-    const Overrides& over = choices_.over;
-    if (over.target.empty() || over.native || !over.imports || record.target.empty()) return true;
+    const Overrides& over = choices_.overrides;
+    if (over.target.empty() || over.prefers_native || !over.imports_kernels || record.target.empty()) return true;
     return release_of(producer) == Release::v0_12 || (record.target + ":").starts_with(over.target + ":");
   }
 
@@ -149,26 +149,27 @@ class OwnCompiler : public GraphCompiler {
     const auto number = parse_number<size_t>(kernel);
     auto made = number ? whole->kernel(*number)
                        : Diag{"'" + kernel + "' is no number of a kernel of '" + whole->name() + "'"};
-    if (made) return std::move(*made).take();
+    if (made) return std::move(*made).take_input();
     Diag diag = made.diag();
     diag.file = file;
     return diag;
   }
 
-  bool compiles(const InputGraph& in) const override {
-    const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.over.native);
+  bool can_compile(const InputGraph& in) const override {
+    const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.overrides.prefers_native);
     const bool has_stage = in.info.stage.empty() || find_row(in.info.stage);
-    return is_own && has_stage && !(choices_.over.recorded && in.record);
+    return is_own && has_stage && !(choices_.overrides.prefers_recorded && in.record);
   }
 
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
-    if (const auto& refused = imported_from(in).refused; refused && choices_.over.native) return *refused;
-    if (!compiles(in)) return recorded_pipeline(std::move(in));
+    if (const auto& refused = imported_from(in).import_error; refused && choices_.overrides.prefers_native)
+      return *refused;
+    if (!can_compile(in)) return recorded_pipeline(std::move(in));
     auto begun = begin(std::move(in));
     return begun ? Result(native_pipeline(std::move(*begun))) : begun.diag();
   }
 
-  Result<GoldenRecord> record(const InputGraph& in) const override {
+  Result<GoldenRecord> record_of(const InputGraph& in) const override {
     return Diag{.message = "no tinygrad makes a record of '" + in.info.name + "'", .file = in.file,
                 .expected = "--live=PYTHON"};
   }
@@ -177,7 +178,7 @@ class OwnCompiler : public GraphCompiler {
     return std::optional<std::vector<GoldenRecord>>();
   }
 
-  std::string release() const override { return std::string(tinygrad_version()); }
+  std::string release_name() const override { return std::string(tinygrad_version()); }
   Status need_scheduler(const std::string&) const override { return Unit{}; }
   Status can_repeat(const std::string& by) const override {
     if (by == tinygrad_version()) return Unit{};
@@ -193,15 +194,16 @@ class OwnCompiler : public GraphCompiler {
     const Settings& now = in.graph->settings();
     GoldenSettings out = recorded;
     for (const SettingInfo& s : all_settings())
-      if (recorded.contains(std::string(s.name)) || (now.*s.value != s.default_value && s.name != "DEBUG"))
-        out[std::string(s.name)] = std::to_string(now.*s.value);
+      if (recorded.contains(std::string(s.name)) || (now.*s.member != s.default_value && s.name != "DEBUG"))
+        out[std::string(s.name)] = std::to_string(now.*s.member);
     return out;
   }
 
   Status check_foreign(const InputGraph& in) const override {
-    const Overrides& over = choices_.over;
-    if ((over.imports || over.native) && !in.is_tensor_graph) return Unit{};  // import() checks the options
-    if (over.target.empty() && over.sets.empty() && over.opts.empty()) return Unit{};
+    const Overrides& over = choices_.overrides;
+    // import_kernel() checks the options
+    if ((over.imports_kernels || over.prefers_native) && !in.is_tensor_graph) return Unit{};
+    if (over.target.empty() && over.settings_texts.empty() && over.opts.empty()) return Unit{};
     Diag diag = foreign_graph_error(in.info.producer, in.file);
     diag.expected = "--native, or what was recorded, without --target, --set or --opts";
     return diag;
@@ -209,13 +211,14 @@ class OwnCompiler : public GraphCompiler {
 
   // With recorded kernels, --target only selects records, so it is no error without --native.
   Status check_import(const InputGraph& in) const override {
-    const Overrides& over = choices_.over;
+    const Overrides& over = choices_.overrides;
     const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
-    if (over.native && !is_ast)
+    if (over.prefers_native && !is_ast)
       return Diag{.message = "--native compiles an AST, and this graph of " + producer_of(in) + " is after '" +
                              in.info.stage + "'",
                   .file = in.file};
-    if (over.native || ((over.target.empty() || in.record) && over.sets.empty() && over.opts.empty())) return Unit{};
+    if (over.prefers_native || ((over.target.empty() || in.record) && over.settings_texts.empty() && over.opts.empty()))
+      return Unit{};
     return Diag{.message = "a kernel of " + producer_of(in) + " runs in REF as it is",
                 .file = in.file,
                 .expected = "--native with --target, --set or --opts, to compile the kernel with tgc's own pipeline"};
@@ -232,11 +235,12 @@ CompileQuestion question_about(const InputGraph& graph) {
   CompileQuestion out{.id = graph.info.name, .target = graph.info.target, .is_tensor_graph = graph.is_tensor_graph};
   const Settings& settings = graph.graph->settings();
   for (const SettingInfo& s : all_settings())
-    out.settings.emplace_back(s.name, std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.value));
+    out.settings.emplace_back(s.name,
+                              std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.member));
   const StageRow* last = find_row(graph.info.stage);
   for (const StageRow& row : stage_rows())
     if (last && row.kernel && &row <= last) out.finished_stages.emplace_back(row.name);
-  out.nodes = graph_to_json(graph.root, {});
+  out.graph_json = graph_to_json(graph.root, {});
   if (auto text = pyrender(graph.root)) out.ast = *text;
   return out;
 }

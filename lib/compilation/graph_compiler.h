@@ -20,34 +20,36 @@ namespace tgc {
 class Pipeline;
 class TinygradPool;
 
-// Overrides: the user's options for reading and compiling graphs. `target`, `sets`, `opts`, `from` and `sizes` replace
-// what an input says about itself; if one of these is empty, the input decides.
+// Overrides: the user's options for reading and compiling graphs. `target`, `settings_texts`, `opts`, `from_stage` and
+// `sizes` replace what an input says about itself; if one of these is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
-  std::vector<std::string> sets;   // KEY=VALUE each, by tinygrad's names
+  std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
   std::string opts;                // the opts that the optimizer applies instead of choosing them: "[Opt(...), ...]"
   // The stage that made the input graph. If the input is a golden record, its graph after this stage is read.
-  std::string from;
-  std::vector<std::string> sizes;  // NAME=SIZE each: a model's symbolic dimensions
-  std::string weights;             // a file with the tensors that a model's initializers refer to
-  bool imports = false;            // import kernels of other tinygrad releases (lib/import) as they are read
-  bool native = false;             // compile an imported kernel with tgc's own pipeline
-  bool recorded = false;           // use the stages of a record, although tgc's own pipeline could compile its graph
-  std::string live;                // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
-  bool live_rewrites = false;      // make the live pipeline record rewrites, too
+  std::string from_stage;
+  std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
+  std::string weights_file;             // a file with the tensors that a model's initializers refer to
+  bool imports_kernels = false;            // import kernels of other tinygrad releases (lib/import) as they are read
+  bool prefers_native = false;             // compile an imported kernel with tgc's own pipeline
+  // use the stages of a record, although tgc's own pipeline could compile its graph
+  bool prefers_recorded = false;
+  // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles
+  std::string live_command;
+  bool records_live_rewrites = false;      // make the live pipeline record rewrites, too
   // The command's other options, such as " --emulate --timeout=9", for the command that repeats a failure.
   std::string other_options;
 
   // Returns whether an option changes how tgc compiles a graph.
   bool change_compilation() const {
-    return !target.empty() || !sets.empty() || !opts.empty() || !from.empty() || native;
+    return !target.empty() || !settings_texts.empty() || !opts.empty() || !from_stage.empty() || prefers_native;
   }
 };
 
 struct CompilerChoices {
-  Overrides over;
+  Overrides overrides;
   std::string default_target;  // target of graphs that name no target
-  CompileOptions compile;
+  CompileOptions compile_options;
   std::function<void(const std::string&)> note;  // shows a message to the user
 };
 
@@ -79,20 +81,20 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // `in` is a kernel, `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
-  // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::refused set, so that the
-  // other kernels of a file can be read. Fails if options of the native pipeline are set without --native.
-  Result<InputGraph> import(InputGraph in) const;
+  // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::import_error set, so that
+  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native.
+  Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling
   // Returns true if tgc's own stages compile `in`, so that its pipeline has Ability::Compile.
-  virtual bool compiles(const InputGraph& in) const = 0;
+  virtual bool can_compile(const InputGraph& in) const = 0;
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;  // returns the pipeline of `in`
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
   // without a live pipeline, for a graph after a stage, for an unknown setting, if the graph has no form in the
   // release, and if tinygrad does not answer.
-  virtual Result<GoldenRecord> record(const InputGraph& in) const = 0;
+  virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record() made of a graph of the file `file`. Imports the graph, if the session
   // imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
@@ -103,7 +105,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
 
   // ---- properties of this compiler
   // Returns the release of tinygrad that compiles, such as "0.12.0".
-  virtual std::string release() const = 0;
+  virtual std::string release_name() const = 0;
   // Returns true if the user's tinygrad applies the opts of kernels, and compiles the kernels.
   virtual bool leaves_opts_to_tinygrad() const { return false; }
   // Fails, with `message`, unless tgc's own frontend and scheduler make the kernels of models and tensor graphs.

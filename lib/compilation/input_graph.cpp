@@ -6,7 +6,7 @@
 namespace tgc {
 
 Diag InputGraph::diag_at(UOp node, std::string message) const {
-  return tgc::diag_at(text, place_of(report.places, node.id()), file, std::move(message), "");
+  return tgc::diag_at(text, place_of(read_report.places, node.id()), file, std::move(message), "");
 }
 
 // Returns whether `u`, a BUFFER of 0.13 or later, is a kernel's local memory or registers.
@@ -41,16 +41,16 @@ bool is_tensor_value(const InputGraph& in) {
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed, std::string_view producer) {
   InputGraph out;
-  out.report.take_malformed = take_malformed;
-  if (release_of(producer) != Release::v0_12) out.report.producer = producer;
+  out.read_report.accepts_malformed = take_malformed;
+  if (release_of(producer) != Release::v0_12) out.read_report.producer = producer;
   out.graph = std::make_unique<Graph>(settings);
-  auto read = read_graph(*out.graph, kind, text, file, &out.report);
+  auto read = read_graph(*out.graph, kind, text, file, &out.read_report);
   if (!read) return read.diag();
   out.root = read->root;
   out.list = std::move(read->list);
   out.info = std::move(read->info);
   if (producer.starts_with(out.info.producer + " at ")) out.info.producer = producer;  // adds the commit after " at "
-  out.report.producer = {};  // drop the view, because the caller's string may be destroyed before `out`
+  out.read_report.producer = {};  // drop the view, because the caller's string may be destroyed before `out`
   out.text = text;
   out.file = file;
   out.is_tensor_graph = looks_like_tensor_graph(out.root);
@@ -79,18 +79,18 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
   NotImportable why;
   auto imported = import_graph(in.root, in.list, settings, &why);
   if (!imported) {
-    auto& refused = in.graph->extension<ImportedFrom>().refused;
+    auto& refused = in.graph->extension<ImportedFrom>().import_error;
     refused = why.node ? in.diag_at(why.node, imported.diag().message + ", in " + producer) : imported.diag();
     return in;
   }
   Places places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
     if (UOp original = imported->origins->of(imported->graph->at(id)))
-      places.push_back({id, place_of(in.report.places, original.id())});
+      places.push_back({id, place_of(in.read_report.places, original.id())});
   imported->graph->extension<ImportedFrom>() = {std::move(in.graph), producer, std::move(imported->origins)};
   in.graph = std::move(imported->graph);
   in.root = imported->root, in.list = std::move(imported->list);
-  in.report.places = std::move(places);
+  in.read_report.places = std::move(places);
   in.info.stage.clear(), in.info.target = known_target(in.info.target, settings);
   return in;
 }

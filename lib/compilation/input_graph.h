@@ -21,10 +21,11 @@ struct InputGraph {
   // The tensor methods for which the kernel was made, with their places in the Python program (made_for_text). Empty if
   // they were not recorded.
   std::string made_for;
-  std::vector<std::pair<std::string, std::vector<UOp>>> made_of;  // for an ONNX model: label and outputs of each node
+  // for an ONNX model: label and outputs of each node
+  std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
   std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: its inputs and initializers
   std::string text, file;        // the text that was read (empty for a model), and the name of its file
-  ReadReport report;             // what the reader of the text found besides the graph
+  ReadReport read_report;             // what the reader of the text found besides the graph
   std::shared_ptr<const GoldenRecord> record;  // the golden record of the graph; null if there is none
 
   // Returns an error about `node`, with the line and column of the node in `text`.
@@ -32,7 +33,7 @@ struct InputGraph {
 };
 
 // Returns a shared_ptr that does not own `graph`. `graph` must outlive it.
-inline std::shared_ptr<Graph> borrowed(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
+inline std::shared_ptr<Graph> borrow_graph(Graph& graph) { return {std::shared_ptr<Graph>(), &graph}; }
 
 // Returns the error for a graph of another tinygrad release, which tgc's own stages cannot compile: "records of
 // tinygrad 0.14.0; the pipeline here is 0.12.0's; compare recordings with tgc diff".
@@ -58,7 +59,7 @@ struct ImportedFrom {
   std::shared_ptr<Graph> graph;      // the original graph; null if the graph was not imported
   std::string producer;              // the release that made the original, such as "tinygrad 0.14.0"
   std::shared_ptr<const ImportOrigins> origins;  // the original node of each imported node
-  std::optional<Diag> refused = {};  // the error if the graph of another release cannot be imported
+  std::optional<Diag> import_error = {};  // the error if the graph of another release cannot be imported
 };
 const ImportedFrom& imported_from(const InputGraph& in);
 inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }
@@ -70,8 +71,8 @@ std::string producer_of(const InputGraph& in);
 // (runtime/ops_cpu.py:cpu_exec). Earlier releases run the threads at the same time.
 bool runs_threads_in_turn(const InputGraph& in);
 
-// Imports `in`, a kernel of another release, as GraphCompiler::import() does. The imported graph has `settings`, and
-// the target that known_target() returns.
+// Imports `in`, a kernel of another release, as GraphCompiler::import_kernel() does. The imported graph has `settings`,
+// and the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
 // Returns the longest beginning of `target`, as another release writes it, that names a target of tgc; "CL:CL" for

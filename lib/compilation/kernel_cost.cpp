@@ -26,9 +26,9 @@ class CostCounter {
       values_.pop_back();
       if (seen_.insert(u).second) visit(u);
     }
-    KernelCost out{.ops = ops_};
-    for (auto& [buffer, bytes] : read_) out.read += std::min(bytes, size_of(buffer));
-    for (auto& [buffer, bytes] : written_) out.written += std::min(bytes, size_of(buffer));
+    KernelCost out{.num_operations = ops_};
+    for (auto& [buffer, bytes] : read_) out.bytes_read += std::min(bytes, size_of(buffer));
+    for (auto& [buffer, bytes] : written_) out.bytes_written += std::min(bytes, size_of(buffer));
     return out;
   }
 

@@ -6,10 +6,11 @@
 namespace tgc {
 
 struct KernelCost {
-  double ops = 0;      // arithmetic operations on values, not those of addresses and gates; a reduction of n counts n
-  double read = 0;     // bytes of different elements that are read; an element counts once
-  double written = 0;  // bytes of different elements that are written
-  double bytes() const { return read + written; }
+  // arithmetic operations on values, not those of addresses and gates; a reduction of n counts n
+  double num_operations = 0;
+  double bytes_read = 0;     // bytes of different elements that are read; an element counts once
+  double bytes_written = 0;  // bytes of different elements that are written
+  double total_bytes() const { return bytes_read + bytes_written; }
 };
 
 // Returns the cost of one launch of the kernel `ast`. A RANGE whose size is a variable counts with its largest value.

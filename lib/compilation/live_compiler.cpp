@@ -34,7 +34,7 @@ class LiveCompiler : public GraphCompiler {
   Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
     auto settings = Settings::from_environment();
     if (settings && release_of(producer) == Release::v0_12)
-      for (auto& [key, value] : recorded) (void)settings->set(key, value);
+      for (auto& [key, value] : recorded) (void)settings->set_value(key, value);
     return settings;
   }
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view) const override { return in.info.settings; }
@@ -42,17 +42,17 @@ class LiveCompiler : public GraphCompiler {
   Result<InputGraph> compile(InputGraph in, const std::string& kernel) const override {
     if (!kernel.empty() && !in.is_tensor_graph)
       if (auto status = check_kernel(in, kernel); !status) return status.diag();
-    auto made = record(in);
+    auto made = record_of(in);
     if (!made) return made.diag();
     made->line = in.record ? in.record->line : 0;
     if (made->metadata.empty() && in.record) made->metadata = in.record->metadata;
     auto out = graph_of(std::move(*made), in.file);
     if (!out) return out;
-    out->report.repro = in.report.repro, out->info.settings = in.info.settings;
+    out->read_report.repro = in.read_report.repro, out->info.settings = in.info.settings;
     return kernel.empty() || !in.is_tensor_graph ? std::move(out) : kernel_of(*out, kernel);
   }
 
-  bool compiles(const InputGraph&) const override { return false; }
+  bool can_compile(const InputGraph&) const override { return false; }
 
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
     auto self = std::static_pointer_cast<const LiveCompiler>(shared_from_this());
@@ -68,7 +68,7 @@ class LiveCompiler : public GraphCompiler {
     return recorded_pipeline(std::move(in), again, kernel);
   }
 
-  Result<GoldenRecord> record(const InputGraph& in) const override {
+  Result<GoldenRecord> record_of(const InputGraph& in) const override {
     auto question = question_of(in);
     return question ? tinygrad_->ask(*question) : Result<GoldenRecord>(question.diag());
   }
@@ -76,18 +76,18 @@ class LiveCompiler : public GraphCompiler {
   Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const override {
     return catch_failures([&] {
-      const Overrides& over = choices_.over;
+      const Overrides& over = choices_.overrides;
       if (!over.target.empty() && over.target != "CPU" && over.target != "CPU:CLANG")
         throw Failure("--live runs a model on the CPU, not on " + over.target);
-      if (!over.weights.empty()) throw Failure("--weights is for tgc's own frontend, and --live has another");
+      if (!over.weights_file.empty()) throw Failure("--weights is for tgc's own frontend, and --live has another");
       ModelQuestion question{.id = name, .path = std::filesystem::absolute(path).string(), .sizes = sizes};
       question.settings = settings_of_question({});
-      tinygrad_->set_seconds(kModelSeconds);
+      tinygrad_->set_limit_seconds(kModelSeconds);
       return std::optional(std::move(tinygrad_->ask(question).value_or_throw()));
     });
   }
 
-  std::string release() const override {
+  std::string release_name() const override {
     auto& facts = tinygrad_->facts();
     return facts ? facts->producer.substr(facts->producer.find(' ') + 1) : "";
   }
@@ -115,7 +115,7 @@ class LiveCompiler : public GraphCompiler {
       if (facts().settings.contains(name)) out[name] = value;
       else choices_.note("the recorded setting " + name + "=" + value + " has no effect: " + facts().producer +
                          " has no such setting");
-    for (const std::string& text : choices_.over.sets) {
+    for (const std::string& text : choices_.overrides.settings_texts) {
       const size_t equals = std::min(text.find('='), text.size());
       const std::string name = text.substr(0, equals);
       if (equals == text.size()) throw Failure(Diag{.message = "--set takes KEY=VALUE, not '" + text + "'"});
@@ -141,12 +141,12 @@ class LiveCompiler : public GraphCompiler {
 
   Result<CompileQuestion> question_of(const InputGraph& in) const {
     return catch_failures([&] {
-      const Overrides& over = choices_.over;
-      if (!over.from.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
+      const Overrides& over = choices_.overrides;
+      if (!over.from_stage.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
         throw Failure(Diag{.message = "--live compiles an AST, and this graph is after '" +
-                                      (over.from.empty() ? in.info.stage : over.from) + "'",
+                                      (over.from_stage.empty() ? in.info.stage : over.from_stage) + "'",
                            .file = in.file});
-      if (over.native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
+      if (over.prefers_native) throw Failure("--native and --live exclude each other: only one pipeline compiles");
       if (!over.opts.empty() && in.is_tensor_graph) throw Failure("--opts is for kernels, and this is a tensor graph");
       const Release from = in.graph->release(), to = release_of(facts().producer);
       if (from != to && in.is_tensor_graph)
@@ -154,10 +154,10 @@ class LiveCompiler : public GraphCompiler {
                                       facts().producer,
                            .file = in.file});
       CompileQuestion out{.id = in.info.name, .target = target_of_question(in), .is_tensor_graph = in.is_tensor_graph};
-      out.is_live = true, out.rewrites = over.live_rewrites, out.opts = over.opts;
+      out.is_live = true, out.records_rewrites = over.records_live_rewrites, out.opts = over.opts;
       out.settings = settings_of_question(in.info.settings);
       const ExportedGraph exported = std::move(ast_for(in.graph, in.root, to).value_or_throw());
-      out.nodes = graph_to_json(exported.root, {.producer = facts().producer});
+      out.graph_json = graph_to_json(exported.root, {.producer = facts().producer});
       return out;
     });
   }
@@ -188,8 +188,8 @@ class LiveCompiler : public GraphCompiler {
   // match.
   Result<InputGraph> without(const InputGraph& in, const RuleMatch& match) const {
     const GoldenRecord& before = *in.record;
-    CompileQuestion question{.id = before.id, .target = before.target, .nodes = before.ast,
-                             .is_tensor_graph = in.is_tensor_graph, .is_live = true, .leave_out = match};
+    CompileQuestion question{.id = before.id, .target = before.target, .graph_json = before.ast,
+                             .is_tensor_graph = in.is_tensor_graph, .is_live = true, .left_out_match = match};
     for (auto& [name, value] : before.settings)
       if (value) question.settings.emplace_back(name, *value);
     auto record = tinygrad_->ask(question);

@@ -18,8 +18,8 @@ class LeaveOut : public RewriteOverride {
   LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
     set_rewrite_override(graph, this);
   }
-  UOp replace(const Hit& hit, UOp before, UOp after) override {
-    if (inner_) after = inner_->replace(hit, before, after);
+  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+    if (inner_) after = inner_->choose_result(hit, before, after);
     return --left_ ? after : UOp();
   }
 
@@ -30,7 +30,7 @@ class LeaveOut : public RewriteOverride {
 
 // Begins to compile a copy of the input of `c`.
 Result<Compilation> begin_again(const Compilation& c) {
-  const InputGraph& in = c.loaded();
+  const InputGraph& in = c.input_graph();
   if (!in.list.empty()) return Diag{.message = "a linear list has no stages before it", .file = in.file};
   InputGraph copy{.graph = std::make_shared<Graph>(in.graph->settings()), .info = in.info,
                   .is_tensor_graph = in.is_tensor_graph, .made_for = in.made_for, .file = in.file, .record = in.record};
@@ -46,12 +46,12 @@ class NativePipeline : public Pipeline {
     if (left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(begun_.graph(), left_out_));
   }
 
-  const InputGraph& input() const override { return begun_.loaded(); }
+  const InputGraph& input() const override { return begun_.input_graph(); }
   std::string producer() const override { return "tgc"; }
   std::string target() const override { return begun_.is_tensor_graph() ? "" : begun_.target().name(); }
   std::string_view kind() const override { return "native"; }
-  const StageRow* begun_at() const override { return begun_.begun_at(); }
-  bool can(Ability ability) const override { return ability != Ability::Recording; }
+  const StageRow* input_stage() const override { return begun_.input_stage(); }
+  bool has_ability(Ability ability) const override { return ability != Ability::Recording; }
 
   Result<std::vector<Stage>> stages() override {
     if (auto made = rows(); !made) return made.diag();
@@ -70,17 +70,17 @@ class NativePipeline : public Pipeline {
   }
   UOp ast() const override { return ran_->ast(); }
 
-  Result<ImportedGraph> imported(const Row& row) override {
+  Result<ImportedGraph> imported_graph(const Row& row) override {
     if (!row.result && row.list.empty())
       return row.error ? *row.error : Diag{"the stage '" + std::string(row.stage->name) + "' failed"};
-    return ImportedGraph{borrowed(ran_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
+    return ImportedGraph{borrow_graph(ran_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
   }
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
     auto wanted = selected_rows(stages);
     if (!wanted) return wanted.diag();
     std::vector<UOp> out;
-    if (stages.of_rows(is_traced)->has(row_of(StageRow::Kind::Ast))) out.push_back(ast());
+    if (stages.select_rows(is_traced)->has_row(row_of(StageRow::Kind::Ast))) out.push_back(ast());
     for (const Row* row : *wanted)
       if (row->result && row->list.empty() && row->changes_graph()) out.push_back(row->result);
     return out;
@@ -94,39 +94,40 @@ class NativePipeline : public Pipeline {
     return out;
   }
 
-  Result<SidesImporter::Imported> sides(const Rewrite& r) override {
+  Result<SidesImporter::Imported> rewrite_sides(const Rewrite& r) override {
     return SidesImporter::Imported{{{r.before, r.after}}, 0};
   }
   Graph& sides_graph() override { return ran_->graph(); }
 
-  UOp replay(const Row& row, size_t count, bool bottom_up) override {
-    for (const TopRewrite& top : log_.rewrites()) {
+  UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
+    for (const TopRewrite& top : log_.top_rewrites()) {
       if (top.stage != row.stage || top.bottom_up != bottom_up) continue;
-      if (count > top.applications.size()) {
-        count -= top.applications.size();
+      if (count > top.application_indices.size()) {
+        count -= top.application_indices.size();
         continue;
       }
       std::vector<std::pair<UOp, UOp>> first;
-      for (size_t i : std::span(top.applications).first(count))
-        first.emplace_back(log_.list()[i].before, log_.list()[i].after);
-      auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gates); });
+      for (size_t i : std::span(top.application_indices).first(count))
+        first.emplace_back(log_.all_rewrites()[i].before, log_.all_rewrites()[i].after);
+      auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gated_nodes); });
       return made ? *made : UOp();
     }
     return row.result;
   }
 
-  Result<std::unique_ptr<Pipeline>> without(const Rewrite& r) override {
+  Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& r) override {
     auto copy = begin_again(begun_);
     if (!copy) return copy.diag();
-    return std::unique_ptr<Pipeline>(std::make_unique<NativePipeline>(std::move(*copy), r.number));
+    return std::unique_ptr<Pipeline>(std::make_unique<NativePipeline>(std::move(*copy), r.rewrite_number));
   }
 
   Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
-    auto selected = make_dump_plan(stages.list(), "");
+    auto selected = make_dump_plan(stages.list_text(), "");
     if (!selected) return selected.diag();
-    if (!stages.is_empty()) (void)stages.of_rows([](const StageRow&) { return true; });
+    if (!stages.is_empty()) (void)stages.select_rows([](const StageRow&) { return true; });
     DumpPlan own = plan;
-    own.wanted = selected->wanted, own.only_changed = selected->only_changed, own.input_only = selected->input_only;
+    own.wanted_rows = selected->wanted_rows, own.only_changed = selected->only_changed,
+    own.input_only = selected->input_only;
     auto c = unused();
     return c ? dump_texts(**c, own) : Result<std::vector<DumpText>>(c.diag());
   }
@@ -135,11 +136,11 @@ class NativePipeline : public Pipeline {
     return c ? (*c)->source() : Result<std::string>(c.diag());
   }
 
-  Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease*) override {
+  Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease*) override {
     TraceWatcher watcher(to);
     return watched(watcher, stages);
   }
-  Status count(RuleStats& to, StageSelection& stages) override {
+  Status count_rules(RuleStats& to, StageSelection& stages) override {
     StatsWatcher watcher([](const StageRow&) { return true; }, to);
     return watched(watcher, stages);
   }
@@ -177,17 +178,17 @@ class NativePipeline : public Pipeline {
   }
 
   Result<std::vector<const Row*>> selected_rows(StageSelection& stages) {
-    auto selected = stages.of_rows(is_traced);
+    auto selected = stages.select_rows(is_traced);
     if (!selected) return selected.diag();
     if (auto made = rows(); !made) return made.diag();
     std::vector<const Row*> out;
     for (const Row& row : rows_)
-      if (selected->has(*row.stage) || (selected->changed && row.list.empty() && row.changes_graph()))
+      if (selected->has_row(*row.stage) || (selected->selects_changed && row.list.empty() && row.changes_graph()))
         out.push_back(&row);
     return out;
   }
   Status watched(Watcher& watcher, StageSelection& stages) {
-    auto selected = stages.of_rows(is_traced);
+    auto selected = stages.select_rows(is_traced);
     if (!selected) return selected.diag();
     StageSelectingWatcher some(std::move(*selected), watcher);
     auto c = unused();
@@ -199,18 +200,18 @@ class NativePipeline : public Pipeline {
     auto c = unused();
     if (!c) return c.diag();
     ran_ = *c;
-    if (const InputGraph& in = ran_->loaded(); !in.list.empty()) {
+    if (const InputGraph& in = ran_->input_graph(); !in.list.empty()) {
       rows_.push_back({.stage = &row_of(OutputKind::List), .input = in.root, .result = in.root, .list = in.list});
       return Unit{};
     }
     ScopedWatch watch(*ran_, log_);
     std::optional<Diag> failure;
-    while (const StageRow* next = ran_->next()) {
+    while (const StageRow* next = ran_->next_row()) {
       if (!next->is_graph_stage() && !next->is(OutputKind::List)) break;
-      if (auto step = ran_->step(); !step) failure = step.diag();
+      if (auto step = ran_->run_step(); !step) failure = step.diag();
     }
-    std::span<const Rewrite> rest = log_.list();
-    for (const StageRun& run : log_.stages()) {
+    std::span<const Rewrite> rest = log_.all_rewrites();
+    for (const StageRun& run : log_.stage_runs()) {
       size_t n = 0;
       while (n < rest.size() && rest[n].stage == run.row) n++;
       Row row{.stage = run.row, .input = run.input, .result = run.result, .rewrites = rest.first(n)};

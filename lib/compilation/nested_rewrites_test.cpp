@@ -15,14 +15,14 @@ struct NestedRewrites : RewriteObserver, Watcher {
   std::span<const RuleSetFunction> inside;
   std::set<std::string> missing, seen;
 
-  void stage(const StageRow& row, UOp) override {
+  void begin_stage(const StageRow& row, UOp) override {
     stage_name = row.name;
     own = rules_of(row, compilation->target(), compilation->graph());
     inside = row.kernel   ? row.kernel->nested_rule_sets
              : row.tensor ? row.tensor->nested_rule_sets
                           : std::span<const RuleSetFunction>();
   }
-  void begin(std::string_view name, UOp, const RuleSet& rules, bool) override {
+  void begin_rewrite(std::string_view name, UOp, const RuleSet& rules, bool) override {
     if (name.empty())
       missing.insert(std::string(stage_name) + ": a rewrite by " + std::string(rules.name()) + " has no name");
     if (&rules == own) return;
@@ -30,7 +30,7 @@ struct NestedRewrites : RewriteObserver, Watcher {
     std::string what = std::string(stage_name) + ": " + std::string(name) + " by " + std::string(rules.name());
     (known ? seen : missing).insert(what);
   }
-  using Watcher::begin;
+  using Watcher::begin_compilation;
 };
 
 TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their rule sets") {
@@ -38,10 +38,10 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
   for (const Case& c : all_cases()) {
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
-    compilation.watch(&rewrites);
+    compilation.set_watcher(&rewrites);
     // Ignore errors: tinygrad rejects a few of these kernels in some stage, and so does tgc.
-    while (compilation.next() && compilation.next()->is_graph_stage()) (void)compilation.step();
-    compilation.watch(nullptr);
+    while (compilation.next_row() && compilation.next_row()->is_graph_stage()) (void)compilation.run_step();
+    compilation.set_watcher(nullptr);
   }
   std::string missing;
   for (const std::string& line : rewrites.missing) missing += "\n  " + line;

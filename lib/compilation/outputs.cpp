@@ -36,8 +36,8 @@ Result<Target> target_of_source(const GoldenRecord& record, const Settings& sett
   return Diag{"tgc has no compiler for " + record.target};
 }
 
-Result<KernelOutputs> KernelOutputs::recorded(const GoldenRecord& record, const Settings& settings,
-                                              CompileOptions compile) {
+Result<KernelOutputs> KernelOutputs::recorded_outputs(const GoldenRecord& record, const Settings& settings,
+                                                      CompileOptions compile) {
   auto target = target_of_source(record, settings);
   if (!target) return target.diag();
   if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};
@@ -56,8 +56,8 @@ Result<CompileJob> compile_job_of(KernelOutputs& k) {
   if (!job) return job.diag();
   job->source = *k.source();
   job->name = std::move(*name);
-  job->lines = k.compile_options().lines;
-  const std::string& machine = k.compile_options().machine;
+  job->annotates_lines = k.compile_options().has_source_lines;
+  const std::string& machine = k.compile_options().cpu_machine;
   if (machine.empty()) return job;
   if (target.device != "CPU") return Diag{.message = "--machine is for CPU targets, not for " + target.name()};
   size_t colon = machine.find(':');
@@ -124,33 +124,67 @@ Result<std::string> compiled(KernelOutputs& k) {
 }
 
 Result<std::string> llvm_ir(KernelOutputs& k) {
-  bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().optimized;
+  bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().shows_optimized;
   return rendered ? k.source() : compiled<Artifact::LlvmIr>(k);
 }
 
 constexpr OutputStage kOutputs[] = {
-    {.name = "linear", .alias = "linearize", .kind = OutputKind::List, .extension = "uops",
-     .help = "the nodes in the order they run, as print_uops shows them", .make = linear},
-    {.name = "source", .alias = "render", .kind = OutputKind::Source, .extension = "src",
-     .help = "the source in the target's language", .make = source},
-    {.name = "program", .alias = "launch", .kind = OutputKind::LaunchFacts, .extension = "txt",
-     .help = "launch sizes, buffers, variables, estimates", .make = program},
-    {.name = "llvm-ir", .alias = "llvm", .kind = OutputKind::Compiled, .extension = "ll",
-     .help = "LLVM IR: an LLVM renderer's source; the module after O2 for other renderers or with --optimized",
+    {.name = "linear",
+     .alias = "linearize",
+     .kind = OutputKind::List,
+     .extension = "uops",
+     .help_text = "the nodes in the order they run, as print_uops shows them",
+     .make = linear},
+    {.name = "source",
+     .alias = "render",
+     .kind = OutputKind::Source,
+     .extension = "src",
+     .help_text = "the source in the target's language",
+     .make = source},
+    {.name = "program",
+     .alias = "launch",
+     .kind = OutputKind::LaunchFacts,
+     .extension = "txt",
+     .help_text = "launch sizes, buffers, variables, estimates",
+     .make = program},
+    {.name = "llvm-ir",
+     .alias = "llvm",
+     .kind = OutputKind::Compiled,
+     .extension = "ll",
+     .help_text = "LLVM IR: an LLVM renderer's source; the module after O2 for other renderers or with --optimized",
      .make = llvm_ir},
-    {.name = "asm", .alias = "assembly", .kind = OutputKind::Compiled, .extension = "s",
-     .help = "assembly (PTX for CUDA and PTX renderers); with --lines, the source line of each instruction",
+    {.name = "asm",
+     .alias = "assembly",
+     .kind = OutputKind::Compiled,
+     .extension = "s",
+     .help_text = "assembly (PTX for CUDA and PTX renderers); with --lines, the source line of each instruction",
      .make = compiled<Artifact::Assembly>},
-    {.name = "binary", .alias = "object", .kind = OutputKind::Compiled, .extension = "o",
-     .help = "an ELF object, an AMD code object, or PTX as the driver takes it", .make = compiled<Artifact::Binary>,
+    {.name = "binary",
+     .alias = "object",
+     .kind = OutputKind::Compiled,
+     .extension = "o",
+     .help_text = "an ELF object, an AMD code object, or PTX as the driver takes it",
+     .make = compiled<Artifact::Binary>,
      .is_bytes = true},
-    {.name = "disasm", .alias = "disassembly", .kind = OutputKind::Compiled, .extension = "dis",
-     .help = "the disassembled binary of a CPU or AMD GPU: address, bytes and text of each instruction",
+    {.name = "disasm",
+     .alias = "disassembly",
+     .kind = OutputKind::Compiled,
+     .extension = "dis",
+     .help_text = "the disassembled binary of a CPU or AMD GPU: address, bytes and text of each instruction",
      .make = compiled<Artifact::Disassembly>},
-    {.name = "cubin", .alias = "", .kind = OutputKind::Compiled, .extension = "cubin",
-     .help = "NVIDIA's machine code, by ptxas", .make = compiled<Artifact::Cubin>, .is_bytes = true},
-    {.name = "sass", .alias = "", .kind = OutputKind::Compiled, .extension = "sass",
-     .help = "the cubin, disassembled by nvdisasm or cuobjdump", .make = compiled<Artifact::Sass>},
+    {.name = "cubin",
+     .alias = "",
+     .kind = OutputKind::Compiled,
+     .extension = "cubin",
+     .help_text = "NVIDIA's machine code, by ptxas",
+     .make = compiled<Artifact::Cubin>,
+     .is_bytes = true},
+    {.name = "sass",
+     .alias = "",
+     .kind = OutputKind::Compiled,
+     .extension = "sass",
+     .help_text = "the cubin, disassembled by nvdisasm or cuobjdump",
+     .make = compiled<Artifact::Sass>},
 };
 
 }  // namespace

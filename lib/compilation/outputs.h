@@ -23,9 +23,9 @@ Result<Target> target_of_source(const GoldenRecord& record, const Settings& sett
 
 // Options for the outputs of compilers.
 struct CompileOptions {
-  bool optimized = false;  // show LLVM IR after the O2 passes
-  bool lines = false;      // show assembly with source lines
-  std::string machine;     // the processor for CPU targets, as "aarch64[:CPU]"; empty for this computer's processor
+  bool shows_optimized = false;  // show LLVM IR after the O2 passes
+  bool has_source_lines = false;      // show assembly with source lines
+  std::string cpu_machine;     // the processor for CPU targets, as "aarch64[:CPU]"; empty for this computer's processor
 };
 
 // Converts launch facts to the form that golden records have.
@@ -36,23 +36,23 @@ class KernelOutputs {
  public:
   // `sink` is the kernel's graph after the last stage. `job` must outlive this object.
   KernelOutputs(KernelJob& job, UOp sink, CompileOptions compile = {})
-      : job_(&job), sink_(sink), target_(job.target), compile_(std::move(compile)) {}
+      : job_(&job), sink_(sink), target_(job.target), compile_options_(std::move(compile)) {}
   // `list` is an input that is already a linear list.
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
-      : target_(target), compile_(std::move(compile)), list_(std::move(list)) {}
+      : target_(target), compile_options_(std::move(compile)), list_(std::move(list)) {}
   // Returns the outputs of a kernel in which a stage failed with the error `why`: each output is this error.
-  static KernelOutputs failed(const Target& target, const Diag& why) {
+  static KernelOutputs failed_outputs(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.list_ = why;
     return out;
   }
 
   // Returns the outputs of compilers of a recorded source, for target_of_source(). Fails if no source was recorded.
-  static Result<KernelOutputs> recorded(const GoldenRecord& record, const Settings& settings,
-                                        CompileOptions compile = {});
+  static Result<KernelOutputs> recorded_outputs(const GoldenRecord& record, const Settings& settings,
+                                                CompileOptions compile = {});
 
   const Target& target() const { return target_; }
-  const CompileOptions& compile_options() const { return compile_; }
+  const CompileOptions& compile_options() const { return compile_options_; }
   const Result<std::vector<UOp>>& list();  // the linear list
   const Result<std::string>& source();     // the text that the target's renderer prints
   Result<std::string> function_name();     // the name of the kernel's function in the source
@@ -61,7 +61,7 @@ class KernelOutputs {
   KernelJob* job_ = nullptr;
   UOp sink_;
   Target target_;
-  CompileOptions compile_;
+  CompileOptions compile_options_;
   std::optional<Result<std::vector<UOp>>> list_;
   std::optional<Result<std::string>> source_;
   std::optional<std::string> recorded_name_;  // function_name() of a recorded source
@@ -80,7 +80,7 @@ struct OutputStage {
   std::string_view alias;      // for example "linearize"
   OutputKind kind;
   std::string_view extension;  // extension of the output's files, without the dot
-  std::string_view help;       // description for `tgc stages`
+  std::string_view help_text;       // description for `tgc stages`
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;  // true: binary; false: text
 };

@@ -73,7 +73,7 @@ Diag lacking(Ability ability, std::string_view asked_by, std::string_view kind, 
 
 }  // namespace
 
-Diag Pipeline::lacks(Ability ability, std::string_view asked_by) const {
+Diag Pipeline::missing_ability(Ability ability, std::string_view asked_by) const {
   return lacking(ability, asked_by, kind(), producer(), input().file, is_tensor_graph());
 }
 
@@ -81,8 +81,8 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file) {
   return lacking(Ability::Compile, "", "recorded", std::string(producer), file, false);
 }
 
-Status Pipeline::need(Ability ability, std::string_view asked_by) const {
-  return can(ability) ? Status(Unit{}) : Status(lacks(ability, asked_by));
+Status Pipeline::require_ability(Ability ability, std::string_view asked_by) const {
+  return has_ability(ability) ? Status(Unit{}) : Status(missing_ability(ability, asked_by));
 }
 
 }  // namespace tgc

@@ -37,9 +37,9 @@ namespace tgc {
 
 // The abilities that only some pipelines have.
 enum class Ability : uint8_t {
-  Rewrites,       // Row::rewrites and trace(): the rewrites of the stages are known
+  Rewrites,       // Row::rewrites and trace_stages(): the rewrites of the stages are known
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
-  LeaveOut,       // without(): the graph can be compiled again with one rewrite left out
+  LeaveOut,       // without_rewrite(): the graph can be compiled again with one rewrite left out
   Attempts,       // count(): how often rules were tried, and how long this took
   Reasons,        // the schedule has the reasons why each of its kernels is separate
   Specification,  // tinygrad 0.12.0's specification describes the graphs
@@ -50,7 +50,8 @@ enum class Ability : uint8_t {
 struct LaterRelease {
   Release release = Release::v0_12;
   std::function<std::string(const std::string& stage)> stage_name;  // returns the later release's name of a stage
-  std::function<void(std::span<UOp* const> nodes)> rename;          // replaces nodes by those of the later release
+  // replaces nodes by those of the later release
+  std::function<void(std::span<UOp* const> nodes)> rename_nodes;
 };
 
 class Pipeline {
@@ -81,14 +82,14 @@ class Pipeline {
   virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
   virtual std::string target() const = 0;       // the target's name in this pipeline; "" for a tensor graph
   virtual std::string_view kind() const = 0;    // for messages: "native", "recorded" or "live"
-  virtual const StageRow* begun_at() const { return nullptr; }  // the stage that made the input; null for an AST
+  virtual const StageRow* input_stage() const { return nullptr; }  // the stage that made the input; null for an AST
 
   // ---- abilities
-  virtual bool can(Ability ability) const = 0;
+  virtual bool has_ability(Ability ability) const = 0;
   // Returns the error for a missing ability: what the pipeline lacks, and what the user can do. `asked_by` is the
   // option or command that needs the ability, such as "--why", or "".
-  Diag lacks(Ability ability, std::string_view asked_by = {}) const;
-  Status need(Ability ability, std::string_view asked_by = {}) const;
+  Diag missing_ability(Ability ability, std::string_view asked_by = {}) const;
+  Status require_ability(Ability ability, std::string_view asked_by = {}) const;
 
   // ---- stages
   struct Stage {
@@ -103,7 +104,7 @@ class Pipeline {
   // Returns the graph before the first stage, as a node of the rows' Graph. To be called after rows().
   virtual UOp ast() const = 0;
   // Returns the row's graph or list in tgc's IR. Fails if the row has no graph, or one that cannot be imported.
-  virtual Result<ImportedGraph> imported(const Row& row) = 0;
+  virtual Result<ImportedGraph> imported_graph(const Row& row) = 0;
 
   // Returns the graphs that `stages` selects, in the release's own nodes: the AST, the results of stages that changed
   // the graph, and the recorded kernels of a schedule.
@@ -114,14 +115,14 @@ class Pipeline {
   virtual Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) = 0;
   // Returns both sides of a rewrite in tgc's IR, as nodes of sides_graph(). Sides that had to be imported are a pair
   // for each scalar, or no pairs if their shapes or dtypes differ. Fails if a side cannot be imported.
-  virtual Result<SidesImporter::Imported> sides(const Rewrite& rewrite) = 0;
+  virtual Result<SidesImporter::Imported> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result. With `bottom_up`,
   // rewrites a node before its sources. Returns the empty UOp if the rewrites nest too deep. If a native stage has
   // several graph rewrites, returns the graph of the one that has rewrite number `count`.
-  virtual UOp replay(const Row& row, size_t count, bool bottom_up) = 0;
+  virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
   // Compiles the graph again without the rewrite, as if its rule had not matched.
-  virtual Result<std::unique_ptr<Pipeline>> without(const Rewrite& rewrite) = 0;
+  virtual Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& rewrite) = 0;
 
   // ---- outputs
   // Returns the texts that `stages` selects: graphs, the linear list, the source and the launch facts. The native
@@ -130,11 +131,11 @@ class Pipeline {
   virtual Result<std::string> source() = 0;  // returns the kernel's source code
   // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
   // a tensor graph, and ignores `later`. Others rename stages and nodes by `later`, if it is not null.
-  virtual Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
+  virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
   // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
-  virtual Status count(RuleStats&, StageSelection&) { return lacks(Ability::Attempts); }
+  virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }
   // Returns a Compilation of the input by tgc's own stages, which has run no stage.
-  virtual Result<Compilation> compilation() { return lacks(Ability::Compile); }
+  virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
   virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // native: without items that only copy or view

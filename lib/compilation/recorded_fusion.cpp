@@ -17,10 +17,10 @@ bool overlap(const GoldenBuffer& a, const GoldenBuffer& b) {
 // Returns the kernels that read the result of kernel `i` before another kernel overwrites it.
 std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t i) {
   std::vector<size_t> out;
-  if (kernels[i].bufs.empty()) return out;
-  const GoldenBuffer& stored = kernels[i].bufs[0];
+  if (kernels[i].buffer_args.empty()) return out;
+  const GoldenBuffer& stored = kernels[i].buffer_args[0];
   for (size_t k = i + 1; k < kernels.size(); k++) {
-    const auto& bufs = kernels[k].bufs;
+    const auto& bufs = kernels[k].buffer_args;
     if (std::any_of(bufs.begin() + !bufs.empty(), bufs.end(), [&](auto& b) { return overlap(stored, b); }))
       out.push_back(k);
     if (!bufs.empty() && overlap(stored, bufs[0])) break;
@@ -28,7 +28,7 @@ std::vector<size_t> readers_of(const std::vector<GoldenKernel>& kernels, size_t 
   return out;
 }
 
-bool is_copy(const GoldenKernel& k) { return k.stored && k.stored->node.starts_with("Ops.COPY "); }
+bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
 // Returns the reason for a CONTIGUOUS that a rule of the scheduler added for the op `op`.
 StorageReason added_for(const std::string& op) {
@@ -39,7 +39,7 @@ StorageReason added_for(const std::string& op) {
 
 std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   const GoldenKernel& k = kernels[i];
-  const GoldenStored& stored = *k.stored;
+  const GoldenStored& stored = *k.stored_reasons;
   const std::vector<size_t> readers = readers_of(kernels, i);
   const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy(kernels[r]); });
   const std::string made_for = made_for_text(k.metadata), made_by = made_for_text(stored.made_by);
@@ -51,10 +51,10 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   for (const auto& r : stored.reasons) {
     const std::string by = r.by.empty() ? "" : "Ops." + r.by;
     const std::string added = is_copied && !stored.added_for.empty() ? "COPY" : stored.added_for;
-    StorageReason reason = added.empty() ? storage_reason(r.why, op, by) : added_for(added);
-    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.buffers), stored.reduces);
-    if (r.why == "assign" && !made_by.empty()) reason.why += ", " + made_by;
-    why += (why.empty() ? "" : "; and ") + reason.why + (r.at.empty() ? "" : " (" + r.at + ")");
+    StorageReason reason = added.empty() ? storage_reason(r.reason, op, by) : added_for(added);
+    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.num_buffers), stored.reduces_buffer);
+    if (r.reason == "assign" && !made_by.empty()) reason.reason_text += ", " + made_by;
+    why += (why.empty() ? "" : "; and ") + reason.reason_text + (r.at.empty() ? "" : " (" + r.at + ")");
     if (!reason.remedy.empty()) remedy += (remedy.empty() ? "" : "; and ") + reason.remedy;
   }
   out += "  stored since: " + why + "\n";
@@ -71,12 +71,12 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
 
 std::string recorded_fusion_text(const GoldenRecord& record) {
   std::string out = record.id + ": " + counted(record.kernels.size(), "kernel");
-  if (!record.kernels[0].stored)
+  if (!record.kernels[0].stored_reasons)
     return out +
            "; the reasons are not recorded: tinygrad had the schedule in its cache, or an older exporter was used\n";
   out += "\n";
   for (size_t i = 0; i < record.kernels.size(); i++)
-    if (record.kernels[i].stored) out += paragraph(record.kernels, i);
+    if (record.kernels[i].stored_reasons) out += paragraph(record.kernels, i);
   return out;
 }
 

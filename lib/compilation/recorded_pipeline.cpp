@@ -25,9 +25,9 @@ class RecordedPipeline : public Pipeline {
   std::string producer() const override { return producer_of(in_); }
   std::string target() const override { return record_ ? record_->target : in_.info.target; }
   std::string_view kind() const override { return again_ ? "live" : "recorded"; }
-  bool can(Ability ability) const override {
+  bool has_ability(Ability ability) const override {
     switch (ability) {
-      case Ability::Rewrites: return record_ && !record_->rewrites.empty();
+      case Ability::Rewrites: return record_ && !record_->rewrites_json.empty();
       case Ability::LeaveOut: return bool(again_);
       case Ability::Specification: return is_own_release();
       case Ability::Recording: return record_;
@@ -56,7 +56,7 @@ class RecordedPipeline : public Pipeline {
   }
   UOp ast() const override { return ast_; }
 
-  Result<ImportedGraph> imported(const Row& row) override {
+  Result<ImportedGraph> imported_graph(const Row& row) override {
     const UOp root = row.list.empty() ? row.result : row.list.back();
     if (!root) return Diag{"tinygrad could not print the graph after '" + std::string(row.stage->name) + "'"};
     if (!graph_->is_foreign()) return ImportedGraph{graph_, root, row.list, {}};
@@ -71,7 +71,7 @@ class RecordedPipeline : public Pipeline {
     std::vector<UOp> out;
     for (size_t i = 0; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
-      if (!(*wanted)[i] || !s.text || s.same) continue;
+      if (!(*wanted)[i] || !s.text || s.is_unchanged) continue;
       if (s.kind == RecordedStage::Kind::Ast) out.push_back(ast_);
       if (s.kind == RecordedStage::Kind::Stage) out.push_back(rows_[i - 1].result);
       if (s.kind != RecordedStage::Kind::Kernel) continue;
@@ -82,23 +82,23 @@ class RecordedPipeline : public Pipeline {
     return out;
   }
   Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) override {
-    if (!can(Ability::Rewrites)) return lacks(Ability::Rewrites);
+    if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
     auto wanted = stages.of(RecordedStages(*record_));
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<const Rewrite*> out;
     for (const Rewrite& r : rewrites_)
-      if (r.stage ? (*wanted)[r.stage->number] : stages.is_empty()) out.push_back(&r);
+      if (r.stage ? (*wanted)[r.stage->position_in_level] : stages.is_empty()) out.push_back(&r);
     return out;
   }
 
-  Result<SidesImporter::Imported> sides(const Rewrite& r) override {
+  Result<SidesImporter::Imported> rewrite_sides(const Rewrite& r) override {
     if (!graph_->is_foreign()) return SidesImporter::Imported{{{r.before, r.after}}, 0};
     return importer_.import(r.before, r.after);
   }
   Graph& sides_graph() override { return graph_->is_foreign() ? importer_.graph() : *graph_; }
 
-  UOp replay(const Row& row, size_t count, bool bottom_up) override {
+  UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
     std::unordered_map<UOp, UOp> rewrites;
     for (const Rewrite* r : row.own_rewrites()) {
       if (count-- == 0) break;
@@ -107,10 +107,10 @@ class RecordedPipeline : public Pipeline {
     return apply_rewrites(row.input, rewrites, bottom_up);
   }
 
-  Result<std::unique_ptr<Pipeline>> without(const Rewrite& r) override {
-    if (!again_) return lacks(Ability::LeaveOut);
-    const auto stage = r.stage ? std::optional(r.stage->number - 1) : std::nullopt;
-    return again_(in_, {r.place, size_t(stage ? r.in_stage : r.number), stage});
+  Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& r) override {
+    if (!again_) return missing_ability(Ability::LeaveOut);
+    const auto stage = r.stage ? std::optional(r.stage->position_in_level - 1) : std::nullopt;
+    return again_(in_, {r.source_place, size_t(stage ? r.number_in_stage : r.rewrite_number), stage});
   }
 
   Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
@@ -143,8 +143,8 @@ class RecordedPipeline : public Pipeline {
     for (const StageRow& row : stage_rows()) {
       const std::string word = row.is(OutputKind::Compiled) ? stages.word_for(row) : "";
       if (word.empty() || !record_ || record_->target.empty()) continue;
-      stages.take(word);
-      auto outputs = KernelOutputs::recorded(*record_, settings(), plan.compile);
+      stages.mark_matched(word);
+      auto outputs = KernelOutputs::recorded_outputs(*record_, settings(), plan.compile_options);
       if (!outputs) return outputs.diag();
       auto text = row.output->make(*outputs);
       if (!text) return text.diag();
@@ -161,8 +161,8 @@ class RecordedPipeline : public Pipeline {
     return Diag{record_->source_error.value_or(record_->error.value_or("no source was recorded"))};
   }
 
-  Status trace(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
-    if (!can(Ability::Rewrites)) return lacks(Ability::Rewrites);
+  Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
+    if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
     const RecordedStages recorded(*record_);
     auto wanted = stages.of(recorded);
     if (!wanted) return wanted.diag();
@@ -172,18 +172,18 @@ class RecordedPipeline : public Pipeline {
     UOp ast = ast_;
     if (later) rename(*later, rewrites, rows, ast);
     RecordedTrace trace(*graph_, to);
-    trace.add(ast);
-    to.kernel(record_->id, record_->target, ast);
+    trace.number_nodes(ast);
+    to.begin_kernel(record_->id, record_->target, ast);
     if (!in_.made_for.empty()) to.made_for(in_.made_for);
     const auto of_stages = split_by_stage(*record_, rewrites);
     const auto end = size_t(std::find(wanted->rbegin(), wanted->rend(), true).base() - wanted->begin());
     for (size_t i = 0; i < of_stages.size() && i + 1 < end; i++) {
       const Row& row = rows[i];
       const std::string name(row.stage->name);
-      trace.stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input, of_stages[i],
-                  (*wanted)[i + 1]);
+      trace.send_stage(later ? later->stage_name(name) : name, row.input, row.result ? row.result : row.input,
+                       of_stages[i], (*wanted)[i + 1]);
     }
-    to.kernel_end();
+    to.end_kernel();
     return Unit{};
   }
 
@@ -224,13 +224,13 @@ class RecordedPipeline : public Pipeline {
 
   Result<GraphFile> parse(Graph& graph, std::string_view text, const std::string& name, InputKind kind) const {
     const std::string by = producer();
-    ReadReport report{.take_malformed = true, .producer = by};
+    ReadReport report{.accepts_malformed = true, .producer = by};
     return read_graph(graph, kind, text, in_.file + " (" + name + ")", &report);
   }
 
   static bool is_readable(std::string_view text) {
     Graph graph;
-    ReadReport report{.take_malformed = true};
+    ReadReport report{.accepts_malformed = true};
     return read_graph(graph, detect_kind(text), text, "", &report).ok();
   }
 
@@ -271,9 +271,9 @@ class RecordedPipeline : public Pipeline {
     for (size_t i = 1; i < recorded.size(); i++) {
       const RecordedStage& s = recorded[i];
       if (s.kind != RecordedStage::Kind::Stage) continue;
-      Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.same ? last : UOp(),
+      Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.is_unchanged ? last : UOp(),
               .recorded = &record_->stages[i - 1]};
-      if (!s.same && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;
+      if (!s.is_unchanged && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;
       if (row.result) last = row.result;
       rows_.push_back(std::move(row));
     }
@@ -299,7 +299,7 @@ class RecordedPipeline : public Pipeline {
       for (UOp* u : {&row.input, &row.result})
         if (*u) all.push_back(u);
     for (Rewrite& r : rewrites) all.push_back(&r.before), all.push_back(&r.after);
-    later.rename(all);
+    later.rename_nodes(all);
   }
 
   InputGraph in_;

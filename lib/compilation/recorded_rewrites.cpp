@@ -21,24 +21,24 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
                                            std::string_view file) {
   return catch_failures([&] {
     std::vector<Rewrite> out;
-    if (record.rewrites.empty()) return out;
+    if (record.rewrites_json.empty()) return out;
     std::string_view nodes;
     std::vector<int64_t> wanted;  // for each rewrite, the indices of `before` and `after` in "nodes"
     std::map<std::pair<const StageRow*, std::string>, uint64_t> in_stage;
-    JsonScanner in(record.rewrites, file, 1);
+    JsonScanner in(record.rewrites_json, file, 1);
     in.object([&](std::string_view key) {
       if (key == "nodes") nodes = in.skip();
       else if (key != "list") in.skip();
       else
         in.array([&] {
-          Rewrite made{.number = out.size() + 1};
+          Rewrite made{.rewrite_number = out.size() + 1};
           size_t at = in.position(), item = 0;
           in.array([&] {
             if (item == 0) {
               const auto index = size_t(in.int64());
               if (index < record.stages.size()) made.stage = &row_of_recorded(record, index);
             } else if (item == 1) {
-              made.place = in.string();
+              made.source_place = in.string();
             } else if (item == 4) {
               made.depth = int(std::clamp<int64_t>(in.int64(), 0, INT_MAX));
             } else if (item > 4) {
@@ -48,9 +48,9 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
             }
             item++;
           });
-          if (item < 4 || item > 5 || made.place.empty())
-            in.fail(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after, depth]");
-          made.in_stage = ++in_stage[{made.stage, made.place}];
+          if (item < 4 || item > 5 || made.source_place.empty())
+            in.throw_error(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after, depth]");
+          made.number_in_stage = ++in_stage[{made.stage, made.source_place}];
           out.push_back(std::move(made));
         });
     });
@@ -70,7 +70,8 @@ std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record,
   for (size_t index = 0; index < record.stages.size(); index++) {
     const StageRow& row = row_of_recorded(record, index);
     size_t n = 0;
-    while (n < rewrites.size() && rewrites[n].stage && rewrites[n].stage->number <= row.number) n++;
+    while (n < rewrites.size() && rewrites[n].stage && rewrites[n].stage->position_in_level <= row.position_in_level)
+      n++;
     out.push_back(rewrites.first(n));
     rewrites = rewrites.subspan(n);
   }
@@ -91,9 +92,9 @@ constexpr std::string_view kDiscarded = "discarded";  // TraceRule::branch of di
 
 // Returns the rule of a recorded rewrite. Its name is its file and line in tinygrad.
 TraceRule rule_of(const Rewrite& match) {
-  std::string_view place = intern(match.place);
+  std::string_view place = intern(match.source_place);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
-  const auto line = uint32_t(std::strtoul(match.place.c_str() + colon + 1, nullptr, 10));
+  const auto line = uint32_t(std::strtoul(match.source_place.c_str() + colon + 1, nullptr, 10));
   return {.name = place, .file = place.substr(0, colon), .line = line, .branch = match.is_discarded ? kDiscarded : ""};
 }
 
@@ -220,7 +221,7 @@ std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::sp
   auto all = rebuilder(0);
   if (!result || all->result(input) == result) return all;
   auto file = [&](size_t i) {
-    const std::string_view place = all->matches()[i]->place;
+    const std::string_view place = all->matches()[i]->source_place;
     return place.substr(0, place.rfind(':'));
   };
   std::vector<size_t> starts;
@@ -240,58 +241,59 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
     rewrites[i].is_discarded = true;
 }
 
-void RecordedTrace::add(UOp root) {
-  for (UOp u : toposort(root, [&](UOp s) { return !numbers_.contains(s); })) {
-    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) add(u.arg()[0].uop());
-    if (!numbers_.contains(u)) numbers_[u] = next_++;
+void RecordedTrace::number_nodes(UOp root) {
+  for (UOp u : toposort(root, [&](UOp s) { return !node_numbers_.contains(s); })) {
+    if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) number_nodes(u.arg()[0].uop());
+    if (!node_numbers_.contains(u)) node_numbers_[u] = next_number_++;
   }
 }
 
-void RecordedTrace::stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
-                          bool wanted) {
-  to_ = wanted ? &consumer_ : &nothing_;
-  add(input);
+void RecordedTrace::send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
+                               bool wanted) {
+  stage_consumer_ = wanted ? &consumer_ : &null_consumer_;
+  number_nodes(input);
   name = intern(std::string(name));
-  to_->stage(name, input);
-  to_->begin({.name = name, .set = name}, 0, input);
-  send(matches, 0, *stage_rebuilder(input, result, matches));
-  add(result);
-  to_->end(0, result);
-  to_->stage_end(result);
+  stage_consumer_->begin_stage(name, input);
+  stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, 0, input);
+  send_rewrites(matches, 0, *stage_rebuilder(input, result, matches));
+  number_nodes(result);
+  stage_consumer_->end_rewrite(0, result);
+  stage_consumer_->end_stage(result);
 }
 
 // Sends the matches at the depth rebuilt.level(), each after the matches nested in it, as matches at `depth`.
-void RecordedTrace::send(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
+void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
   send_rebuilt(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
     for (i = first; i < matches.size() && matches[i].depth > rebuilt.level(); i++) {}
     const auto inside = matches.subspan(first, i - first);
     const bool is_whole = i < matches.size();  // false if the rule declined after it made nested matches
-    if (is_whole) add(matches[i].before);
-    const uint32_t made_from = next_;
+    if (is_whole) number_nodes(matches[i].before);
+    const uint32_t made_from = next_number_;
     if (!inside.empty()) {
-      const std::string_view name = intern("inside " + (is_whole ? matches[i].place : "a rule"));
-      add(inside[0].before);
-      to_->begin({.name = name, .set = name}, depth + 1, inside[0].before);
+      const std::string_view name = intern("inside " + (is_whole ? matches[i].source_place : "a rule"));
+      number_nodes(inside[0].before);
+      stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, depth + 1, inside[0].before);
       // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
       // a substitution of ranges below this node.
       RewriteRebuilder rebuilt_inside(inside[0].before.graph(), inside);
       if (is_whole) rebuilt_inside.run(matches[i].before), rebuilt_inside.keep_those_in(matches[i].after);
-      send(inside, depth + 1, rebuilt_inside);
-      to_->end(depth + 1, UOp());
+      send_rewrites(inside, depth + 1, rebuilt_inside);
+      stage_consumer_->end_rewrite(depth + 1, UOp());
     }
     if (!is_whole) return;
-    add(matches[i].before), add(matches[i].after);
-    to_->rewrite(depth, rule_of(matches[i]), matches[i].before, matches[i].after, {made_from, next_});
+    number_nodes(matches[i].before), number_nodes(matches[i].after);
+    stage_consumer_->apply_rule(depth, rule_of(matches[i]), matches[i].before, matches[i].after,
+                                {made_from, next_number_});
     send_rebuilt(rebuilt, ++count, depth);
   }
 }
 
 void RecordedTrace::send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth) {
   for (auto [before, after] : of.behind(behind)) {
-    add(before), add(after);
-    to_->rebuilt(depth, before, after);
+    number_nodes(before), number_nodes(after);
+    stage_consumer_->rebuild_node(depth, before, after);
   }
 }
 

@@ -1,7 +1,8 @@
 // Reads the rewrites that `tinygrad_export.py --rewrites` recorded, a JSON object
-// {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `stage` is an index into the
-// record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into "nodes",
-// which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings lack it.
+// {"nodes":[...],"list":[[stage,place,before,after,depth],...],"texts":{place: text,...}}. `send_stage` is an index
+// into the record's stages, `place` is the file and line of the rule in tinygrad, `before` and `after` are indices into
+// "nodes", which has nodes in the graph JSON format. `depth` is the number of rules that were running; older recordings
+// lack it.
 // "texts" has the source lines of the rules, which `tgc view` shows.
 #pragma once
 #include <span>
@@ -36,25 +37,27 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 class RecordedTrace {
  public:
   // All nodes must be of `graph`. Nodes are numbered for `to` in the order in which they first appear in the recording.
-  RecordedTrace(Graph& graph, TraceConsumer& to) : numbers_(graph), consumer_(to) { to.set_numbers(&numbers_); }
+  RecordedTrace(Graph& graph, TraceConsumer& to) : node_numbers_(graph), consumer_(to) {
+    to.set_numbers(&node_numbers_);
+  }
   ~RecordedTrace() { consumer_.set_numbers(nullptr); }
   RecordedTrace(const RecordedTrace&) = delete;
 
   // Numbers the nodes under `root` that have no number yet.
-  void add(UOp root);
+  void number_nodes(UOp root);
   // Sends the stage `name`, which made `result` from `input`, with its rewrites. If `wanted` is false, only numbers the
   // nodes, so that a node has the same number whichever stages are sent.
-  void stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites, bool wanted = true);
+  void send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> rewrites, bool wanted = true);
 
  private:
-  void send(std::span<const Rewrite> rewrites, int depth, RewriteRebuilder& rebuilt);
+  void send_rewrites(std::span<const Rewrite> rewrites, int depth, RewriteRebuilder& rebuilt);
   void send_rebuilt(const RewriteRebuilder& of, size_t behind, int depth);
 
-  UOpMap<uint32_t> numbers_;
-  uint32_t next_ = 0;
+  UOpMap<uint32_t> node_numbers_;
+  uint32_t next_number_ = 0;
   TraceConsumer& consumer_;
-  TraceConsumer nothing_;  // ignores events
-  TraceConsumer* to_ = nullptr;  // consumer of the current stage's events
+  TraceConsumer null_consumer_;  // ignores events
+  TraceConsumer* stage_consumer_ = nullptr;  // consumer of the current stage's events
 };
 
 }  // namespace tgc

@@ -24,32 +24,34 @@ inline std::string location_of(const Rule& rule) {
 // One application of a rule: it replaced the node `before` by `after`, both in the release's own nodes.
 struct Rewrite {
   const StageRow* stage = nullptr;  // null before the first stage
-  const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `place`
+  const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `source_place`
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
-  uint64_t number = 0;              // position among all rewrites of the pipeline, from 1
-  uint64_t in_stage = 0;            // position among the rewrites by this rule in this stage, from 1
+  uint64_t rewrite_number = 0;              // position among all rewrites of the pipeline, from 1
+  uint64_t number_in_stage = 0;            // position among the rewrites by this rule in this stage, from 1
   // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts,
   // and so on. In a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
   UOp before, after;
   UOp substitution_target = {};  // for a substitution: the replacement of `before`; else the empty UOp
-  std::string_view within = {};  // name of the innermost graph rewrite that applied the rule; empty if unknown
-  uint32_t made_from = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
+  // name of the innermost graph rewrite that applied the rule; empty if unknown
+  std::string_view graph_rewrite_name = {};
+  uint32_t num_nodes_before = 0;        // number of nodes in the graph when the rule was tried; 0 in recordings
   // True if tinygrad discarded the result of the graph rewrite that made this rewrite, because the rule that started
   // the graph rewrite declined.
   bool is_discarded = false;
-  std::string place = {};  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
+  std::string source_place =
+      {};  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
 };
 using Application = Rewrite;
 
 // Returns the name of the rule: tgc's, such as "add-zero", or its file and line in tinygrad, "uop/symbolic.py:217".
-inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.place; }
+inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_place; }
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
 // up to `whole` are nested in list[whole]. Rewrites that another rule made before it declined do not count.
 inline size_t first_part_of(std::span<const Rewrite> list, size_t whole) {
   auto is_part = [&](const Rewrite& a) {
-    return a.depth > list[whole].depth && a.made_from >= list[whole].made_from;
+    return a.depth > list[whole].depth && a.num_nodes_before >= list[whole].num_nodes_before;
   };
   size_t first = whole;
   while (first > 0 && is_part(list[first - 1])) first--;
@@ -61,8 +63,8 @@ struct TopRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> applications;  // indices into RewriteLog::list() of the applications of depth 0
-  std::vector<UOp> gates;  // nodes that it left unchanged, with all nodes below them (BottomUpGate)
+  std::vector<size_t> application_indices;  // indices into RewriteLog::all_rewrites() of the applications of depth 0
+  std::vector<UOp> gated_nodes;  // nodes that it left unchanged, with all nodes below them (BottomUpGate)
 };
 
 // A stage that ran, with its input and result.
@@ -71,77 +73,88 @@ struct StageRun {
   UOp input, result;  // `result` is empty if the stage failed
 };
 
-// Base of watchers that count the rewrites of a compilation, and may replace their results (decide). A RewriteOverride
-// that the graph already has, such as a seeded fault, decides first.
+// Base of watchers that count the rewrites of a compilation, and may replace their results (decide_result). A
+// RewriteOverride that the graph already has, such as a seeded fault, decides first.
 class ApplicationWatcher : public Watcher, public RewriteOverride {
  public:
-  void begin(Compilation& c) override {
-    inner_ = rewrite_override_of(c.graph());
+  void begin_compilation(Compilation& c) override {
+    inner_override_ = rewrite_override_of(c.graph());
     set_rewrite_override(c.graph(), this);
   }
-  void stage(const StageRow& row, UOp) override { stage_ = &row; }
-  void end(Compilation& c) override { set_rewrite_override(c.graph(), inner_); }
-  UOp replace(const Hit& hit, UOp before, UOp after) override {
-    if (inner_) after = inner_->replace(hit, before, after);
-    number_++;
-    return after ? decide(hit, before, after) : after;
+  void begin_stage(const StageRow& row, UOp) override { stage_ = &row; }
+  void end_compilation(Compilation& c) override { set_rewrite_override(c.graph(), inner_override_); }
+  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+    if (inner_override_) after = inner_override_->choose_result(hit, before, after);
+    rewrite_number_++;
+    return after ? decide_result(hit, before, after) : after;
   }
 
  protected:
-  virtual UOp decide(const Hit&, UOp /*before*/, UOp after) { return after; }
-  uint64_t number() const { return number_; }
+  virtual UOp decide_result(const Hit&, UOp /*before*/, UOp after) { return after; }
+  uint64_t rewrite_number() const { return rewrite_number_; }
   const StageRow* at() const { return stage_; }
 
  private:
-  RewriteOverride* inner_ = nullptr;
+  RewriteOverride* inner_override_ = nullptr;
   const StageRow* stage_ = nullptr;
-  uint64_t number_ = 0;
+  uint64_t rewrite_number_ = 0;
 };
 
 // Records all rewrites of a compilation.
 class RewriteLog : public ApplicationWatcher, public RewriteObserver {
  public:
   // The UOps in these lists are valid until the graph of the compilation is freed.
-  const std::vector<Rewrite>& list() const { return list_; }
-  const std::vector<TopRewrite>& rewrites() const { return rewrites_; }
-  const std::vector<StageRun>& stages() const { return stages_; }
+  const std::vector<Rewrite>& all_rewrites() const { return all_rewrites_; }
+  const std::vector<TopRewrite>& top_rewrites() const { return top_rewrites_; }
+  const std::vector<StageRun>& stage_runs() const { return stage_runs_; }
 
-  void begin(Compilation& c) override {
-    ApplicationWatcher::begin(c);
+  void begin_compilation(Compilation& c) override {
+    ApplicationWatcher::begin_compilation(c);
     set_observer(c.graph(), this);
   }
-  void stage(const StageRow& row, UOp input) override {
-    ApplicationWatcher::stage(row, input);
-    in_stage_.clear();
-    stages_.push_back({&row, input, {}});
+  void begin_stage(const StageRow& row, UOp input) override {
+    ApplicationWatcher::begin_stage(row, input);
+    counts_in_stage_.clear();
+    stage_runs_.push_back({&row, input, {}});
   }
-  void stage_end(const StageRow&, UOp result) override { stages_.back().result = result; }
-  void end(Compilation& c) override {
+  void end_stage(const StageRow&, UOp result) override { stage_runs_.back().result = result; }
+  void end_compilation(Compilation& c) override {
     set_observer(c.graph(), nullptr);
-    ApplicationWatcher::end(c);
+    ApplicationWatcher::end_compilation(c);
   }
-  void begin(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
-    if (names_.empty()) rewrites_.push_back({at(), input, bottom_up, {}, {}});
-    names_.push_back(name);
+  void begin_rewrite(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
+    if (open_rewrite_names_.empty()) top_rewrites_.push_back({at(), input, bottom_up, {}, {}});
+    open_rewrite_names_.push_back(name);
   }
-  void end(std::string_view, UOp) override { names_.pop_back(); }
-  void gated(UOp node) override {
-    if (names_.size() == 1) rewrites_.back().gates.push_back(node);
+  void end_rewrite(std::string_view, UOp) override { open_rewrite_names_.pop_back(); }
+  void gate_node(UOp node) override {
+    if (open_rewrite_names_.size() == 1) top_rewrites_.back().gated_nodes.push_back(node);
   }
-  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
-    if (names_.size() == 1) rewrites_.back().applications.push_back(list_.size());
+  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+    if (open_rewrite_names_.size() == 1) top_rewrites_.back().application_indices.push_back(all_rewrites_.size());
     UOp target;
-    if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find(before);
-    list_.push_back({at(), hit.rule, hit.branch, number(), ++in_stage_[hit.rule->name], int(names_.size()) - 1, before,
-                     after, target, names_.back(), cost.made_from, false, {}});
+    if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find_replacement(before);
+    all_rewrites_.push_back({at(),
+                             hit.rule,
+                             hit.branch,
+                             rewrite_number(),
+                             ++counts_in_stage_[hit.rule->name],
+                             int(open_rewrite_names_.size()) - 1,
+                             before,
+                             after,
+                             target,
+                             open_rewrite_names_.back(),
+                             cost.num_nodes_before,
+                             false,
+                             {}});
   }
 
  private:
-  std::vector<Rewrite> list_;
-  std::vector<TopRewrite> rewrites_;
-  std::vector<StageRun> stages_;
-  std::map<std::string_view, uint64_t> in_stage_;
-  std::vector<std::string_view> names_;  // names of the graph rewrites in progress, the outermost first
+  std::vector<Rewrite> all_rewrites_;
+  std::vector<TopRewrite> top_rewrites_;
+  std::vector<StageRun> stage_runs_;
+  std::map<std::string_view, uint64_t> counts_in_stage_;
+  std::vector<std::string_view> open_rewrite_names_;  // names of the graph rewrites in progress, the outermost first
 };
 
 using ApplicationLog = RewriteLog;
@@ -150,15 +163,15 @@ using ApplicationLog = RewriteLog;
 class Veto : public ApplicationWatcher {
  public:
   using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;
-  explicit Veto(Test leaves_out) : leaves_out_(std::move(leaves_out)) {}
+  explicit Veto(Test leaves_out) : is_left_out_(std::move(leaves_out)) {}
 
  protected:
-  UOp decide(const Hit& hit, UOp before, UOp after) override {
-    return leaves_out_(number(), hit, before) ? UOp() : after;
+  UOp decide_result(const Hit& hit, UOp before, UOp after) override {
+    return is_left_out_(rewrite_number(), hit, before) ? UOp() : after;
   }
 
  private:
-  Test leaves_out_;
+  Test is_left_out_;
 };
 
 }  // namespace tgc

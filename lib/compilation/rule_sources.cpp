@@ -35,7 +35,7 @@ const Sources& sources() {
 }  // namespace
 
 std::string_view tinygrad_source(const Rule& rule) {
-  auto it = sources().find({rule.set, rule.name});
+  auto it = sources().find({rule.rule_set_name, rule.name});
   return it == sources().end() ? std::string_view() : it->second;
 }
 

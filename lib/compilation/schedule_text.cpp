@@ -21,9 +21,9 @@ Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule) {
     for (size_t b : item.buffers) {
       const ScheduleBuffer& buffer = schedule.buffers[b];
       int64_t base = numbers.try_emplace(buffer.view_of.value_or(b), int64_t(numbers.size())).first->second;
-      kernel.bufs.push_back({base, buffer.offset, buffer.size, std::string(buffer.dtype.repr())});
+      kernel.buffer_args.push_back({base, buffer.offset_bytes, buffer.num_elements, std::string(buffer.dtype.repr())});
     }
-    kernel.fixedvars.insert(item.fixed_vars.begin(), item.fixed_vars.end());
+    kernel.fixed_variables.insert(item.fixed_vars.begin(), item.fixed_vars.end());
     out.push_back(std::move(kernel));
   }
   return out;
@@ -42,10 +42,10 @@ std::string kernels_text(const std::vector<GoldenKernel>& kernels, const std::ma
   for (size_t i = 0; i < kernels.size(); i++) {
     const GoldenKernel& k = kernels[i];
     out += "kernel " + std::to_string(i) + "\n" + k.ast + "\n";
-    for (const GoldenBuffer& b : k.bufs)
+    for (const GoldenBuffer& b : k.buffer_args)
       out += "buffer " + std::to_string(b.base) + "+" + std::to_string(b.offset) + " " + std::to_string(b.size) + " " +
              b.dtype + "\n";
-    if (!k.fixedvars.empty()) out += "fixed" + values_text(k.fixedvars);
+    if (!k.fixed_variables.empty()) out += "fixed" + values_text(k.fixed_variables);
   }
   return out + "variables" + values_text(var_vals);
 }
@@ -90,9 +90,10 @@ std::string use_of(const ScheduleBuffer& b) {
 
 std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
   std::string out;
-  if (buffer.view_of) out = "bytes " + std::to_string(buffer.offset) + ".. of " + std::to_string(*buffer.view_of);
-  else if (place.shared) out = "shared " + std::to_string(*place.shared) + " + " + std::to_string(place.offset);
-  else if (place.same_as) out = "the memory of " + std::to_string(*place.same_as);
+  if (buffer.view_of) out = "bytes " + std::to_string(buffer.offset_bytes) + ".. of " + std::to_string(*buffer.view_of);
+  else if (place.shared_index)
+    out = "shared " + std::to_string(*place.shared_index) + " + " + std::to_string(place.offset_bytes);
+  else if (place.shared_with) out = "the memory of " + std::to_string(*place.shared_with);
   return out;
 }
 
@@ -100,7 +101,7 @@ std::string buffer_table(const Schedule& s, const MemoryPlan& plan) {
   std::vector<std::vector<std::string>> rows{{"buffer", "device", "dtype", "size", "bytes", "use", "place"}};
   for (size_t i = 0; i < s.buffers.size(); i++) {
     const ScheduleBuffer& b = s.buffers[i];
-    rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.size),
+    rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.num_elements),
                     std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
   }
   return table(rows, "rllrrll");
@@ -113,7 +114,7 @@ std::string kernel_table(const Schedule& s, std::span<const std::string> made_fo
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
     rows.push_back({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
-                    joined(touched(item, &BufferAccess::writes)), joined(touched(item, &BufferAccess::reads)),
+                    joined(touched(item, &BufferAccess::is_written)), joined(touched(item, &BufferAccess::is_read)),
                     values_text(item.fixed_vars), known ? made_for[i] : ""});
   }
   return table(rows, "rlrllll");
@@ -132,7 +133,8 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
     json.member("op", name_of(item.ast.op()))
         .member("ast_nodes", toposort(item.ast).size())
         .member("buffers", item.buffers);
-    json.member("writes", touched(item, &BufferAccess::writes)).member("reads", touched(item, &BufferAccess::reads));
+    json.member("writes", touched(item, &BufferAccess::is_written))
+        .member("reads", touched(item, &BufferAccess::is_read));
     write_values(json, "fixedvars", item.fixed_vars);
     if (!made_for.empty()) json.member("made_for", made_for);
   });
@@ -140,16 +142,19 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
 
 void write_place(JsonWriter& json, const BufferPlace& place) {
   json.key("place").object([&] {
-    if (place.shared) json.member("shared", *place.shared).member("offset", place.offset);
-    if (place.same_as) json.member("same_as", *place.same_as);
+    if (place.shared_index) json.member("shared", *place.shared_index).member("offset", place.offset_bytes);
+    if (place.shared_with) json.member("same_as", *place.shared_with);
   });
 }
 
 void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& place, const std::string* name) {
   json.object([&] {
-    json.member("device", b.device).member("dtype", b.dtype.repr()).member("size", b.size).member("bytes", b.nbytes());
+    json.member("device", b.device)
+        .member("dtype", b.dtype.repr())
+        .member("size", b.num_elements)
+        .member("bytes", b.nbytes());
     json.member("input", b.is_input).member("output", b.is_output).member("view_of", b.view_of)
-        .member("offset", b.offset);
+        .member("offset", b.offset_bytes);
     write_place(json, place);
     if (name) json.member("name", *name);
   });
@@ -165,12 +170,12 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
   std::string out = "key " + to_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
                     counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
                     ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
-  out += "memory " + bytes_text(plan.total_before) + ", planned " + bytes_text(plan.total_after) +
-         "; of this, buffers that the planner moves " + bytes_text(plan.planned_before) + ", planned " +
-         bytes_text(plan.planned_after) + "\n";
-  for (size_t i = 0; i < plan.shared.size(); i++)
-    out +=
-        "shared " + std::to_string(i) + " on " + plan.shared[i].device + ": " + bytes_text(plan.shared[i].size) + "\n";
+  out += "memory " + bytes_text(plan.total_bytes_before) + ", planned " + bytes_text(plan.total_bytes_after) +
+         "; of this, buffers that the planner moves " + bytes_text(plan.planned_bytes_before) + ", planned " +
+         bytes_text(plan.planned_bytes_after) + "\n";
+  for (size_t i = 0; i < plan.shared_index.size(); i++)
+    out += "shared " + std::to_string(i) + " on " + plan.shared_index[i].device + ": " +
+           bytes_text(plan.shared_index[i].size_bytes) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
   return out + "\n" + kernel_table(s, made_for) + "\n" + buffer_table(s, plan);
 }
@@ -192,14 +197,14 @@ std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha25
       }
     });
     json.key("shared").array([&] {
-      for (auto& shared : plan.shared)
-        json.object([&] { json.member("device", shared.device).member("bytes", shared.size); });
+      for (auto& shared : plan.shared_index)
+        json.object([&] { json.member("device", shared.device).member("bytes", shared.size_bytes); });
     });
     json.member("outputs", s.outputs);
     write_values(json, "var_vals", s.var_vals);
     json.key("bytes").object([&] {
-      json.member("before", plan.total_before).member("after", plan.total_after);
-      json.member("planned_before", plan.planned_before).member("planned_after", plan.planned_after);
+      json.member("before", plan.total_bytes_before).member("after", plan.total_bytes_after);
+      json.member("planned_before", plan.planned_bytes_before).member("planned_after", plan.planned_bytes_after);
     });
   });
   return out + "\n";

@@ -15,11 +15,11 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-Result<size_t> index_of(std::string_view word, std::span<const Choice> choices, std::string_view expected) {
+Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choices, std::string_view expected) {
   for (size_t i = 0; i < choices.size(); i++)
     if (names_choice(word, choices[i])) return i;
   std::vector<std::string_view> names;
-  for (const Choice& c : choices)
+  for (const NameChoice& c : choices)
     for (std::string_view n : {c.name, c.alias, std::string_view(c.slug)})
       if (!n.empty() && (names.empty() || names.back() != n)) names.push_back(n);
   return unknown_name("stage", word, names, std::string(expected));
@@ -27,7 +27,7 @@ Result<size_t> index_of(std::string_view word, std::span<const Choice> choices, 
 
 }  // namespace
 
-bool names_choice(std::string_view word, const Choice& c) {
+bool names_choice(std::string_view word, const NameChoice& c) {
   return same_word(word, c.name) || (!c.alias.empty() && same_word(word, c.alias)) ||
          (!c.slug.empty() && same_word(word, c.slug));
 }
@@ -40,7 +40,7 @@ size_t end_of_word(std::string_view list, size_t at) {
   return std::min(at, list.size());
 }
 
-Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
+Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected) {
   std::vector<bool> chosen(choices.size(), false);
   for (size_t at = 0; at <= list.size();) {
@@ -65,7 +65,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
       return Diag{.message = "the span '" + std::string(word) + "' runs backwards",
                   .expected = std::string(to) + ".." + std::string(from)};
     for (size_t i = first; i <= last; i++)
-      if (!span || choices[i].in_spans) chosen[i] = true;
+      if (!span || choices[i].is_in_spans) chosen[i] = true;
   }
   std::vector<std::string_view> out;
   for (size_t i = 0; i < choices.size(); i++)

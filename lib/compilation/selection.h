@@ -13,11 +13,11 @@
 namespace tgc {
 
 // A word that a list can select: a stage, or a word such as `all`.
-struct Choice {
+struct NameChoice {
   std::string_view name;
   std::string_view alias;  // another name, or empty
   std::string slug;        // the name in file names, or empty
-  bool in_spans = true;    // true if spans a..b can include it
+  bool is_in_spans = true;    // true if spans a..b can include it
 };
 
 // Returns the position of the comma that ends the word at `at` of a list, or the size of the list. A comma in
@@ -27,7 +27,7 @@ size_t end_of_word(std::string_view list, size_t at);
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
 // a to b, `a..` from a on, `..b` up to b. For an unknown word, the error suggests similar names; if there are none, it
 // says that `expected` is expected.
-Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const Choice> choices,
+Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
 // Returns the error "unknown WHAT 'RDUCE', expected REDUCE", which suggests those of `names` that are similar to
@@ -42,6 +42,6 @@ Result<Op> op_of_word(std::string_view word);
 std::optional<uint32_t> number_after(std::string_view text, char mark);
 
 // Returns true if `word` is the name, alias or slug of `choice`, whatever the case of its letters.
-bool names_choice(std::string_view word, const Choice& choice);
+bool names_choice(std::string_view word, const NameChoice& choice);
 
 }  // namespace tgc

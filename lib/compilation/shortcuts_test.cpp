@@ -16,13 +16,15 @@ namespace {
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
-  Way faulty_way = Way::Quick;
+  ShortcutWay faulty_way = ShortcutWay::Quick;
   std::map<const Shortcut*, size_t> quick, faithful;  // number of results from the fast path, and from the rules
   static constexpr size_t kMostFaults = 16;           // limit for corrupted results in one run, so that the run ends
 
-  Way choose(const Shortcut& what, Way) override { return &what == goes_faithful ? Way::Faithful : Way::Quick; }
-  void made(const Shortcut& what, Way way, std::span<UOp> result) override {
-    size_t& count = (way == Way::Quick ? quick : faithful)[&what];
+  ShortcutWay choose_way(const Shortcut& what, ShortcutWay) override {
+    return &what == goes_faithful ? ShortcutWay::Faithful : ShortcutWay::Quick;
+  }
+  void report_made(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override {
+    size_t& count = (way == ShortcutWay::Quick ? quick : faithful)[&what];
     if (&what == faulty && way == faulty_way && count < kMostFaults)
       for (UOp& u : result)
         if (u) u = changed_value_within(u);
@@ -47,7 +49,7 @@ TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a f
   }
   for (const Shortcut* what : shortcuts()) {
     INFO(what->name << "  " << what->file << ":" << what->line);
-    CHECK(!what->saves.empty());
+    CHECK(!what->saved_work.empty());
     CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes it");
     size_t gone_faithful = 0, quick_faults = 0, faithful_faults = 0;
     for (const Case* c : taken_in[what]) {
@@ -66,7 +68,7 @@ TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a f
       }
       if (!faithful_faults) {
         Trial faulty;
-        faulty.goes_faithful = faulty.faulty = what, faulty.faulty_way = Way::Faithful;
+        faulty.goes_faithful = faulty.faulty = what, faulty.faulty_way = ShortcutWay::Faithful;
         faithful_faults += run_kernel(*c, common, faulty) != expected;
       }
     }

@@ -14,25 +14,31 @@ using Kind = StageRow::Kind;
 
 std::vector<StageRow> make_rows() {
   std::vector<StageRow> rows;
-  rows.push_back({.kind = Kind::Ast, .name = "ast", .slug = "ast", .help = "the graph as it was given"});
+  rows.push_back({.kind = Kind::Ast, .name = "ast", .slug = "ast", .help_text = "the graph as it was given"});
   size_t number = 0;
   for (const TensorStage& s : tensor_stages())
-    rows.push_back({.kind = Kind::Tensor, .name = s.name, .alias = s.alias, .slug = s.slug(),
-                    .help = purpose_of_stage(s.name), .number = ++number, .tensor = &s});
+    rows.push_back({.kind = Kind::Tensor,
+                    .name = s.name,
+                    .alias = s.alias,
+                    .slug = s.slug(),
+                    .help_text = purpose_of_stage(s.name), .position_in_level = ++number, .tensor = &s});
   rows.push_back({.kind = Kind::Schedule, .name = "schedule", .alias = "kernels", .slug = "schedule",
-                  .extension = "txt", .help = "the kernels in the order they run, and their buffers",
-                  .number = ++number});
+                  .extension = "txt", .help_text = "the kernels in the order they run, and their buffers",
+                  .position_in_level = ++number});
   number = 0;
   for (const Stage& s : kernel_stages())
-    rows.push_back({.kind = Kind::Kernel, .name = s.name, .alias = s.alias, .slug = s.slug(),
-                    .help = purpose_of_stage(s.name), .number = ++number, .kernel = &s});
+    rows.push_back({.kind = Kind::Kernel,
+                    .name = s.name,
+                    .alias = s.alias,
+                    .slug = s.slug(),
+                    .help_text = purpose_of_stage(s.name), .position_in_level = ++number, .kernel = &s});
   for (const OutputStage& o : output_stages())
     rows.push_back({.kind = Kind::Output, .name = o.name, .alias = o.alias, .slug = std::string(o.name),
-                    .extension = o.extension, .help = o.help, .number = ++number, .output = &o});
+                    .extension = o.extension, .help_text = o.help_text, .position_in_level = ++number, .output = &o});
   return rows;
 }
 
-Choice choice_of(const StageRow& row) { return {row.name, row.alias, row.slug, !row.is(OutputKind::Compiled)}; }
+NameChoice choice_of(const StageRow& row) { return {row.name, row.alias, row.slug, !row.is(OutputKind::Compiled)}; }
 
 template <class Predicate>
 const StageRow& first_row(Predicate predicate) {
@@ -60,7 +66,7 @@ const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t 
   auto [it, is_new] = rows.try_emplace({kind, std::string(name), number}, StageRow{.kind = kind, .slug = {}});
   StageRow& row = it->second;
   if (!is_new) return row;
-  row.name = std::get<std::string>(it->first), row.slug = slug_of_stage(name), row.number = number;
+  row.name = std::get<std::string>(it->first), row.slug = slug_of_stage(name), row.position_in_level = number;
   row.alias = alias_of_recorded(name);
   if (const StageRow* own = find_row(name)) row.extension = own->extension;
   return row;
@@ -113,8 +119,8 @@ const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph)
   return nullptr;
 }
 
-std::vector<Choice> choices_of_rows(bool (*wanted)(const StageRow&)) {
-  std::vector<Choice> out;
+std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&)) {
+  std::vector<NameChoice> out;
   for (const StageRow& row : stage_rows())
     if (wanted(row)) out.push_back(choice_of(row));
   return out;

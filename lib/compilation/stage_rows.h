@@ -20,8 +20,8 @@ struct StageRow {
   std::string_view alias = {};      // a short name, for example "postopt"; may be empty
   std::string slug;                 // the name in file names, for example "postopt-symbolic"
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
-  std::string_view help = {};       // description; empty for a stage of a recording (purpose_of_stage)
-  size_t number = 0;                // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
+  std::string_view help_text = {};       // description; empty for a stage of a recording (purpose_of_stage)
+  size_t position_in_level = 0;                // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
   // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;
@@ -60,7 +60,7 @@ const StageRow& row_of(OutputKind kind);
 const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph);
 
 // Returns the rows for which wanted(row) returns true, in the form that select_stages() takes.
-std::vector<Choice> choices_of_rows(bool (*wanted)(const StageRow&));
+std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&));
 
 // Returns an error such as "unknown stage 'expandr', expected expander, ...".
 Diag unknown_stage(std::string_view text);

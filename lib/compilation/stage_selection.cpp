@@ -17,11 +17,11 @@ RecordedStages recorded_stages_of(const InputGraph& in) {
   return RecordedStages(in.text);  // the input is one text, or one kernel of a tensor record
 }
 
-std::vector<std::string> StageSelection::words() const {
+std::vector<std::string> StageSelection::list_words() const {
   std::vector<std::string> out;
-  for (size_t at = 0; at <= list_.size();) {
-    const size_t comma = end_of_word(list_, at);
-    out.emplace_back(trimmed(std::string_view(list_).substr(at, comma - at)));
+  for (size_t at = 0; at <= list_text_.size();) {
+    const size_t comma = end_of_word(list_text_, at);
+    out.emplace_back(trimmed(std::string_view(list_text_).substr(at, comma - at)));
     at = comma + 1;
   }
   return out;
@@ -29,17 +29,17 @@ std::vector<std::string> StageSelection::words() const {
 
 Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
   if (is_empty()) return std::vector<bool>(recorded.size(), true);
-  std::vector<Choice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
+  std::vector<NameChoice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {
     choices.push_back({s.name, alias_of_recorded(s.name), slug_of_stage(s.name)});
-    names_.insert(s.name);
+    stage_names_.insert(s.name);
   }
   std::set<std::string_view> chosen, named;  // the selected rows; those of them that a word names, not only a span
-  for (const std::string& word : words()) {
+  for (const std::string& word : list_words()) {
     const bool is_span = word.find("..") != word.npos;
-    auto selected = select_stages(word.empty() ? std::string_view(list_) : std::string_view(word), choices);
+    auto selected = select_stages(word.empty() ? std::string_view(list_text_) : std::string_view(word), choices);
     if (!selected && (word.empty() || selected.diag().message.starts_with("the span"))) return selected.diag();
-    (selected ? matched_ : unmatched_).insert(word);
+    (selected ? matched_words_ : unmatched_words_).insert(word);
     if (!selected) continue;
     chosen.insert(selected->begin(), selected->end());
     if (!is_span) named.insert(selected->begin(), selected->end());
@@ -58,22 +58,22 @@ Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
 }
 
 std::string StageSelection::word_for(const StageRow& row) const {
-  for (const std::string& word : words())
+  for (const std::string& word : list_words())
     if (find_row(word) == &row) return word;
   return {};
 }
 
-Result<SelectedRows> StageSelection::of_rows(bool (*offered)(const StageRow&)) {
-  SelectedRows out{.all = is_empty()};
+Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&)) {
+  SelectedRows out{.selects_all = is_empty()};
   if (is_empty()) return out;
-  std::vector<Choice> choices = choices_of_rows(offered);
+  std::vector<NameChoice> choices = choices_of_rows(offered);
   for (std::string_view word : {kAll, kChanged}) choices.push_back({word, "", "", false});
-  auto selected = select_stages(list_, choices);
+  auto selected = select_stages(list_text_, choices);
   is_unknown_ = !selected;
   if (!selected) return selected.diag();
   for (std::string_view name : *selected)
-    if (name == kAll) out.all = true;
-    else if (name == kChanged) out.changed = true;
+    if (name == kAll) out.selects_all = true;
+    else if (name == kChanged) out.selects_changed = true;
     else out.rows.insert(find_row(name));
   is_taken_ = true;
   return out;
@@ -81,9 +81,9 @@ Result<SelectedRows> StageSelection::of_rows(bool (*offered)(const StageRow&)) {
 
 Status StageSelection::outcome() const {
   if (is_taken_) return Unit{};
-  for (const std::string& word : unmatched_) {
-    if (matched_.contains(word)) continue;
-    std::vector<std::string_view> names(names_.begin(), names_.end());
+  for (const std::string& word : unmatched_words_) {
+    if (matched_words_.contains(word)) continue;
+    std::vector<std::string_view> names(stage_names_.begin(), stage_names_.end());
     if (const StageRow* row = find_row(word))
       return Diag{.message = "the recording has no '" + std::string(row->name) + "', a stage of tgc's own pipeline",
                   .expected = "a stage that `tgc stages RECORDING` lists; of a schedule's kernel: --kernel=N"};
@@ -92,24 +92,24 @@ Status StageSelection::outcome() const {
   return Unit{};
 }
 
-void StageSelectingWatcher::begin(Compilation& c) {
-  changed_.clear();
-  auto copy = selected_.changed ? c.fork() : Result<Compilation>(Diag{});
-  while (copy && copy->next() && copy->next()->is_graph_stage()) {
-    auto step = copy->step();
+void StageSelectingWatcher::begin_compilation(Compilation& c) {
+  changed_rows_.clear();
+  auto copy = selected_rows_.selects_changed ? c.fork() : Result<Compilation>(Diag{});
+  while (copy && copy->next_row() && copy->next_row()->is_graph_stage()) {
+    auto step = copy->run_step();
     if (!step) break;
-    if (step->changed()) changed_.insert(step->row);
+    if (step->has_changed()) changed_rows_.insert(step->row);
   }
-  to_.begin(c);
+  watcher_.begin_compilation(c);
 }
 
-void StageSelectingWatcher::stage(const StageRow& row, UOp input) {
-  on_ = selected_.has(row) || changed_.contains(&row);
-  if (on_) to_.stage(row, input);
+void StageSelectingWatcher::begin_stage(const StageRow& row, UOp input) {
+  is_stage_selected_ = selected_rows_.has_row(row) || changed_rows_.contains(&row);
+  if (is_stage_selected_) watcher_.begin_stage(row, input);
 }
 
-void StageSelectingWatcher::stage_end(const StageRow& row, UOp result) {
-  if (on_ || !result) to_.stage_end(row, result);  // a failed stage ends the compilation
+void StageSelectingWatcher::end_stage(const StageRow& row, UOp result) {
+  if (is_stage_selected_ || !result) watcher_.end_stage(row, result);  // a failed stage ends the compilation
 }
 
 }  // namespace tgc

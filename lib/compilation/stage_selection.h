@@ -1,5 +1,5 @@
-// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). The pipelines of
-// a command's input may have different stages, so the list is applied to the stages of each pipeline.
+// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `selects_all`, `selects_changed`, `kernels`).
+// The pipelines of a command's input may have different stages, so the list is applied to the stages of each pipeline.
 #pragma once
 #include <set>
 #include <string>
@@ -13,10 +13,10 @@ namespace tgc {
 // The stages of tgc's own pipeline that a list of --stage selects.
 struct SelectedRows {
   std::set<const StageRow*> rows = {};
-  bool all = false;      // all rows are selected
-  bool changed = false;  // the stages that change the graph are selected, too
+  bool selects_all = false;      // all rows are selected
+  bool selects_changed = false;  // the stages that change the graph are selected, too
 
-  bool has(const StageRow& row) const { return all || rows.contains(&row); }
+  bool has_row(const StageRow& row) const { return selects_all || rows.contains(&row); }
 };
 
 // Returns the recorded texts of `in`: those of its record, or the one text of an input that is not a whole record.
@@ -24,51 +24,54 @@ RecordedStages recorded_stages_of(const InputGraph& in);
 
 class StageSelection {
  public:
-  explicit StageSelection(std::string list = "") : list_(std::move(list)) {}
+  explicit StageSelection(std::string list = "") : list_text_(std::move(list)) {}
 
-  const std::string& list() const { return list_; }
-  bool is_empty() const { return list_.empty(); }
+  const std::string& list_text() const { return list_text_; }
+  bool is_empty() const { return list_text_.empty(); }
   // Returns for each entry of `recorded`, in order, whether the list selects the entry. An empty list selects all.
   // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage that
   // tinygrad could not print.
   Result<std::vector<bool>> of(const RecordedStages& recorded);
-  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls take()
-  // for a word that names something that it has, such as an output, so that outcome() does not report the word.
+  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls
+  // mark_matched() for a word that names something that it has, such as an output, so that outcome() does not report
+  // the word.
   std::string word_for(const StageRow& row) const;
-  void take(const std::string& word) { matched_.insert(word); }
+  void mark_matched(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which offered(row) returns true; an
   // empty list selects all. Fails if the list has another word.
-  Result<SelectedRows> of_rows(bool (*offered)(const StageRow&));
-  // Returns true if of_rows() failed; it then fails for every native pipeline.
+  Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
+  // Returns true if select_rows() failed; it then fails for every native pipeline.
   bool is_unknown() const { return is_unknown_; }
   // Fails if a word of the list named no stage of any pipeline so far. The error suggests similar names.
   Status outcome() const;
 
  private:
-  std::vector<std::string> words() const;  // the words of the list, without blanks around them
+  std::vector<std::string> list_words() const;  // the words of the list, without blanks around them
 
-  std::string list_;
-  std::set<std::string, std::less<>> matched_, unmatched_;  // words that named a stage of some pipeline; other words
-  std::set<std::string, std::less<>> names_;                // names of the stages of all pipelines, for suggestions
+  std::string list_text_;
+  // words that named a stage of some pipeline; other words
+  std::set<std::string, std::less<>> matched_words_, unmatched_words_;
+  // names of the stages of all pipelines, for suggestions
+  std::set<std::string, std::less<>> stage_names_;
   bool is_unknown_ = false;
-  bool is_taken_ = false;                                   // of_rows() found a row for each word of the list
+  bool is_taken_ = false;                                   // select_rows() found a row for each word of the list
 };
 
 // Watcher that passes on to another watcher the events of the selected stages, and the failure of any stage. For
-// `changed`, forks each compilation to find out which stages change its graph.
+// `selects_changed`, forks each compilation to find out which stages change its graph.
 class StageSelectingWatcher : public Watcher {
  public:
-  StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_(std::move(selected)), to_(to) {}
-  void begin(Compilation& c) override;
-  void stage(const StageRow& row, UOp input) override;
-  void stage_end(const StageRow& row, UOp result) override;
-  void end(Compilation& c) override { to_.end(c); }
+  StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_rows_(std::move(selected)), watcher_(to) {}
+  void begin_compilation(Compilation& c) override;
+  void begin_stage(const StageRow& row, UOp input) override;
+  void end_stage(const StageRow& row, UOp result) override;
+  void end_compilation(Compilation& c) override { watcher_.end_compilation(c); }
 
  private:
-  SelectedRows selected_;
-  std::set<const StageRow*> changed_;
-  bool on_ = false;
-  Watcher& to_;
+  SelectedRows selected_rows_;
+  std::set<const StageRow*> changed_rows_;
+  bool is_stage_selected_ = false;
+  Watcher& watcher_;
 };
 
 }  // namespace tgc

@@ -24,39 +24,40 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
   auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
   loaded->is_tensor_graph = in.is_tensor_graph;
-  auto begun = Compilation::begin(std::move(*loaded), in.job);
+  auto begun = Compilation::begin(std::move(*loaded), in.job_spec);
   if (!begun) return begun.diag();
   Compilation& c = *begun;
   if (observer) set_observer(c.graph(), observer);
   size_t nodes = what == RunFor::Nodes ? nodes_of(c.ast()) : 0;
   StepTimes run(what);
-  while (const StageRow* row = c.next()) {
+  while (const StageRow* row = c.next_row()) {
     if (row->is(OutputKind::Compiled) || row->is(OutputKind::Source)) break;
-    if (auto step = c.step(); !step) return step.diag();
+    if (auto step = c.run_step(); !step) return step.diag();
     bool schedule = row->kind == StageRow::Kind::Schedule;
-    run.ended(schedule ? "kernels" : row->name, [&] { return row->output ? c.list()->size() : nodes_of(c.current()); });
+    run.end_stage(schedule ? "kernels" : row->name,
+                  [&] { return row->output ? c.list()->size() : nodes_of(c.current_graph()); });
   }
-  run.end_of_total();
-  run.time.nodes = nodes;
-  if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.time);
+  run.end_total();
+  run.graph_time.num_nodes = nodes;
+  if (what == RunFor::Total || c.is_tensor_graph()) return std::move(run.graph_time);
   auto count = [&] { return c.list()->size(); };
   (void)c.source();  // ignore errors, because some kernels cannot be rendered
-  run.ended("source", count);
-  if (auto program = c.output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
-  run.ended("program", count);
-  return std::move(run.time);
+  run.end_stage("source", count);
+  if (auto program = c.row_output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
+  run.end_stage("program", count);
+  return std::move(run.graph_time);
 }
 
 }  // namespace
 
-StepTimes::StepTimes(RunFor what, In in) : what_(what), in_(in), start_(thread_ms()), last_(now()) {}
+StepTimes::StepTimes(RunFor what, In in) : run_for_(what), input_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
 
-void StepTimes::end_of_total() {
-  time.ms = thread_ms() - start_;
-  last_ = now();
+void StepTimes::end_total() {
+  graph_time.ms = thread_ms() - start_ms_;
+  last_ms_ = now_ms();
 }
 
-double StepTimes::now() const { return in_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
+double StepTimes::now_ms() const { return input_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
 
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job) {
   auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
@@ -67,10 +68,10 @@ Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job) {
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules) {
   RuleStats stats;
   RewriteObserver counting;
-  counting.stats = &stats;
+  counting.rule_stats = &stats;
   counting.counts_only = true;
   double counted_ms = 0;
-  auto best = fastest(repeats, [&](RunFor what) {
+  auto best = fastest_time(repeats, [&](RunFor what) {
     auto plain = run_once(in, what);
     if (!plain || what != RunFor::Total || !count_rules) return plain;
     if (auto counted = run_once(in, what, &counting))

@@ -15,18 +15,18 @@ struct TimedInput {
   std::string name, file, text;  // `text` is pyrender text with a header that names the stage
   Settings settings;
   bool is_tensor_graph = false;
-  JobSpec job;
+  JobSpec job_spec;
 };
 
 struct StageTime {
   std::string_view name;
-  size_t nodes = 0;  // number of nodes of the stage's result
+  size_t num_nodes = 0;  // number of nodes of the stage's result
   double ms = 0;     // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
 };
 
 // The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
 struct GraphTime {
-  size_t nodes = 0;               // number of nodes of the AST
+  size_t num_nodes = 0;               // number of nodes of the AST
   double ms = 0;                  // processor time of all stages except `source` and `program`
   double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order
@@ -44,28 +44,28 @@ class StepTimes {
 
   // Records the time of the step `name`, which just ended. count() returns the number of nodes of the step's result.
   template <class Count>
-  void ended(std::string_view name, Count count) {
-    if (what_ == RunFor::Total) return;
-    double end = now();
-    time.stages.push_back({name, what_ == RunFor::Nodes ? count() : 0, end - last_});
-    last_ = what_ == RunFor::Nodes ? now() : end;  // do not time count()
+  void end_stage(std::string_view name, Count count) {
+    if (run_for_ == RunFor::Total) return;
+    double end = now_ms();
+    graph_time.stages.push_back({name, run_for_ == RunFor::Nodes ? count() : 0, end - last_ms_});
+    last_ms_ = run_for_ == RunFor::Nodes ? now_ms() : end;  // do not time count()
   }
   // Ends the total time. Steps that end later are not part of it.
-  void end_of_total();
+  void end_total();
 
-  GraphTime time;
+  GraphTime graph_time;
 
  private:
-  double now() const;
-  RunFor what_;
-  In in_;
-  double start_, last_;
+  double now_ms() const;
+  RunFor run_for_;
+  In input_;
+  double start_ms_, last_ms_;
 };
 
 // Calls once(RunFor::Nodes) to count nodes and warm up, then `repeats` times once(RunFor::Total) and as often
 // once(RunFor::Stages). Returns the minimum of each time.
 template <class Once>
-Result<GraphTime> fastest(int repeats, Once once) {
+Result<GraphTime> fastest_time(int repeats, Once once) {
   Result<GraphTime> best = once(RunFor::Nodes);
   for (int i = 0; i < repeats && best; i++) {
     Result<GraphTime> total = once(RunFor::Total);
@@ -82,8 +82,8 @@ Result<GraphTime> fastest(int repeats, Once once) {
 // Returns the input for time_graph.
 Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
 
-// Returns the minimum times of `repeats` runs, as fastest() does. If `count_rules`, each Total run is followed by a run
-// that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
+// Returns the minimum times of `repeats` runs, as fastest_time() does. If `count_rules`, each Total run is followed by
+// a run that counts rules as `tgc stats` does. If a stage fails, the error names the stage and the node.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

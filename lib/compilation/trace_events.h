@@ -43,8 +43,8 @@ inline std::string name_with_place(const TraceRule& rule) {
 
 // The properties of a graph rewrite or a substitution.
 struct TraceRewrite {
-  std::string_view name, set;  // name of the graph rewrite ("minimum_valid") and of its rule set ("symbolic")
-  size_t rules = 0;            // number of rules in the set; 0 if unknown
+  std::string_view name, rule_set;  // name of the graph rewrite ("minimum_valid") and of its rule set ("symbolic")
+  size_t num_rules = 0;            // number of rules in the set; 0 if unknown
   bool bottom_up = false;
 };
 
@@ -59,128 +59,133 @@ class TraceConsumer {
  public:
   virtual ~TraceConsumer() = default;
 
-  // Called at the beginning of a kernel, or of a tensor graph (empty target). Its Graph is freed after kernel_end() or
-  // kernel_given_up().
-  virtual void kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
+  // Called at the beginning of a kernel, or of a tensor graph (empty target). Its Graph is freed after end_kernel() or
+  // abandon_kernel().
+  virtual void begin_kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
   virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line, if recorded
-  virtual void kernel_end() {}
-  virtual void kernel_given_up() {}  // called in place of kernel_end() if a stage failed
-  virtual void stage(std::string_view /*name*/, UOp /*input*/) {}
-  virtual void stage_end(UOp /*result*/) {}
+  virtual void end_kernel() {}
+  virtual void abandon_kernel() {}  // called in place of end_kernel() if a stage failed
+  virtual void begin_stage(std::string_view /*name*/, UOp /*input*/) {}
+  virtual void end_stage(UOp /*result*/) {}
   // A graph rewrite begins. `depth` is the number of graph rewrites around it, which is 0 if a stage starts it.
-  virtual void begin(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
-  virtual void end(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the graph rewrite failed
-  virtual void rewrite(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {}
-  virtual void rebuilt(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
-  virtual void gated(int /*depth*/, UOp /*node*/) {}
+  virtual void begin_rewrite(const TraceRewrite& /*rewrite*/, int /*depth*/, UOp /*input*/) {}
+  virtual void end_rewrite(int /*depth*/, UOp /*result*/) {}  // `result` is empty if the graph rewrite failed
+  virtual void apply_rule(int /*depth*/, const TraceRule& /*rule*/, UOp /*before*/, UOp /*after*/, TraceCost /*cost*/) {
+  }
+  virtual void rebuild_node(int /*depth*/, UOp /*before*/, UOp /*after*/) {}
+  virtual void gate_node(int /*depth*/, UOp /*node*/) {}
 
   // Returns the number of a node, in order of creation. The nodes of a trace file have their numbers in the traced run.
-  uint32_t number(UOp u) const {
-    const uint32_t* known = numbers_ ? numbers_->find(u) : nullptr;
+  uint32_t node_number(UOp u) const {
+    const uint32_t* known = node_numbers_ ? node_numbers_->find(u) : nullptr;
     return known ? *known : u.id();
   }
-  virtual void set_numbers(const UOpMap<uint32_t>* numbers) { numbers_ = numbers; }
+  virtual void set_numbers(const UOpMap<uint32_t>* numbers) { node_numbers_ = numbers; }
 
  private:
-  const UOpMap<uint32_t>* numbers_ = nullptr;
+  const UOpMap<uint32_t>* node_numbers_ = nullptr;
 };
 
 // Sends every event to several consumers.
 class TraceTee : public TraceConsumer {
  public:
-  explicit TraceTee(std::vector<TraceConsumer*> to) : to_(std::move(to)) {}
-  void kernel(std::string_view id, std::string_view target, UOp ast) override {
-    for (auto* c : to_) c->kernel(id, target, ast);
+  explicit TraceTee(std::vector<TraceConsumer*> to) : consumers_(std::move(to)) {}
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
+    for (auto* c : consumers_) c->begin_kernel(id, target, ast);
   }
-  void made_for(std::string_view what) override { for (auto* c : to_) c->made_for(what); }
-  void kernel_end() override { for (auto* c : to_) c->kernel_end(); }
-  void kernel_given_up() override { for (auto* c : to_) c->kernel_given_up(); }
-  void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : to_) c->set_numbers(numbers); }
-  void stage(std::string_view name, UOp input) override { for (auto* c : to_) c->stage(name, input); }
-  void stage_end(UOp result) override { for (auto* c : to_) c->stage_end(result); }
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override {
-    for (auto* c : to_) c->begin(rewrite, depth, input);
+  void made_for(std::string_view what) override { for (auto* c : consumers_) c->made_for(what); }
+  void end_kernel() override { for (auto* c : consumers_) c->end_kernel(); }
+  void abandon_kernel() override { for (auto* c : consumers_) c->abandon_kernel(); }
+  void set_numbers(const UOpMap<uint32_t>* numbers) override { for (auto* c : consumers_) c->set_numbers(numbers); }
+  void begin_stage(std::string_view name, UOp input) override {
+    for (auto* c : consumers_) c->begin_stage(name, input);
   }
-  void end(int depth, UOp result) override { for (auto* c : to_) c->end(depth, result); }
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    for (auto* c : to_) c->rewrite(depth, rule, before, after, cost);
+  void end_stage(UOp result) override { for (auto* c : consumers_) c->end_stage(result); }
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override {
+    for (auto* c : consumers_) c->begin_rewrite(rewrite, depth, input);
   }
-  void rebuilt(int depth, UOp before, UOp after) override { for (auto* c : to_) c->rebuilt(depth, before, after); }
-  void gated(int depth, UOp node) override { for (auto* c : to_) c->gated(depth, node); }
+  void end_rewrite(int depth, UOp result) override { for (auto* c : consumers_) c->end_rewrite(depth, result); }
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+    for (auto* c : consumers_) c->apply_rule(depth, rule, before, after, cost);
+  }
+  void rebuild_node(int depth, UOp before, UOp after) override {
+    for (auto* c : consumers_) c->rebuild_node(depth, before, after);
+  }
+  void gate_node(int depth, UOp node) override { for (auto* c : consumers_) c->gate_node(depth, node); }
 
  private:
-  std::vector<TraceConsumer*> to_;
+  std::vector<TraceConsumer*> consumers_;
 };
 
 // Forwards the events of kernels, and those of stages for which `wants` returns true.
 class StageFilter : public TraceTee {
  public:
   using Wants = std::function<bool(std::string_view stage)>;
-  StageFilter(Wants wants, TraceConsumer& to) : TraceTee({&to}), wants_(std::move(wants)) {}
-  void stage(std::string_view name, UOp input) override {
-    on_ = wants_(name);
-    if (on_) TraceTee::stage(name, input);
+  StageFilter(Wants wants, TraceConsumer& to) : TraceTee({&to}), is_wanted_(std::move(wants)) {}
+  void begin_stage(std::string_view name, UOp input) override {
+    is_stage_wanted_ = is_wanted_(name);
+    if (is_stage_wanted_) TraceTee::begin_stage(name, input);
   }
-  void stage_end(UOp result) override {
-    if (on_) TraceTee::stage_end(result);
-    on_ = false;
+  void end_stage(UOp result) override {
+    if (is_stage_wanted_) TraceTee::end_stage(result);
+    is_stage_wanted_ = false;
   }
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override {
-    if (on_) TraceTee::begin(rewrite, depth, input);
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override {
+    if (is_stage_wanted_) TraceTee::begin_rewrite(rewrite, depth, input);
   }
-  void end(int depth, UOp result) override {
-    if (on_) TraceTee::end(depth, result);
+  void end_rewrite(int depth, UOp result) override {
+    if (is_stage_wanted_) TraceTee::end_rewrite(depth, result);
   }
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    if (on_) TraceTee::rewrite(depth, rule, before, after, cost);
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+    if (is_stage_wanted_) TraceTee::apply_rule(depth, rule, before, after, cost);
   }
-  void rebuilt(int depth, UOp before, UOp after) override {
-    if (on_) TraceTee::rebuilt(depth, before, after);
+  void rebuild_node(int depth, UOp before, UOp after) override {
+    if (is_stage_wanted_) TraceTee::rebuild_node(depth, before, after);
   }
-  void gated(int depth, UOp node) override {
-    if (on_) TraceTee::gated(depth, node);
+  void gate_node(int depth, UOp node) override {
+    if (is_stage_wanted_) TraceTee::gate_node(depth, node);
   }
 
  private:
-  Wants wants_;
-  bool on_ = false;
+  Wants is_wanted_;
+  bool is_stage_wanted_ = false;
 };
 
 // Observes the rewrites of a Graph and sends them to a consumer, until the destructor runs. Sends nothing while `on` is
 // false, so that the caller can omit stages.
 class LiveTrace : public RewriteObserver {
  public:
-  LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), to_(to) { set_observer(graph, this); }
+  LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), consumer_(to) { set_observer(graph, this); }
   ~LiveTrace() override { set_observer(graph_, nullptr); }
   LiveTrace(const LiveTrace&) = delete;
   LiveTrace& operator=(const LiveTrace&) = delete;
 
   bool on = true;
 
-  void begin(std::string_view name, UOp sink, const RuleSet& rules, bool bottom_up) override {
-    if (on) to_.begin({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
+  void begin_rewrite(std::string_view name, UOp sink, const RuleSet& rules, bool bottom_up) override {
+    if (on) consumer_.begin_rewrite({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
     depth_++;
   }
-  void end(std::string_view, UOp result) override {
+  void end_rewrite(std::string_view, UOp result) override {
     depth_--;
-    if (on) to_.end(depth_, result);
+    if (on) consumer_.end_rewrite(depth_, result);
   }
-  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!on) return;
     const Rule& r = *hit.rule;
-    to_.rewrite(depth_ - 1, {r.name, short_file(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)}, before,
-                after, {cost.made_from, uint32_t(graph_.size()), cost.ns});
+    consumer_.apply_rule(depth_ - 1, {r.name, short_file(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
+                         before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.ns});
   }
-  void rebuilt(UOp before, UOp after) override {
-    if (on) to_.rebuilt(depth_ - 1, before, after);
+  void rebuild_node(UOp before, UOp after) override {
+    if (on) consumer_.rebuild_node(depth_ - 1, before, after);
   }
-  void gated(UOp node) override {
-    if (on) to_.gated(depth_ - 1, node);
+  void gate_node(UOp node) override {
+    if (on) consumer_.gate_node(depth_ - 1, node);
   }
 
  private:
   Graph& graph_;
-  TraceConsumer& to_;
+  TraceConsumer& consumer_;
   int depth_ = 0;
 };
 

@@ -15,41 +15,41 @@ inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kin
 // Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls kernel_given_up() of the consumer.
 class TraceWatcher : public Watcher {
  public:
-  explicit TraceWatcher(TraceConsumer& to) : to_(to) {}
-  void begin(Compilation& c) override {
-    failed_ = false;
-    to_.kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
-    if (!c.loaded().made_for.empty()) to_.made_for(c.loaded().made_for);
-    live_.emplace(c.graph(), to_);
-    live_->on = false;
+  explicit TraceWatcher(TraceConsumer& to) : consumer_(to) {}
+  void begin_compilation(Compilation& c) override {
+    has_failed_ = false;
+    consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
+    if (!c.input_graph().made_for.empty()) consumer_.made_for(c.input_graph().made_for);
+    live_trace_.emplace(c.graph(), consumer_);
+    live_trace_->on = false;
   }
-  void stage(const StageRow& row, UOp input) override {
+  void begin_stage(const StageRow& row, UOp input) override {
     if (!has_rewrites(row)) return;
-    to_.stage(row.name, input);
-    live_->on = true;
+    consumer_.begin_stage(row.name, input);
+    live_trace_->on = true;
   }
-  void stage_end(const StageRow& row, UOp result) override {
-    live_->on = false;
-    failed_ = !result;
-    if (has_rewrites(row) && result) to_.stage_end(result);
+  void end_stage(const StageRow& row, UOp result) override {
+    live_trace_->on = false;
+    has_failed_ = !result;
+    if (has_rewrites(row) && result) consumer_.end_stage(result);
   }
-  void end(Compilation&) override {
-    if (failed_) to_.kernel_given_up();
-    else to_.kernel_end();
-    live_.reset();
+  void end_compilation(Compilation&) override {
+    if (has_failed_) consumer_.abandon_kernel();
+    else consumer_.end_kernel();
+    live_trace_.reset();
   }
 
  private:
-  TraceConsumer& to_;
-  std::optional<LiveTrace> live_;
-  bool failed_ = false;
+  TraceConsumer& consumer_;
+  std::optional<LiveTrace> live_trace_;
+  bool has_failed_ = false;
 };
 
 // While this object lives, counts attempts and hits of the rules in one graph.
 class RuleCounter : public RewriteObserver {
  public:
   RuleCounter(Graph& graph, RuleStats& into) : graph_(graph) {
-    stats = &into;
+    rule_stats = &into;
     counts_only = true;
     set_observer(graph, this);
   }
@@ -66,39 +66,41 @@ class StatsWatcher : public Watcher {
  public:
   // Adds the counts to `stats`, which must outlive the watcher.
   StatsWatcher(std::function<bool(const StageRow&)> wants, RuleStats& stats)
-      : stats_(stats), wants_(std::move(wants)) {}
-  void stage(const StageRow& row, UOp input) override {
-    if (wants_(row)) watch_.emplace(input.graph(), stats_);
+      : rule_stats_(stats), is_wanted_(std::move(wants)) {}
+  void begin_stage(const StageRow& row, UOp input) override {
+    if (is_wanted_(row)) rule_counter_.emplace(input.graph(), rule_stats_);
   }
-  void stage_end(const StageRow&, UOp) override { watch_.reset(); }
-  void end(Compilation&) override { watch_.reset(); }  // stop counting before the graph of a failed stage is freed
+  void end_stage(const StageRow&, UOp) override { rule_counter_.reset(); }
+  // stop counting before the graph of a failed stage is freed
+  void end_compilation(Compilation&) override { rule_counter_.reset(); }
 
  private:
-  RuleStats& stats_;
-  std::function<bool(const StageRow&)> wants_;
-  std::optional<RuleCounter> watch_;
+  RuleStats& rule_stats_;
+  std::function<bool(const StageRow&)> is_wanted_;
+  std::optional<RuleCounter> rule_counter_;
 };
 
 // Sets the watcher of a Compilation; the destructor removes it. Use this class if the watcher is destroyed before the
-// Compilation. The destructor drops exceptions of Watcher::end(); to get them, call Compilation::watch(nullptr) before.
+// Compilation. The destructor drops exceptions of Watcher::end_compilation(); to get them, call
+// Compilation::set_watcher(nullptr) before.
 class ScopedWatch {
  public:
   ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
     try {
-      compilation_.watch(&watcher);
+      compilation_.set_watcher(&watcher);
     } catch (...) {
-      end();
+      end_watch();
       throw;
     }
   }
   ScopedWatch(const ScopedWatch&) = delete;
   ScopedWatch& operator=(const ScopedWatch&) = delete;
-  ~ScopedWatch() { end(); }
+  ~ScopedWatch() { end_watch(); }
 
  private:
-  void end() noexcept {
+  void end_watch() noexcept {
     try {
-      compilation_.watch(nullptr);
+      compilation_.set_watcher(nullptr);
     } catch (...) {  // drop the exception, as ~Compilation does
     }
   }

@@ -48,7 +48,7 @@ std::string metal_by_clang(const CompileJob& job, Artifact what);
 
 // Returns the value of a successful compilation; throws Rejected with the compiler's message if the compilation failed.
 template <class T>
-T take(EngineResult<T> made) {
+T take_result(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);
   const CompilerError& error = made.compiler_error;
   throw Rejected(Diag{.message = error.message, .line = error.line, .column = error.column});

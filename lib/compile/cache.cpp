@@ -83,8 +83,8 @@ bool is_left_over(const fs::path& path) {
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// True if put() of this key also checks the cache's size: one key in 256. The choice depends on the key, not on a count
-// of entries, because a process may put only one entry.
+// True if store_entry() of this key also checks the cache's size: one key in 256. The choice depends on the key, not on
+// a count of entries, because a process may put only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
 // A lock on the whole folder for this object's lifetime; held() is false if another process has it.
@@ -106,7 +106,7 @@ class FolderLock {
 
 }  // namespace
 
-CompileCache& CompileCache::shared() {
+CompileCache& CompileCache::shared_cache() {
   static CompileCache cache = [] {
     fs::path folder = default_folder();
     bool off = folder.empty() || environment("TGC_CACHE") == "0";
@@ -120,8 +120,8 @@ fs::path CompileCache::path_of(const Sha256& key) const {
   return folder_ / name.substr(0, 2) / name;
 }
 
-std::optional<std::string> CompileCache::get(const Sha256& key) {
-  if (!enabled()) return std::nullopt;
+std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
+  if (!is_enabled()) return std::nullopt;
   std::string bytes;
   fs::path path = path_of(key);
   if (!read_entry(path, bytes)) return std::nullopt;
@@ -138,8 +138,8 @@ std::optional<std::string> CompileCache::get(const Sha256& key) {
   return bytes;
 }
 
-void CompileCache::put(const Sha256& key, std::string_view bytes) {
-  if (!enabled() || bytes.size() + kHeader > limit_) return;
+void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
+  if (!is_enabled() || bytes.size() + kHeader > limit_bytes_) return;
   std::error_code error;
   fs::path path = path_of(key);
   fs::create_directories(path.parent_path(), error);
@@ -150,12 +150,12 @@ void CompileCache::put(const Sha256& key, std::string_view bytes) {
   entry += hashed;
   StagedFile file;
   if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
-  if (is_shrink_due(key)) shrink();
+  if (is_shrink_due(key)) shrink_to_limit();
 }
 
 // If the cache exceeds its limit, evicts the least recently used entries until it has 3/4 of the limit. Also removes
 // temporary files of crashed writers.
-void CompileCache::shrink() {
+void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
   if (!lock.held()) return;
   struct Entry {
@@ -175,16 +175,16 @@ void CompileCache::shrink() {
     entries.push_back({it->path(), uint64_t(info->st_size), used.tv_sec * int64_t(1'000'000'000) + used.tv_nsec});
     total += entries.back().size;
   }
-  if (total <= limit_) return;
+  if (total <= limit_bytes_) return;
   std::ranges::sort(entries, {}, &Entry::used);
   for (const Entry& e : entries) {
-    if (total <= limit_ / 4 * 3) break;
+    if (total <= limit_bytes_ / 4 * 3) break;
     if (fs::remove(e.path, error)) total -= e.size;
   }
 }
 
-CompileCache::Usage CompileCache::usage() const {
-  Usage out;
+CompileCache::CacheUsage CompileCache::usage() const {
+  CacheUsage out;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     auto info = entry_at(it->path());

@@ -18,33 +18,33 @@ namespace tgc {
 class CompileCache {
  public:
   // A cache in `folder`, created on the first write. `limit` is the maximum size in bytes; 0 disables the cache.
-  CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
+  CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_bytes_(limit) {}
 
   // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB
   // megabytes (default 512). TGC_CACHE=0 disables it. Throws Failure if TGC_CACHE_MB is not a number.
-  static CompileCache& shared();
+  static CompileCache& shared_cache();
 
-  bool enabled() const { return limit_ > 0; }
+  bool is_enabled() const { return limit_bytes_ > 0; }
   const std::filesystem::path& folder() const { return folder_; }
-  uint64_t limit() const { return limit_; }
+  uint64_t limit_bytes() const { return limit_bytes_; }
 
-  std::optional<std::string> get(const Sha256& key);
+  std::optional<std::string> load_entry(const Sha256& key);
   // Stores `bytes` under `key`. If writing fails, no entry is stored and no error is reported.
-  void put(const Sha256& key, std::string_view bytes);
+  void store_entry(const Sha256& key, std::string_view bytes);
 
-  struct Usage {
+  struct CacheUsage {
     uint64_t entries = 0, bytes = 0;
   };
-  Usage usage() const;
+  CacheUsage usage() const;
   // Removes every entry and returns the number of removed entries.
   Result<uint64_t> clear();
 
  private:
   std::filesystem::path path_of(const Sha256& key) const;
-  void shrink();
+  void shrink_to_limit();
 
   std::filesystem::path folder_;
-  uint64_t limit_;
+  uint64_t limit_bytes_;
 };
 
 // Returns the key of a list of parts. Each part is hashed with its length, so {"ab", "c"} and {"a", "bc"} differ.

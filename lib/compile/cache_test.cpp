@@ -36,16 +36,16 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 TEST_CASE("cache: a stored value is found by its own key only") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
-  CHECK_FALSE(cache.get(key(1)));
-  cache.put(key(1), value(1));
-  cache.put(key(2), "");
-  CHECK(cache.get(key(1)) == value(1));
-  CHECK(cache.get(key(2)) == "");
-  CHECK_FALSE(cache.get(key(3)));
+  CHECK_FALSE(cache.load_entry(key(1)));
+  cache.store_entry(key(1), value(1));
+  cache.store_entry(key(2), "");
+  CHECK(cache.load_entry(key(1)) == value(1));
+  CHECK(cache.load_entry(key(2)) == "");
+  CHECK_FALSE(cache.load_entry(key(3)));
   CHECK(cache.usage().entries == 2);
   CHECK(*cache.clear() == 2);
-  CHECK_FALSE(cache.get(key(1)));
-  CHECK_FALSE(CompileCache(folder.path, 0).enabled());
+  CHECK_FALSE(cache.load_entry(key(1)));
+  CHECK_FALSE(CompileCache(folder.path, 0).is_enabled());
   CHECK(cache_key({"ab", "c"}) != cache_key({"a", "bc"}));
 }
 
@@ -54,34 +54,34 @@ TEST_CASE("cache: a damaged entry is ignored and replaced") {
   CompileCache cache(folder.path, 1 << 20);
   for (auto damage : {+[](std::string& s) { s.resize(s.size() / 2); }, +[](std::string& s) { s.back() ^= 1; },
                       +[](std::string& s) { s.clear(); }}) {
-    cache.put(key(1), value(1));
+    cache.store_entry(key(1), value(1));
     fs::path file = entries_of(folder.path).at(0);
     std::ifstream in(file, std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(in), {}};
     damage(bytes);
     std::ofstream(file, std::ios::binary) << bytes;
-    CHECK_FALSE(cache.get(key(1)));
-    cache.put(key(1), value(1));
-    CHECK(cache.get(key(1)) == value(1));
+    CHECK_FALSE(cache.load_entry(key(1)));
+    cache.store_entry(key(1), value(1));
+    CHECK(cache.load_entry(key(1)) == value(1));
   }
 }
 
 TEST_CASE("cache: an entry of another key or user, or that is not a regular file, is ignored without blocking") {
   Folder folder;
   CompileCache cache(folder.path, 1 << 20);
-  cache.put(key(1), value(1));
+  cache.store_entry(key(1), value(1));
   fs::path one = entries_of(folder.path).at(0);
-  cache.put(key(2), value(2));
+  cache.store_entry(key(2), value(2));
   for (const fs::path& file : entries_of(folder.path))
     if (file != one) fs::copy_file(one, file, fs::copy_options::overwrite_existing);
-  CHECK(cache.get(key(1)) == value(1));
-  CHECK_FALSE(cache.get(key(2)));  // a miss, because the file of key 2 holds key 1's entry
+  CHECK(cache.load_entry(key(1)) == value(1));
+  CHECK_FALSE(cache.load_entry(key(2)));  // a miss, because the file of key 2 holds key 1's entry
 
   auto ignores = [&](auto&& spoil) {
-    cache.put(key(1), value(1));
-    REQUIRE(cache.get(key(1)) == value(1));
+    cache.store_entry(key(1), value(1));
+    REQUIRE(cache.load_entry(key(1)) == value(1));
     spoil();
-    CHECK_FALSE(cache.get(key(1)));
+    CHECK_FALSE(cache.load_entry(key(1)));
     fs::remove_all(one);
   };
   ignores([&] { fs::remove(one); REQUIRE(::mkfifo(one.c_str(), 0600) == 0); });
@@ -89,7 +89,7 @@ TEST_CASE("cache: an entry of another key or user, or that is not a regular file
   ignores([&] { fs::rename(one, folder.path / "elsewhere"), fs::create_symlink(folder.path / "elsewhere", one); });
   ignores([&] { fs::permissions(one, fs::perms::all); });
   if (::geteuid() == 0) ignores([&] { REQUIRE(::chown(one.c_str(), 1234, 1234) == 0); });
-  cache.put(key(1), value(1));
+  cache.store_entry(key(1), value(1));
   CHECK((fs::status(one).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
@@ -98,17 +98,17 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   CompileCache cache(folder.path, 100'000);
   int looks = 0;
   for (int i = 0; i < 1000; i++) {
-    cache.put(key(i), value(i));
-    CHECK(cache.get(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
+    cache.store_entry(key(i), value(i));
+    CHECK(cache.load_entry(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
     if (key(i)[0] != 0) continue;          // because put() checks the cache's size only for such keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
   }
   CHECK(looks >= 2);
-  CHECK_FALSE(cache.get(key(5)));
-  CHECK(cache.get(key(999)) == value(999));
-  cache.put(key(1000), std::string(200'000, 'x'));  // this value is larger than the limit
-  CHECK_FALSE(cache.get(key(1000)));
+  CHECK_FALSE(cache.load_entry(key(5)));
+  CHECK(cache.load_entry(key(999)) == value(999));
+  cache.store_entry(key(1000), std::string(200'000, 'x'));  // this value is larger than the limit
+  CHECK_FALSE(cache.load_entry(key(1000)));
 }
 
 TEST_CASE("cache: concurrent processes, some of them killed, see only whole entries") {
@@ -120,9 +120,9 @@ TEST_CASE("cache: concurrent processes, some of them killed, see only whole entr
       CompileCache cache(folder.path, 200'000);
       for (int round = 0;; round++)
         for (int i = 0; i < 50; i++) {
-          auto got = cache.get(key(i));
+          auto got = cache.load_entry(key(i));
           if (got && *got != value(i, 5000)) ::_exit(1);
-          cache.put(key(i), value(i, 5000));
+          cache.store_entry(key(i), value(i, 5000));
           if (child < 2 && round == 3) ::_exit(0);
         }
     }
@@ -136,5 +136,5 @@ TEST_CASE("cache: concurrent processes, some of them killed, see only whole entr
   }
   CompileCache cache(folder.path, 200'000);
   for (int i = 0; i < 50; i++)
-    if (auto got = cache.get(key(i))) CHECK(*got == value(i, 5000));
+    if (auto got = cache.load_entry(key(i))) CHECK(*got == value(i, 5000));
 }

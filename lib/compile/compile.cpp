@@ -104,8 +104,8 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
   CompileJob same = job;
   same.timeout_seconds = 0;  // the time limit does not change the code
   ByteWriter bytes;
-  put(bytes, same);
-  return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take()});
+  put_member(bytes, same);
+  return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take_bytes()});
 }
 
 // True if the job only turns a PTX source into PTX: no compiler runs, only the renderer's placeholders are filled in.
@@ -115,13 +115,13 @@ bool takes_no_compiler(const CompileJob& job, Artifact what) {
 
 std::atomic<bool> fault_was_seeded = false;
 
-// Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `passes`
+// Records whether the fault changes the code of a job, by compiling it with and without the fault. Setting `max_passes`
 // makes both compilations take the same path (clang, then LLVM's passes), so that only the fault can make a difference.
 void note_fault(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
-  job.passes = INT64_MAX;
+  job.max_passes = INT64_MAX;
   auto with = compile_uncached(job, what);
-  job.fault.clear();
+  job.llvm_fault.clear();
   auto without = compile_uncached(job, what);
   if (with && without && *with != *without) fault_was_seeded = true;
 }
@@ -144,7 +144,7 @@ void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_threa
 Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
   CompileJob job;
   job.arch = arch;
-  job.fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
+  job.llvm_fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   for (const RendererLanguage& row : kLanguages)
     if (row.renderer == renderer) return job.language = row.language, job;
@@ -176,21 +176,21 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what) {
 bool llvm_fault_occurred() { return fault_was_seeded; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
-  if (current_deadline().is_over()) return out_of_time(current_deadline().seconds);
-  if (!job.fault.empty()) note_fault(job, what);
-  auto configured = catch_failures([] { return &CompileCache::shared(); });
+  if (current_deadline().is_over()) return out_of_time(current_deadline().limit_seconds);
+  if (!job.llvm_fault.empty()) note_fault(job, what);
+  auto configured = catch_failures([] { return &CompileCache::shared_cache(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
   // OpenCL binaries are not cached: the platform has its own cache, and querying its version is expensive
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
-  if (!cache.enabled() || platform) return compile_uncached(job, what);
+  if (!cache.is_enabled() || platform) return compile_uncached(job, what);
   auto key = catch_failures([&] { return key_of(job, what); });
   if (!key) return key.diag();
-  auto found = cache.get(*key);
+  auto found = cache.load_entry(*key);
   log_info(LogTopic::Compile, [&] { return described(job, what) + (found ? ": in the cache" : ": not in the cache"); });
   if (found) return *found;
   auto made = compile_uncached(job, what);
-  if (made) cache.put(*key, *made);
+  if (made) cache.store_entry(*key, *made);
   return made;
 }
 

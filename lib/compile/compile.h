@@ -39,15 +39,15 @@ struct CompileJob {
   std::string arch;
   std::string source;
   std::string name;      // the kernel's name, for listings and for the file in which a rejected source is kept
-  bool lines = false;    // annotate assembly with the source line of each instruction
+  bool annotates_lines = false;    // annotate assembly with the source line of each instruction
   double timeout_seconds = 120;  // time limit for the compiler
 
   // ---- for C and LLVM IR: options for bisecting compiler bugs
   // Run only this many of LLVM's optional passes, including those of code generation, counted as -opt-bisect-limit
   // counts them; -1: all. With a limit, clang compiles C to unoptimized LLVM IR, and LLVM compiles that.
-  int64_t passes = -1;
-  bool by_other = false;  // swap the compilers: compile LLVM IR by clang, and C by clang to IR, then by LLVM
-  std::string fault;      // one of kLlvmFaults, or empty
+  int64_t max_passes = -1;
+  bool uses_other_compiler = false;  // swap the compilers: compile LLVM IR by clang, and C by clang to IR, then by LLVM
+  std::string llvm_fault;      // one of kLlvmFaults, or empty
 };
 
 // Faults that TGC_FAULT=llvm:NAME seeds into LLVM. Each fault is an optimization pass that makes wrong code, except
@@ -71,8 +71,8 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
   std::string name;      // "LLVM", "NVRTC", "ptxas"
-  std::string serves;    // what it compiles: "CPU:LLVM, AMD:LLVM"
-  bool works = false;
+  std::string compiled_targets;    // what it compiles: "CPU:LLVM, AMD:LLVM"
+  bool is_available = false;
   std::string version;   // the version, or what is missing if it does not work
 };
 std::vector<CompilerInfo> compilers();

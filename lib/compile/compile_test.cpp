@@ -193,7 +193,7 @@ TEST_CASE("a compilation does not affect the next object") {
   std::string other = kAddIr;
   other.replace(other.find("1.0"), 3, "2.5").replace(other.find("@add"), 4, "@two");
   CompileJob one = job(Language::LlvmIr, kAddIr), two = job(Language::LlvmIr, other), lines = one;
-  lines.lines = true;
+  lines.annotates_lines = true;
   for (const char* machine : {"", "aarch64", "x86_64"})
     for (Artifact what : {Artifact::Binary, Artifact::Assembly}) {
       one.machine = two.machine = lines.machine = machine;

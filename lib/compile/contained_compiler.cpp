@@ -35,13 +35,13 @@ struct Task {
 
 std::string packed(const CompileJob& job, Artifact what) {
   ByteWriter out;
-  put(out, what), put(out, job);
-  return out.take();
+  put_member(out, what), put_member(out, job);
+  return out.take_bytes();
 }
 Task unpacked(std::string_view message) {
   ByteReader in(message);
   Task task;
-  get(in, task.what), get(in, task.job);
+  get_member(in, task.what), get_member(in, task.job);
   return task;
 }
 
@@ -59,10 +59,15 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
       made = compiler(task.job, task.what);
     } catch (const Rejected& rejected) {
       const Diag& d = rejected.diag();
-      mark = kRejected, made = ByteWriter().number(d.line).number(d.column).text(d.message).take();
+      mark = kRejected,
+      made = ByteWriter().write_number(d.line).write_number(d.column).write_text(d.message).take_bytes();
     }
     double used = processor_seconds(), since = used - std::exchange(reported, used);
-    return ByteWriter().raw(&since, sizeof since).raw(&mark, 1).raw(made.data(), made.size()).take();
+    return ByteWriter()
+        .write_bytes(&since, sizeof since)
+        .write_bytes(&mark, 1)
+        .write_bytes(made.data(), made.size())
+        .take_bytes();
   });
 }
 
@@ -74,11 +79,11 @@ std::string unpack_answer(Result<std::string> answer, const CompileJob& job, boo
   ByteReader in(answer.value_or_throw());
   double seconds = 0;
   char mark = 0;
-  in.raw(&seconds, sizeof seconds), in.raw(&mark, 1);
+  in.read_bytes(&seconds, sizeof seconds), in.read_bytes(&mark, 1);
   worker_seconds += seconds;
   if (mark == kMade) return answer->erase(0, kHead);
   Diag diag;
-  diag.line = uint32_t(in.number()), diag.column = uint32_t(in.number()), diag.message = in.text();
+  diag.line = uint32_t(in.read_number()), diag.column = uint32_t(in.read_number()), diag.message = in.read_text();
   throw Rejected(std::move(diag));
 }
 
@@ -151,8 +156,8 @@ class CompileWorker {
     if (has.room) room_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
       if (room_) room_->confine(worker, kMemory);
-      else worker.confine({.rights = Rights::Compile, .memory = kMemory});
-      for (double reported = 0;;) worker.answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
+      else worker.confine({.rights = Rights::Compile, .memory_bytes = kMemory});
+      for (double reported = 0;;) worker.send_answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }

@@ -74,15 +74,23 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
 }
 
 TEST_CASE("compile worker: receives every member of a job") {
-  CompileJob job{.language = Language::Hip, .machine = "amdgcn", .arch = "gfx1100", .source = "a\nb", .name = "E_4",
-                 .lines = true, .timeout_seconds = 0.5, .passes = -1, .by_other = true, .fault = "xor"};
+  CompileJob job{.language = Language::Hip,
+                 .machine = "amdgcn",
+                 .arch = "gfx1100",
+                 .source = "a\nb",
+                 .name = "E_4",
+                 .annotates_lines = true,
+                 .timeout_seconds = 0.5,
+                 .max_passes = -1,
+                 .uses_other_compiler = true,
+                 .llvm_fault = "xor"};
   ByteWriter out;
-  put(out, job);
-  std::string bytes = out.take();
+  put_member(out, job);
+  std::string bytes = out.take_bytes();
   CompileJob read;
   CHECK(members_of(read) != members_of(job));
   ByteReader in(bytes);
-  get(in, read);
+  get_member(in, read);
   CHECK(in.empty());
   CHECK(members_of(read) == members_of(job));
 }

@@ -113,7 +113,7 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   int major = 0, minor = 0;
   n.version(&major, &minor);
   if (std::pair(major, minor) >= std::pair(12, 4)) options.push_back("--minimal");
-  if (job.lines) options.push_back("--generate-line-info");
+  if (job.annotates_lines) options.push_back("--generate-line-info");
   std::vector<const char*> args;
   for (const std::string& o : options) args.push_back(o.c_str());
   Nvrtc::Program program = nullptr;
@@ -155,7 +155,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job, Artifact wha
   std::string in = folder.file("kernel.ptx"), out = folder.file("kernel.cubin");
   write_file(in, ptx).value_or_throw();
   std::vector<std::string> command{tool, "-arch=" + job.arch, "-o", out, in};
-  if (job.lines) command.insert(command.begin() + 1, "--generate-line-info");
+  if (job.annotates_lines) command.insert(command.begin() + 1, "--generate-line-info");
   if (what == Artifact::Resources) command.insert(command.begin() + 1, "-v");
   auto ran = run_process(command).value_or_throw();
   if (ran.exit_code != 0) throw Rejected(ptxas_error(ran.err + ran.out));
@@ -188,7 +188,7 @@ constexpr std::string_view kLinesOfSource = "-g", kLinesOfPtx = "-gp";
 
 std::string artifact_of_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
   if (what == Artifact::Cubin || what == Artifact::Resources) return assemble(ptx, job, what);
-  if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.lines ? lines : "");
+  if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.annotates_lines ? lines : "");
   return ptx;
 }
 

@@ -8,7 +8,7 @@ DriverRoom::DriverRoom() : writable_(writable_for_drivers(folder_.path())) {}
 
 void DriverRoom::confine(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);
-  worker.confine({.rights = Rights::Driver, .memory = memory, .writable = writable_});
+  worker.confine({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_});
 }
 
 }  // namespace tgc

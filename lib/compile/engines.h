@@ -39,11 +39,11 @@ struct EngineResult {
 
 // Which of LLVM's optional passes run.
 struct PassPlan {
-  int64_t most = -1;      // number of passes to run, in the order of execution; -1: all
-  std::string fault;      // a deliberately wrong pass to add (kLlvmFaults in compile.h); empty: none
-  bool is_list = false;   // return the list of passes, one per line, instead of the compiled code
-  bool fewer = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
-  bool is_plain() const { return most < 0 && fault.empty() && !is_list; }
+  int64_t max_passes = -1;      // number of passes to run, in the order of execution; -1: all
+  std::string wrong_pass;      // a deliberately wrong pass to add (kLlvmFaults in compile.h); empty: none
+  bool lists_passes = false;   // return the list of passes, one per line, instead of the compiled code
+  bool fast_passes_only = false;  // run only passes that are fast for huge sources, and generate code as -O0 does
+  bool is_default() const { return max_passes < 0 && wrong_pass.empty() && !lists_passes; }
 };
 
 class LlvmEngine {
@@ -73,7 +73,7 @@ class ClangEngine {
   virtual EngineResult<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, Form form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.
-  virtual EngineResult<std::vector<CodeLine>> lines(std::string_view object) = 0;
+  virtual EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) = 0;
   virtual std::string version() const = 0;
 };
 

@@ -13,24 +13,24 @@ auto members_of(auto& job) {
   return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);
 }
 
-inline void put(ByteWriter& out, const std::string& text) { out.text(text); }
-inline void put(ByteWriter& out, double number) { out.raw(&number, sizeof number); }
+inline void put_member(ByteWriter& out, const std::string& text) { out.write_text(text); }
+inline void put_member(ByteWriter& out, double number) { out.write_bytes(&number, sizeof number); }
 template <class Number>
-void put(ByteWriter& out, Number number) {
-  out.number(uint64_t(number));
+void put_member(ByteWriter& out, Number number) {
+  out.write_number(uint64_t(number));
 }
-inline void put(ByteWriter& out, const CompileJob& job) {
-  std::apply([&](const auto&... member) { (put(out, member), ...); }, members_of(job));
+inline void put_member(ByteWriter& out, const CompileJob& job) {
+  std::apply([&](const auto&... member) { (put_member(out, member), ...); }, members_of(job));
 }
 
-inline void get(ByteReader& in, std::string& text) { text = in.text(); }
-inline void get(ByteReader& in, double& number) { in.raw(&number, sizeof number); }
+inline void get_member(ByteReader& in, std::string& text) { text = in.read_text(); }
+inline void get_member(ByteReader& in, double& number) { in.read_bytes(&number, sizeof number); }
 template <class Number>
-void get(ByteReader& in, Number& number) {
-  number = Number(in.number());
+void get_member(ByteReader& in, Number& number) {
+  number = Number(in.read_number());
 }
-inline void get(ByteReader& in, CompileJob& job) {
-  std::apply([&](auto&... member) { (get(in, member), ...); }, members_of(job));
+inline void get_member(ByteReader& in, CompileJob& job) {
+  std::apply([&](auto&... member) { (get_member(in, member), ...); }, members_of(job));
 }
 
 }  // namespace tgc

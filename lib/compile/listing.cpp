@@ -65,7 +65,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
     }
     if (is_location(line)) {
       size_t number = line_of_location(line);
-      if (job.lines && number && number != shown && number <= source.size())
+      if (job.annotates_lines && number && number != shown && number <= source.size())
         out += comment + " " + std::to_string(number) + ": " + std::string(trimmed(source[number - 1])) + "\n";
       if (number) shown = number;
     } else if (!is_noise(line)) {

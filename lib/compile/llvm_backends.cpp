@@ -112,23 +112,23 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
                       : job.language == Language::LlvmIr ? std::pair(ir_arguments(job), "kernel.ll")
                       : job.language == Language::Hip ? std::pair(hip_arguments(job), "kernel.hip")
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
-  if (job.lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
+  if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kNoFolder});
   if (what == Artifact::Resources && !is_amd(job)) args.push_back("-fstack-size-section");
-  return take(clang().compile(job.source, file, args, form_of(what)));
+  return take_result(clang().compile(job.source, file, args, form_of(what)));
 }
 
 // Compiles C to LLVM IR before any optimization pass.
 std::string c_as_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
-  return take(clang().compile(job.source, "kernel.c", args, Form::Ir));
+  return take_result(clang().compile(job.source, "kernel.c", args, Form::Ir));
 }
 
 std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
-  PassPlan plan{job.passes, job.fault, what == Artifact::Passes, is_huge(job)};
+  PassPlan plan{job.max_passes, job.llvm_fault, what == Artifact::Passes, is_huge(job)};
   bool is_ir = job.language == Language::LlvmIr;
   std::string text = is_ir ? job.source : c_as_ir(job);
-  return take(llvm().compile(text, machine_of(job), form_of(what), job.lines && is_ir, plan));
+  return take_result(llvm().compile(text, machine_of(job), form_of(what), job.annotates_lines && is_ir, plan));
 }
 
 // Returns this CPU's model and features from /proc/cpuinfo, for the cache key: computers may share a cache folder.
@@ -148,9 +148,9 @@ std::string host_cpu() {
 // True if LLVM's engine, not clang, optimizes the job: usually LLVM IR; C if it has a pass option, a fault or by_other,
 // or if it is huge.
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
-  if (job.language == Language::LlvmIr) return !job.by_other;
-  bool by_passes = job.passes >= 0 || !job.fault.empty() || what == Artifact::Passes || is_huge(job);
-  return job.language == Language::C && (job.by_other ? job.fault.empty() : by_passes);
+  if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
+  bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);
+  return job.language == Language::C && (job.uses_other_compiler ? job.llvm_fault.empty() : by_passes);
 }
 
 }  // namespace
@@ -178,10 +178,11 @@ Machine machine_of(const CompileJob& job) {
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
-    return take(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
+    return take_result(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of(job)));
   std::string out =
       uses_llvm_engine(job, what) ? compile_in_llvm_engine(job, what) : compile_in_clang_engine(job, what);
-  return what == Artifact::Binary && is_amd(job) ? take(lld_engine().value_or_throw()->link_code_object(out)) : out;
+  return what == Artifact::Binary && is_amd(job) ? take_result(lld_engine().value_or_throw()->link_code_object(out))
+                                                 : out;
 }
 
 unsigned load_engines(const CompileJob& job, Artifact what) {

@@ -46,7 +46,7 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
   const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
   SmallestLimit blocks(UINT32_MAX);
   const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;  // each has an equal part of the registers
-  const uint32_t of_warp = round_up(std::max(1u, *k.registers) * kWarp, kRegisterPortion);
+  const uint32_t of_warp = round_up(std::max(1u, *k.vector_registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
     blocks.limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
@@ -61,43 +61,43 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
 Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
   constexpr uint32_t kBarriers = 16;  // barriers of a compute unit; each work group of several waves uses one
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
-  const uint32_t waves = divide_up(threads, p.lanes);  // waves of a work group
-  const uint32_t all = p.waves * p.simds;
+  const uint32_t waves = divide_up(threads, p.wave_lanes);  // waves of a work group
+  const uint32_t all = p.max_waves * p.num_simds;
   SmallestLimit groups(UINT32_MAX);
   groups.limit(all / waves, "threads of a work group");
   if (waves > 1) groups.limit(kBarriers, "barriers");
   if (k.shared_bytes.value_or(0)) groups.limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
-  SmallestLimit resident(p.waves);
-  resident.limit(p.fitting_waves(*k.registers), "vector registers");
+  SmallestLimit resident(p.max_waves);
+  resident.limit(p.fitting_waves(*k.vector_registers), "vector registers");
   if (is_gfx9 && k.scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
-  resident.limit(divide_up(groups.least() * waves, p.simds), groups.name());
-  return {resident.least(), p.waves, "wave", resident.name()};
+  resident.limit(divide_up(groups.least() * waves, p.num_simds), groups.name());
+  return {resident.least(), p.max_waves, "wave", resident.name()};
 }
 
 }  // namespace
 
 std::string Occupancy::text() const {
-  std::string out = formatted("%u of %u %ss", waves, most, std::string(wave).c_str());
-  return limiter.empty() ? out : out + ", by " + std::string(limiter);
+  std::string out = formatted("%u of %u %ss", resident_waves, max_waves, std::string(wave_name).c_str());
+  return limiting_resource.empty() ? out : out + ", by " + std::string(limiting_resource);
 }
 
 uint32_t AmdProcessor::fitting_waves(uint32_t vector_registers) const {
-  return std::max(1u, std::min(waves, registers / round_up(std::max(1u, vector_registers), granule)));
+  return std::max(1u, std::min(max_waves, lane_registers / round_up(std::max(1u, vector_registers), register_granule)));
 }
 
 std::optional<AmdProcessor> amd_processor(std::string_view arch) {
   if (arch == "gfx90a" || arch.starts_with("gfx94") || arch == "gfx950")
-    return AmdProcessor{.lanes = 64, .waves = 8, .simds = 4, .registers = 512, .granule = 8,
+    return AmdProcessor{.wave_lanes = 64, .max_waves = 8, .num_simds = 4, .lane_registers = 512, .register_granule = 8,
                         .shared_bytes = arch == "gfx950" ? 160u << 10 : 64u << 10};
   if (arch == "gfx1100" || arch == "gfx1101" || arch == "gfx1151" || arch.starts_with("gfx12"))
-    return AmdProcessor{.registers = 1536, .granule = 24};
-  if (arch.starts_with("gfx101")) return AmdProcessor{.waves = 20, .granule = 8};
+    return AmdProcessor{.lane_registers = 1536, .register_granule = 24};
+  if (arch.starts_with("gfx101")) return AmdProcessor{.max_waves = 20, .register_granule = 8};
   if (arch.starts_with("gfx103") || arch.starts_with("gfx11")) return AmdProcessor{};
   return std::nullopt;
 }
 
 std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
-  if (!kernel.registers || !threads) return std::nullopt;
+  if (!kernel.vector_registers || !threads) return std::nullopt;
   const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);  // sm_90 of "sm_90a"
   if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))
     return on_nvidia(kernel, *p, threads);

@@ -10,9 +10,11 @@
 namespace tgc {
 
 struct Occupancy {
-  uint32_t waves = 0, most = 0;  // waves that are resident at a time, and those that fit if no resource limits them
-  std::string_view wave;         // "wave" of a SIMD, or "warp" of an SM
-  std::string_view limiter;      // "vector registers", "shared memory", ...; empty: `waves` equals `most`
+  // waves that are resident at a time, and those that fit if no resource limits them
+  uint32_t resident_waves = 0, max_waves = 0;
+  std::string_view wave_name;         // "wave" of a SIMD, or "warp" of an SM
+  std::string_view
+      limiting_resource;      // "vector registers", "shared memory", ...; empty: `max_waves` equals `max_waves`
   std::string text() const;      // "10 of 16 waves, by vector registers"
 };
 
@@ -23,9 +25,10 @@ std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string
 // An AMD processor, as LLVM's AMDGPUSubtarget has it. The SIMDs are those of a compute unit, because tinygrad compiles
 // for single compute units (cumode).
 struct AmdProcessor {
-  uint32_t lanes = 32;                  // threads of a wave
-  uint32_t waves = 16, simds = 2;       // maximum number of waves of a SIMD; number of SIMDs of a compute unit
-  uint32_t registers = 1024, granule = 16;  // vector registers of each lane of a SIMD, and how many of them are
+  uint32_t wave_lanes = 32;                  // threads of a wave
+  uint32_t max_waves = 16, num_simds = 2;       // maximum number of waves of a SIMD; number of SIMDs of a compute unit
+  // vector registers of each lane of a SIMD, and how many of them are
+  uint32_t lane_registers = 1024, register_granule = 16;
                                             // allocated at a time
   uint32_t shared_bytes = 64 << 10;     // shared memory of a compute unit
 

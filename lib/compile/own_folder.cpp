@@ -68,8 +68,8 @@ Status make_own_folder(const std::string& path) {
 Result<std::string> keep_for_user(const std::string& name, const std::string& extension, std::string_view text) {
   std::string folder;
   Status made = catch_failures([&] {
-    const CompileCache& cache = CompileCache::shared();
-    if (!cache.enabled()) throw Failure("the cache is off");
+    const CompileCache& cache = CompileCache::shared_cache();
+    if (!cache.is_enabled()) throw Failure("the cache is off");
     return make_own_folder(folder = (cache.folder() / "kept").string()).value_or_throw();
   });
   if (!made) {

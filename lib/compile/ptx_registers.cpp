@@ -19,7 +19,7 @@ class PtxKernel {
  public:
   explicit PtxKernel(std::string_view name) {
     out_.kernel = name;
-    out_.from = "an estimate from the live ranges in PTX, because ptxas is missing";
+    out_.reported_by = "an estimate from the live ranges in PTX, because ptxas is missing";
     out_.is_estimate = true;
     out_.shared_bytes = 0;
   }
@@ -27,7 +27,7 @@ class PtxKernel {
   void add(std::string_view line) {
     lines_++;
     if (line.starts_with(".reg")) return add_registers(line.substr(4));
-    if (line.starts_with(".maxntid")) out_.most_threads = product_of(line.substr(8));
+    if (line.starts_with(".maxntid")) out_.max_threads = product_of(line.substr(8));
     if (line.starts_with(".shared") && line.find('[') != line.npos) add_shared(line);
     if (line.ends_with(":")) labels_[std::string(line.substr(0, line.size() - 1))] = lines_;
     for (size_t at = 0; (at = line.find('%', at)) != line.npos;) {
@@ -55,7 +55,7 @@ class PtxKernel {
     }
     int64_t live = 0, most = 0;
     for (auto [line, change] : changes) most = std::max(most, live += change);
-    out_.registers = uint32_t(most + kReserved);
+    out_.vector_registers = uint32_t(most + kReserved);
     return out_;
   }
 

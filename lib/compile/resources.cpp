@@ -100,8 +100,8 @@ class CpuFunction {
     computes_ |= !moves_only(mnemonic) && (bits || line.find("%xmm") != line.npos || line.find(" s") != line.npos);
   }
   KernelResources read(std::string_view name) const {
-    KernelResources out{.kernel = std::string(name), .from = "LLVM " + std::string(llvm_version())};
-    out.spills = spills_, out.reloads = reloads_, out.spill_unit = "instructions";
+    KernelResources out{.kernel = std::string(name), .reported_by = "LLVM " + std::string(llvm_version())};
+    out.num_spills = spills_, out.num_reloads = reloads_, out.spill_unit = "instructions";
     out.vector_bits = computes_ ? computed_ : moved_;
     return out;
   }
@@ -134,7 +134,7 @@ std::vector<KernelResources> of_nvidia(const CompileJob& job) {
   for (KernelResources& k : out) {
     k.code_bytes = function_bytes(cubin, k.kernel);
     auto same = std::ranges::find(estimated, k.kernel, &KernelResources::kernel);
-    if (same != estimated.end()) k.most_threads = same->most_threads;
+    if (same != estimated.end()) k.max_threads = same->max_threads;
   }
   return out;
 }
@@ -171,7 +171,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
   for (std::string_view raw : lines_of(assembly.substr(begin))) {
     // a kernel is an item of a list, whose members are indented by four columns; those of arguments by more
     if (raw.starts_with("  - ")) {
-      out.push_back({.from = "LLVM " + std::string(llvm_version()), .spills = 0, .reloads = 0,
+      out.push_back({.reported_by = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_reloads = 0,
                      .spill_unit = "registers"});
     } else if (raw.starts_with("amdhsa.target")) {
       break;
@@ -183,13 +183,13 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
     const std::string_view key = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
     KernelResources& k = out.back();
     if (key == ".name") k.kernel = value;
-    if (key == ".vgpr_count") k.registers = number_in(value);
+    if (key == ".vgpr_count") k.vector_registers = number_in(value);
     if (key == ".sgpr_count") k.scalar_registers = number_in(value);
-    if (key == ".vgpr_spill_count") k.spills = number_in(value);
-    if (key == ".sgpr_spill_count") k.reloads = number_in(value);
+    if (key == ".vgpr_spill_count") k.num_spills = number_in(value);
+    if (key == ".sgpr_spill_count") k.num_reloads = number_in(value);
     if (key == ".group_segment_fixed_size") k.shared_bytes = number_in(value);
     if (key == ".private_segment_fixed_size") k.scratch_bytes = number_in(value);
-    if (key == ".max_flat_workgroup_size") k.most_threads = number_in(value).value_or(0);
+    if (key == ".max_flat_workgroup_size") k.max_threads = number_in(value).value_or(0);
   }
   return out;
 }
@@ -205,15 +205,17 @@ std::vector<KernelResources> read_ptxas_log(std::string_view log) {
     constexpr std::string_view kEntry = "Compiling entry function '";
     if (size_t at = line.find(kEntry); at != line.npos) {
       const std::string_view rest = line.substr(at + kEntry.size());
-      out.push_back({.kernel = std::string(rest.substr(0, rest.find('\''))), .from = "ptxas", .spill_unit = "bytes",
+      out.push_back({.kernel = std::string(rest.substr(0, rest.find('\''))),
+                     .reported_by = "ptxas",
+                     .spill_unit = "bytes",
                      .shared_bytes = 0});
     }
     if (out.empty()) continue;
     KernelResources& k = out.back();
     if (auto n = number_before(line, " bytes stack frame")) k.scratch_bytes = n;
-    if (auto n = number_before(line, " bytes spill stores")) k.spills = n;
-    if (auto n = number_before(line, " bytes spill loads")) k.reloads = n;
-    if (auto n = number_before(line, " registers")) k.registers = n;
+    if (auto n = number_before(line, " bytes spill stores")) k.num_spills = n;
+    if (auto n = number_before(line, " bytes spill loads")) k.num_reloads = n;
+    if (auto n = number_before(line, " registers")) k.vector_registers = n;
     if (auto n = number_before(line, " bytes smem")) k.shared_bytes = n;
   }
   return out;

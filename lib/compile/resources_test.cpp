@@ -30,18 +30,18 @@ TEST_CASE("resources of a HIP kernel are those of LLVM's own report") {
   CHECK(k.kernel == "k");
   CHECK(k.shared_bytes == 16384u);
   CHECK(k.scratch_bytes == 0u);
-  CHECK(k.spills == 0u);
-  CHECK(k.most_threads == 96);
+  CHECK(k.num_spills == 0u);
+  CHECK(k.max_threads == 96);
   const std::string assembly = compile(job, Artifact::Assembly).value_or_throw();
   auto says = [&](std::string_view key, uint32_t n) {
     return assembly.find(std::string(key) + ": " + std::to_string(n) + "\n") != assembly.npos;
   };
-  CHECK(says("; NumVgprs", k.registers.value_or(999)));
+  CHECK(says("; NumVgprs", k.vector_registers.value_or(999)));
   CHECK(assembly.find("; codeLenInByte = " + std::to_string(k.code_bytes.value_or(0)) + "\n") != assembly.npos);
-  auto o = occupancy_of(k, "gfx1100", k.most_threads);
+  auto o = occupancy_of(k, "gfx1100", k.max_threads);
   REQUIRE(o);
-  CHECK(says("; Occupancy", o->waves));
-  CHECK(o->limiter == "local memory");
+  CHECK(says("; Occupancy", o->resident_waves));
+  CHECK(o->limiting_resource == "local memory");
 }
 
 TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors") {
@@ -56,8 +56,8 @@ TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors
   auto k = resources_of({.machine = "x86_64", .arch = "x86-64", .source = source + "}\n", .name = "k"});
   REQUIRE_MESSAGE(k, k.diag().text());
   REQUIRE(k->size() == 1);
-  CHECK(k->at(0).spills.value_or(0) > 10);
-  CHECK(k->at(0).reloads.value_or(0) > 10);
+  CHECK(k->at(0).num_spills.value_or(0) > 10);
+  CHECK(k->at(0).num_reloads.value_or(0) > 10);
   CHECK(k->at(0).scratch_bytes.value_or(0) >= 100);
   CHECK(k->at(0).code_bytes.value_or(0) > 500);
   auto wide = resources_of({.machine = "x86_64", .arch = "skylake",
@@ -66,7 +66,7 @@ TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors
                             .name = "k"});
   REQUIRE_MESSAGE(wide, wide.diag().text());
   CHECK(wide->at(0).vector_bits == 256u);
-  CHECK(wide->at(0).spills == 0u);
+  CHECK(wide->at(0).num_spills == 0u);
   CHECK(wide->at(0).scratch_bytes.value_or(99) < 16);
 }
 
@@ -81,18 +81,18 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   REQUIRE(log.size() == 1);
   KernelResources k = log[0];
   CHECK(k.kernel == "k");
-  CHECK(k.registers == 128u);
-  CHECK(k.spills == 16u);
-  CHECK(k.reloads == 20u);
+  CHECK(k.vector_registers == 128u);
+  CHECK(k.num_spills == 16u);
+  CHECK(k.num_reloads == 20u);
   CHECK(k.scratch_bytes == 24u);
   CHECK(k.shared_bytes == 49152u);
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
-  k.registers = 144;  // 14 warps: 12 on four schedulers
+  k.vector_registers = 144;  // 14 warps: 12 on four schedulers
   CHECK(occupancy_of(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
   CHECK(occupancy_of(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
-  k.registers = 32;
+  k.vector_registers = 32;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "64 of 64 warps");
   CHECK(occupancy_of(k, "sm_80", 32)->text() == "32 of 64 warps, by resident blocks");
   CHECK_FALSE(occupancy_of(k, "sm_80", 0));
@@ -109,7 +109,7 @@ TEST_CASE("the registers of PTX are estimated from live ranges, which a loop ext
       "\t@%p1 bra $L__BB0_1;\n\tret;\n}\n");
   REQUIRE(k.size() == 1);
   CHECK(k[0].is_estimate);
-  CHECK(k[0].most_threads == 128);
+  CHECK(k[0].max_threads == 128);
   CHECK(k[0].shared_bytes == 1024u);
-  CHECK(k[0].registers == 6u + 1 + 2 + 1);  // f1 and rd1 are live throughout the loop, f2 or f3 besides
+  CHECK(k[0].vector_registers == 6u + 1 + 2 + 1);  // f1 and rd1 are live throughout the loop, f2 or f3 besides
 }

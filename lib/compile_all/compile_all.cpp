@@ -22,7 +22,7 @@ bool compiler_works(std::string_view compiler) {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names;
     for (const CompilerInfo& c : compilers())
-      if (c.works) names.insert(c.name);
+      if (c.is_available) names.insert(c.name);
     return names;
   }();
   return all.contains(compiler);
@@ -63,7 +63,7 @@ void compile_source(CompiledSource& c, bool cache) {
   if (!made) {
     c.failure = failure_text(c, made.diag());
   } else {
-    c.bytes = made->size();
+    c.output_bytes = made->size();
     bool here = c.job.machine.empty() && (c.job.language == Language::C || c.job.language == Language::LlvmIr);
     if (here)
       if (auto code = load_object(*made); !code) c.failure = "cannot be loaded: " + code.diag().text();
@@ -75,7 +75,7 @@ void compile_source(CompiledSource& c, bool cache) {
 // Sets the resources of a source, or its failure. `threads`: the threads of a work group if the source does not state
 // them.
 void report_resources(CompiledSource& c, uint32_t threads) {
-  if (!c.threads) c.threads = threads;
+  if (!c.group_threads) c.group_threads = threads;
   auto begin = Clock::now();
   if (auto found = resources_of(c.job)) c.resources = std::move(*found);
   else c.failure = failure_text(c, found.diag());
@@ -92,19 +92,19 @@ Status BatchCompiler::run() {
       continue;
     }
     auto status = for_each_graph(session_, input, "", [&](InputGraph graph) -> Status {
-      if (graph.is_tensor_graph || number_++ % plan_.every) return Unit{};
-      return add(std::move(graph));
+      if (graph.is_tensor_graph || num_read_++ % plan_.sampling_interval) return Unit{};
+      return add_graph(std::move(graph));
     });
     if (!status) return status;
   }
   if (groups_.empty()) return Diag{.message = "the inputs have no kernel", .expected = "kernels, or a model"};
-  return compile();
+  return compile_sources();
 }
 
 Status BatchCompiler::add_hand_written(const std::string& file) {
-  auto source = source_job(session_, file, plan_.language, session_.over.target);
+  auto source = source_job(session_, file, plan_.language, session_.overrides.target);
   if (!source) return source.diag();
-  groups_[source->target].kernels++;
+  groups_[source->target].num_kernels++;
   const size_t before = sources_.size();
   add_source(source->target, source->job.name, source->job.source, 0,
              [&]() -> Result<CompileJob> { return source->job; });
@@ -112,16 +112,17 @@ Status BatchCompiler::add_hand_written(const std::string& file) {
   return Unit{};
 }
 
-Status BatchCompiler::add(InputGraph graph) {
-  if (!session_.compiler()->compiles(graph)) return add_recorded(graph);
+Status BatchCompiler::add_graph(InputGraph graph) {
+  if (!session_.compiler()->can_compile(graph)) return add_recorded(graph);
   auto kernel = session_.begin(std::move(graph));
   if (!kernel) return kernel.diag();
   const std::string& target = kernel->target().name();
-  groups_[target].kernels++;
+  groups_[target].num_kernels++;
   auto& source = kernel->source();
-  if (!source) return refuse(target, kernel->name(), source.diag()), Unit{};
+  if (!source) return add_refused(target, kernel->name(), source.diag()), Unit{};
   if (auto list = kernel->list(); list)
-    if (auto allowed = check_custom(*list); !allowed) return refuse(target, kernel->name(), allowed.diag()), Unit{};
+    if (auto allowed = check_custom(*list); !allowed)
+      return add_refused(target, kernel->name(), allowed.diag()), Unit{};
   auto info = kernel->list().ok() ? program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
   add_source(target, kernel->name(), *source, info ? threads_of(info->local_size) : 0,
              [&] { return kernel->compile_job(); });
@@ -137,12 +138,13 @@ Status BatchCompiler::add_recorded(const InputGraph& graph) {
   const Settings& settings = graph.graph->settings();
   const auto target = target_of_source(*record, settings);
   const std::string name = target ? target->name() : record->target;
-  groups_[name].kernels++;
+  groups_[name].num_kernels++;
   if (!record->source)
-    return refuse(name, record->id, {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
+    return add_refused(name, record->id,
+                       {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
   add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
-    auto outputs = KernelOutputs::recorded(*record, settings);
+    auto outputs = KernelOutputs::recorded_outputs(*record, settings);
     return outputs ? compile_job_of(*outputs) : outputs.diag();
   });
   return Unit{};
@@ -150,37 +152,37 @@ Status BatchCompiler::add_recorded(const InputGraph& graph) {
 
 void BatchCompiler::add_source(const std::string& target, const std::string& kernel, const std::string& source,
                             uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
-  if (!seen_.insert({target, sha256(source)}).second) return;
-  Group& group = groups_[target];
-  group.sources++;
+  if (!seen_sources_.insert({target, sha256(source)}).second) return;
+  TargetCounts& group = groups_[target];
+  group.num_sources++;
   auto job = make_job();
   if (job) job->timeout_seconds = plan_.timeout_seconds;
-  if (job) sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .threads = threads});
+  if (job) sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .group_threads = threads});
   else group.why_none = job.diag().message;
 }
 
 // Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
 // kernels.
-void BatchCompiler::refuse(const std::string& target, const std::string& kernel, const Diag& diag) {
+void BatchCompiler::add_refused(const std::string& target, const std::string& kernel, const Diag& diag) {
   std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
   refused_.push_back({target, kernel, diag.message + expected});
 }
 
-Status BatchCompiler::compile() {
+Status BatchCompiler::compile_sources() {
   auto one = [&](size_t i) -> Status {
-    if (session_.cancelled()) return Diag{"cancelled"};
+    if (session_.is_cancelled()) return Diag{"cancelled"};
     CompiledSource& c = sources_[i];
-    if (!plan_.resources) return compile_source(c, plan_.use_cache), Unit{};
-    return report_resources(c, plan_.threads), Unit{};
+    if (!plan_.reports_resources) return compile_source(c, plan_.use_cache), Unit{};
+    return report_resources(c, plan_.group_threads), Unit{};
   };
   auto tell = [&](size_t i) {
-    session_.progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
+    session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
   };
   if (auto status = parallel_for(sources_.size(), session_.jobs, one, tell); !status) return status;
   for (const CompiledSource& c : sources_) {
-    Group& group = groups_[c.target];
+    TargetCounts& group = groups_[c.target];
     group.times.push_back(c.milliseconds);
-    group.compiled += c.failure.empty();
+    group.num_compiled += c.failure.empty();
   }
   return Unit{};
 }
@@ -199,18 +201,18 @@ std::string BatchCompiler::totals_text() const {
   std::string out = formatted("%-22s %8s %8s %9s %7s %11s\n", "target", "kernels", "sources", "compiled", "failed",
                               "median ms");
   for (const auto& [name, g] : groups_) {
-    out += formatted("%-22s %8zu %8zu ", name.c_str(), g.kernels, g.sources);
+    out += formatted("%-22s %8zu %8zu ", name.c_str(), g.num_kernels, g.num_sources);
     if (g.why_none.empty())
-      out += formatted("%9zu %7zu %11.2f\n", g.compiled, g.sources - g.compiled, quantile(g.times, 0.5));
+      out += formatted("%9zu %7zu %11.2f\n", g.num_compiled, g.num_sources - g.num_compiled, quantile(g.times, 0.5));
     else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
   }
   return out;
 }
 
 std::string BatchCompiler::text() const {
-  std::string out = plan_.resources ? resources_text(sources_) : totals_text();
+  std::string out = plan_.reports_resources ? resources_text(sources_) : totals_text();
   for (const auto& [name, g] : groups_)
-    if (plan_.resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
+    if (plan_.reports_resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
   for (const RefusedKernel& r : refused_) out += "\nno source: " + r.text() + "\n";
@@ -222,24 +224,24 @@ std::string BatchCompiler::json(bool times) const {
     json.key("targets").object([&] {
       for (const auto& [name, g] : groups_)
         json.key(name).object([&] {
-          json.member("kernels", g.kernels).member("sources", g.sources).member("compiled", g.compiled);
+          json.member("kernels", g.num_kernels).member("sources", g.num_sources).member("compiled", g.num_compiled);
           json.member("compilable", g.why_none.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
         });
     });
     json.key("sources").array([&] {
       for (const CompiledSource& c : sources_)
-        if (times || plan_.resources || !c.failure.empty())
-          json.line().object([&] {
+        if (times || plan_.reports_resources || !c.failure.empty())
+          json.start_line().object([&] {
             json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
             json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f");
-            json.member("bytes", c.bytes);
-            if (plan_.resources) write_resources(json, c);
+            json.member("bytes", c.output_bytes);
+            if (plan_.reports_resources) write_resources(json, c);
           });
     });
     json.key("refused").array([&] {
       for (const RefusedKernel& r : refused_)
-        json.line().object([&] {
-          json.member("target", r.target).member("kernel", r.kernel).member("why", r.why);
+        json.start_line().object([&] {
+          json.member("target", r.target).member("kernel", r.kernel).member("why", r.reason);
         });
     });
   }) + "\n";

@@ -21,10 +21,11 @@ struct CompilePlan {
   std::string language;      // the language of inputs that are hand-written kernels (hand_written.h); empty: each input
                              // is an INPUT
   bool use_cache = true;
-  size_t every = 1;  // compile only every n-th kernel of the inputs; 1: all
+  size_t sampling_interval = 1;  // compile only every n-th kernel of the inputs; 1: all
   double timeout_seconds = 600;  // time limit for compiling one source
-  bool resources = false;        // report the registers, memory and occupancy of each source
-  uint32_t threads = 0;  // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
+  bool reports_resources = false;        // report the registers, memory and occupancy of each source
+  // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
+  uint32_t group_threads = 0;
 };
 
 // A source and the result of compiling it.
@@ -33,10 +34,11 @@ struct CompiledSource {
   CompileJob job;
   std::string failure;                            // the compiler's error; empty if the source compiled
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
-  size_t bytes = 0;
-  uint32_t threads = 0;                    // threads of a work group; 0: unknown
+  size_t output_bytes = 0;
+  uint32_t group_threads = 0;                    // threads of a work group; 0: unknown
   std::string file;                        // the file of a hand-written kernel; else empty
-  std::vector<KernelResources> resources;  // resources of each function that is a kernel, if CompilePlan::resources
+  // resources of each function that is a kernel, if CompilePlan::reports_resources
+  std::vector<KernelResources> resources;
 };
 
 // Returns the resources of the sources as a table, or writes those of one source as the member "resources".
@@ -54,40 +56,41 @@ class BatchCompiler {
 
   bool any_failed() const;
   Status check_any_source() const;     // returns an error if kernels were read, but none has a source
-  // Returns a table with a row for each target or, with CompilePlan::resources, for each kernel; then the failures.
+  // Returns a table with a row for each target or, with CompilePlan::reports_resources, for each kernel; then the
+  // failures.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` or
-  // CompilePlan::resources is true.
+  // CompilePlan::reports_resources is true.
   std::string json(bool times) const;
 
  private:
-  struct Group {  // counts for all kernels of one target
-    size_t kernels = 0, sources = 0, compiled = 0;
+  struct TargetCounts {  // counts for all kernels of one target
+    size_t num_kernels = 0, num_sources = 0, num_compiled = 0;
     std::string why_none;
     std::vector<double> times;
   };
   struct RefusedKernel {
-    std::string target, kernel, why;
-    std::string text() const { return target + " " + kernel + ": " + why; }
+    std::string target, kernel, reason;
+    std::string text() const { return target + " " + kernel + ": " + reason; }
   };
   Status add_hand_written(const std::string& file);
-  Status add(InputGraph graph);
+  Status add_graph(InputGraph graph);
   Status add_recorded(const InputGraph& graph);
   // Adds `source` unless the target has it already. `make_job` returns what the compiler needs.
   // `threads`: the number of threads of a work group; 0: unknown.
   void add_source(const std::string& target, const std::string& kernel, const std::string& source, uint32_t threads,
                   const std::function<Result<CompileJob>()>& make_job);
-  void refuse(const std::string& target, const std::string& kernel, const Diag& diag);
-  Status compile();
+  void add_refused(const std::string& target, const std::string& kernel, const Diag& diag);
+  Status compile_sources();
   std::string totals_text() const;  // the table with a row for each target
 
   const Session& session_;
   const CompilePlan& plan_;
-  std::map<std::string, Group> groups_;
-  std::set<std::pair<std::string, Sha256>> seen_;
+  std::map<std::string, TargetCounts> groups_;
+  std::set<std::pair<std::string, Sha256>> seen_sources_;
   std::vector<CompiledSource> sources_;
   std::vector<RefusedKernel> refused_;
-  size_t number_ = 0;  // number of kernels read so far
+  size_t num_read_ = 0;  // number of kernels read so far
 };
 
 }  // namespace tgc

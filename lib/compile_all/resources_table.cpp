@@ -10,7 +10,7 @@ namespace tgc {
 namespace {
 
 uint32_t threads_of(const CompiledSource& s, const KernelResources& k) {
-  return s.threads ? s.threads : k.most_threads;
+  return s.group_threads ? s.group_threads : k.max_threads;
 }
 
 std::optional<Occupancy> occupancy(const CompiledSource& s, const KernelResources& k) {
@@ -23,12 +23,12 @@ std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
 
 // Returns the number of vector registers and, for an AMD GPU, "+" and the number of scalar registers.
 std::string registers_text(const KernelResources& k) {
-  std::string out = cell(k.registers, k.is_estimate ? "~" : "");
+  std::string out = cell(k.vector_registers, k.is_estimate ? "~" : "");
   return k.scalar_registers ? out + "+" + std::to_string(*k.scalar_registers) : out;
 }
 
 std::string spills_text(const KernelResources& k) {
-  return k.spills ? std::to_string(*k.spills) + "+" + std::to_string(k.reloads.value_or(0)) : "-";
+  return k.num_spills ? std::to_string(*k.num_spills) + "+" + std::to_string(k.num_reloads.value_or(0)) : "-";
 }
 
 std::string last_text(const CompiledSource& s, const KernelResources& k) {
@@ -56,7 +56,7 @@ std::string resources_text(std::span<const CompiledSource> sources) {
     for (const KernelResources& k : s.resources) {
       out += row(s.resources.size() > 1 ? k.kernel : s.kernel, s.target, registers_text(k), spills_text(k),
                  cell(k.shared_bytes), cell(k.scratch_bytes), cell(k.code_bytes), last_text(s, k));
-      if (std::ranges::find(from, k.from) == from.end()) from.push_back(k.from);
+      if (std::ranges::find(from, k.reported_by) == from.end()) from.push_back(k.reported_by);
     }
   for (size_t i = 0; i < from.size(); i++) out += (i ? ", " : "by ") + from[i] + (i + 1 == from.size() ? "\n" : "");
   return out;
@@ -69,13 +69,15 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         auto number = [&](std::string_view name, std::optional<uint32_t> n) {
           if (n) json.member(name, *n);
         };
-        json.member("kernel", k.kernel).member("from", k.from).member("estimate", k.is_estimate);
-        number("registers", k.registers), number("scalar_registers", k.scalar_registers);
+        json.member("kernel", k.kernel).member("from", k.reported_by).member("estimate", k.is_estimate);
+        number("registers", k.vector_registers), number("scalar_registers", k.scalar_registers);
         if (k.spill_unit == "registers") {
-          number("spilled_vector_registers", k.spills), number("spilled_scalar_registers", k.reloads);
-        } else if (k.spills) {
+          number("spilled_vector_registers", k.num_spills), number("spilled_scalar_registers", k.num_reloads);
+        } else if (k.num_spills) {
           json.key("spills").object([&] {
-            json.member("stored", *k.spills).member("loaded", k.reloads.value_or(0)).member("unit", k.spill_unit);
+            json.member("stored", *k.num_spills)
+                .member("loaded", k.num_reloads.value_or(0))
+                .member("unit", k.spill_unit);
           });
         }
         number("shared_bytes", k.shared_bytes), number("scratch_bytes", k.scratch_bytes);
@@ -83,8 +85,8 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         if (const uint32_t threads = threads_of(source, k)) json.member("threads", threads);
         if (auto o = occupancy(source, k))
           json.key("occupancy").object([&] {
-            json.member("resident", o->waves).member("most", o->most).member("of", o->wave);
-            json.member("limiter", o->limiter);
+            json.member("resident", o->resident_waves).member("most", o->max_waves).member("of", o->wave_name);
+            json.member("limiter", o->limiting_resource);
           });
       });
   });

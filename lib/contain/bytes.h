@@ -12,43 +12,45 @@ namespace tgc {
 
 class ByteWriter {
  public:
-  ByteWriter& number(uint64_t n) { return raw(&n, sizeof n); }
-  ByteWriter& text(std::string_view text) { return number(text.size()).raw(text.data(), text.size()); }
-  ByteWriter& raw(const void* data, size_t bytes) {
-    if (bytes) out_.append(static_cast<const char*>(data), bytes);
+  ByteWriter& write_number(uint64_t n) { return write_bytes(&n, sizeof n); }
+  ByteWriter& write_text(std::string_view write_text) {
+    return write_number(write_text.size()).write_bytes(write_text.data(), write_text.size());
+  }
+  ByteWriter& write_bytes(const void* data, size_t bytes) {
+    if (bytes) bytes_.append(static_cast<const char*>(data), bytes);
     return *this;
   }
-  std::string take() { return std::move(out_); }
+  std::string take_bytes() { return std::move(bytes_); }
 
  private:
-  std::string out_;
+  std::string bytes_;
 };
 
 class ByteReader {
  public:
-  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+  explicit ByteReader(std::string_view bytes) : unread_(bytes) {}
 
-  bool empty() const { return rest_.empty(); }
-  uint64_t number() {
+  bool empty() const { return unread_.empty(); }
+  uint64_t read_number() {
     uint64_t n;
-    raw(&n, sizeof n);
+    read_bytes(&n, sizeof n);
     return n;
   }
-  std::string text() { return std::string(take(number())); }
-  void raw(void* to, size_t bytes) {
-    std::string_view from = take(bytes);
+  std::string read_text() { return std::string(take_bytes(read_number())); }
+  void read_bytes(void* to, size_t bytes) {
+    std::string_view from = take_bytes(bytes);
     if (bytes) std::memcpy(to, from.data(), bytes);
   }
 
  private:
-  std::string_view take(uint64_t bytes) {
-    if (bytes > rest_.size()) throw Failure("a worker process sent a truncated message");
-    std::string_view out = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
+  std::string_view take_bytes(uint64_t bytes) {
+    if (bytes > unread_.size()) throw Failure("a worker process sent a truncated message");
+    std::string_view out = unread_.substr(0, bytes);
+    unread_.remove_prefix(bytes);
     return out;
   }
 
-  std::string_view rest_;
+  std::string_view unread_;
 };
 
 }  // namespace tgc

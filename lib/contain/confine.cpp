@@ -77,11 +77,11 @@ void lower_limit(int which, uint64_t to) {
 void set_limits(const Confinement& what) {
   lower_limit(RLIMIT_CORE, 0);
   if (what.rights != Rights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
-  if (what.seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.seconds)) + 1);
-  if (what.memory && !kSanitized) {
+  if (what.cpu_seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
+  if (what.memory_bytes && !kSanitized) {
     // Drivers reserve terabytes of address space, so for Rights::Driver only the data segment is limited.
     bool driver = what.rights == Rights::Driver;
-    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory);
+    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory_bytes);
   }
 }
 
@@ -135,7 +135,7 @@ void allow(int rules, const std::string& path, uint64_t access) {
 }
 
 Status restrict_files(const Confinement& what) {
-  int version = std::min(landlock_version(), what.newest_landlock);
+  int version = std::min(landlock_version(), what.max_landlock_abi);
   if (version < 1) return Unit{};
   uint64_t all = kFirstRights;
   all |= (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
@@ -157,7 +157,7 @@ Status restrict_files(const Confinement& what) {
     for (const std::string& name : names_in("/"))
       if (name != "dev") allow(rules, "/" + name, kRead);
     for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
-    for (const std::string& path : what.writable) allow(rules, path, all);
+    for (const std::string& path : what.writable_paths) allow(rules, path, all);
     // libcuda names its threads by writing to their `comm` files, and cuInit fails if it cannot
     allow(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
   }

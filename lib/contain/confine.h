@@ -15,17 +15,19 @@ namespace tgc {
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, waiting for existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers and libraries
-  Driver,   // also what device drivers need: device files, threads, own child processes, files in `writable`; no
+  Driver,   // also what device drivers need: device files, threads, own child processes, files in `writable_paths`; no
             // network, and no access to other processes
 };
 
 struct Confinement {
   Rights rights = Rights::Compute;
-  uint64_t memory = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
-  double seconds = 0;                      // CPU seconds, rounded up; 0: no limit
-  std::vector<std::string> writable = {};  // files and folders that a Rights::Driver worker may write; it may also read
+  uint64_t memory_bytes = 0;                     // bytes that may be allocated beyond the current size; 0: no limit
+  double cpu_seconds = 0;                      // CPU seconds, rounded up; 0: no limit
+  // files and folders that a Rights::Driver worker may write; it may also read
+  std::vector<std::string> writable_paths = {};
                                            // all files outside of /dev
-  int newest_landlock = 1000;              // the highest Landlock ABI version to use, for tests of older kernels; 0: no
+  // the highest Landlock ABI version to use, for tests of older kernels; 0: no
+  int max_landlock_abi = 1000;
                                            // Landlock
 };
 

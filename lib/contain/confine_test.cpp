@@ -108,7 +108,7 @@ void each_worker(const std::function<void(const Confinement&)>& check) {
     for (int landlock : {1000, 2, 0}) {
       CAPTURE(int(rights));
       CAPTURE(landlock);
-      check({.rights = rights, .newest_landlock = landlock});
+      check({.rights = rights, .max_landlock_abi = landlock});
     }
 }
 
@@ -249,7 +249,7 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
   for (int landlock : {1000, 2}) {
     auto opened = contain([&](Worker& worker) -> Result<std::string> {
       become_unprivileged();
-      worker.confine({.rights = Rights::Driver, .writable = {"/dev/null"}, .newest_landlock = landlock});
+      worker.confine({.rights = Rights::Driver, .writable_paths = {"/dev/null"}, .max_landlock_abi = landlock});
       std::string out;
       for (const char* path : {name.c_str(), "/dev/ptmx", "/dev/null", "/dev/urandom", "/etc/passwd"}) {
         int fd = open(path, O_RDONLY | O_NOCTTY);

@@ -178,16 +178,16 @@ void let_be_killed_first() {
 
 std::string packed(const Diag& d) {
   ByteWriter out;
-  out.number(d.line).number(d.column).number(d.kernel_fault);
-  out.text(d.message).text(d.file).text(d.expected).text(d.context);
-  return out.take();
+  out.write_number(d.line).write_number(d.column).write_number(d.kernel_fault);
+  out.write_text(d.message).write_text(d.file).write_text(d.expected).write_text(d.context);
+  return out.take_bytes();
 }
 
 Diag unpacked(std::string_view bytes) {
   ByteReader in(bytes);
   Diag d;
-  d.line = uint32_t(in.number()), d.column = uint32_t(in.number()), d.kernel_fault = in.number() != 0;
-  d.message = in.text(), d.file = in.text(), d.expected = in.text(), d.context = in.text();
+  d.line = uint32_t(in.read_number()), d.column = uint32_t(in.read_number()), d.kernel_fault = in.read_number() != 0;
+  d.message = in.read_text(), d.file = in.read_text(), d.expected = in.read_text(), d.context = in.read_text();
   return d;
 }
 
@@ -217,7 +217,8 @@ class Reader {
     auto p = static_cast<char*>(to);
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
-        if (seconds_since(deadline_.end) > kCompareGrace) return ReadOutcome::TimedOut;  // the worker keeps on sending
+        // the worker keeps on sending
+        if (seconds_since(deadline_.end_time) > kCompareGrace) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));
         if (ready < 0 && errno == EINTR) continue;
@@ -235,7 +236,7 @@ class Reader {
     }
     return ReadOutcome::Done;
   }
-  double limit() const { return deadline_.seconds; }
+  double limit() const { return deadline_.limit_seconds; }
   // Reads at most 16 MiB at a time, so that memory is allocated only for bytes that arrive.
   ReadOutcome read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
@@ -321,9 +322,9 @@ void log_of_worker(const Header& header, const std::string& text, pid_t worker) 
 
 }  // namespace
 
-void Worker::watch(std::span<const NamedMemory> memory) { watched = memory; }
+void Worker::watch_memory(std::span<const NamedMemory> memory) { watched = memory; }
 
-void Worker::answer(const Result<std::string>& result) const {
+void Worker::send_answer(const Result<std::string>& result) const {
   std::string diag = result ? "" : packed(result.diag());
   const std::string& text = result ? *result : diag;
   const bool sent = write_message(channel_, {.kind = result ? Kind::Answer : Kind::Error}, text);
@@ -365,7 +366,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
       write_message(channel, header, text.substr(0, kMostLogged));
     });
     auto done = catch_failures([&] { return body(worker).value_or_throw(); });
-    if (!done) worker.answer(done.diag());
+    if (!done) worker.send_answer(done.diag());
     _exit(0);
   }
   setpgid(child, child);  // parent and child both call it, so that the group exists whichever runs first
@@ -374,45 +375,45 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   return WorkerProcess(child, ends[0]);
 }
 
-WorkerProcess::WorkerProcess(pid_t child, int channel) : child_(child), owner_(getpid()), channel_(channel) {}
+WorkerProcess::WorkerProcess(pid_t child, int channel) : child_pid_(child), owner_(getpid()), channel_(channel) {}
 
 bool WorkerProcess::is_ours() const { return owner_ == getpid(); }
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
-    : child_(std::exchange(other.child_, 0)),
+    : child_pid_(std::exchange(other.child_pid_, 0)),
       owner_(other.owner_),
       channel_(std::exchange(other.channel_, -1)),
       death_(other.death_),
-      cause_(std::move(other.cause_)) {}
+      death_cause_(std::move(other.death_cause_)) {}
 
-int WorkerProcess::end() {
-  if (!child_ || !is_ours()) return child_ = 0;
-  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_) + " is ended"; });
-  kill(-child_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
+int WorkerProcess::kill_and_wait() {
+  if (!child_pid_ || !is_ours()) return child_pid_ = 0;
+  log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child_pid_) + " is ended"; });
+  kill(-child_pid_, SIGKILL);  // kills the process group; a worker that has already exited keeps its exit status
   int status = 0;
-  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child_pid_, &status, 0) < 0 && errno == EINTR) {
   }
   channels().channel_closed(channel_);
-  child_ = 0;
+  child_pid_ = 0;
   return status;
 }
 
 Diag WorkerProcess::record_death(Death death, Diag diag) {
   log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
   death_ = death;
-  return cause_ = std::move(diag);
+  return death_cause_ = std::move(diag);
 }
 
 Status WorkerProcess::send(std::string_view message) {
-  if (!child_) return cause_;
+  if (!child_pid_) return death_cause_;
   uint64_t bytes = message.size();
   if (send_all(channel_, &bytes, sizeof bytes) && send_all(channel_, message.data(), message.size())) return Unit{};
   return Diag{"cannot send to the worker process: it has ended"};
 }
 
 Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::function<uint64_t()>& progress) {
-  if (!child_) return cause_;
-  Reader reader(channel_, child_, timeout_seconds, progress);
+  if (!child_pid_) return death_cause_;
+  Reader reader(channel_, child_pid_, timeout_seconds, progress);
   Header header;
   std::string text;
   ReadOutcome got;
@@ -422,12 +423,12 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
     got = reader.read(&header, sizeof header);
     believable = got == ReadOutcome::Done && header.bytes <= kMostBytes;
     if (believable) got = reader.read(text, header.bytes);
-    if (believable && got == ReadOutcome::Done && header.kind == Kind::Log) log_of_worker(header, text, child_);
+    if (believable && got == ReadOutcome::Done && header.kind == Kind::Log) log_of_worker(header, text, child_pid_);
   } while (believable && got == ReadOutcome::Done && header.kind == Kind::Log);
   if (believable && got == ReadOutcome::Done && header.kind == Kind::Answer) return text;
   if (believable && got == ReadOutcome::Done && header.kind == Kind::Error)
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
-  int status = end();
+  int status = kill_and_wait();
   if (got == ReadOutcome::TimedOut)
     return record_death({SIGKILL, true}, out_of_time(reader.limit()));
   if (got == ReadOutcome::TooMany)
@@ -440,7 +441,7 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
 
 Result<WorkerProcess> begin_contained(const std::function<Result<std::string>(Worker&)>& body) {
   return WorkerProcess::start([&](Worker& self) -> Status {
-    self.answer(catch_failures([&] { return std::move(body(self).value_or_throw()); }));
+    self.send_answer(catch_failures([&] { return std::move(body(self).value_or_throw()); }));
     return Unit{};
   });
 }

@@ -19,7 +19,7 @@ namespace tgc {
 // How a worker that sent no answer ended.
 struct Death {
   int signal = 0;          // the signal that killed the worker; 0: it exited by itself
-  bool timed_out = false;  // the parent killed the worker because its time was up
+  bool has_timed_out = false;  // the parent killed the worker because its time was up
 };
 
 // An address range with a name for fault reports, such as "data1".
@@ -37,10 +37,10 @@ class Worker {
   void confine(const Confinement& what) { tgc::confine(what, channel_).value_or_throw(); }
 
   // Sets the ranges that fault reports name ("4 bytes after the end of data1, 32 bytes"). `memory` must stay unchanged.
-  static void watch(std::span<const NamedMemory> memory);
+  static void watch_memory(std::span<const NamedMemory> memory);
 
   // Sends `result` to the parent. Exits the process if the parent is gone.
-  void answer(const Result<std::string>& result) const;
+  void send_answer(const Result<std::string>& result) const;
   // Waits for the parent's next message. Exits the process if the parent closed the channel.
   std::string next_message() const;
 
@@ -54,12 +54,13 @@ class WorkerProcess {
  public:
   // Forks; the child runs `body`. If `body` returns a Diag, the child sends it as its answer. Returns an error if the
   // system cannot start a process. The parent's other threads do not exist in the child, so `body` must not take a lock
-  // that they may hold. The parent does not see the child's changes to memory, except in shared memory (Array::shared).
+  // that they may hold. The parent does not see the child's changes to memory, except in shared memory
+  // (Array::allocate_shared).
   // The child has no channel to other workers.
   static Result<WorkerProcess> start(const std::function<Status(Worker&)>& body);
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
-  ~WorkerProcess() { end(); }
+  ~WorkerProcess() { kill_and_wait(); }
 
   // Sends a message. Returns an error if the worker is dead, or does not read the message before the current deadline.
   // receive() then returns the cause.
@@ -77,13 +78,13 @@ class WorkerProcess {
 
  private:
   WorkerProcess(pid_t child, int channel);
-  int end();  // kills the worker and returns its wait status
+  int kill_and_wait();  // kills the worker and returns its wait status
   Diag record_death(Death death, Diag diag);
 
-  pid_t child_ = 0, owner_;
+  pid_t child_pid_ = 0, owner_;
   int channel_ = -1;
   std::optional<Death> death_;
-  Diag cause_;
+  Diag death_cause_;
 };
 
 struct ContainOptions {

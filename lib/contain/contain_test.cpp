@@ -60,7 +60,7 @@ TEST_CASE("contain: a worker's arenas do not use the parent's pooled huge pages"
     Arena arena;
     for (int i = 0; i < 100; i++) std::memset(arena.allocate(Arena::kBlockSize / 8), with, Arena::kBlockSize / 8);
     for (int i = 0; i < 1000; i++) std::memset(arena.allocate(Arena::kLarge / 2), with, Arena::kLarge / 2);
-    return std::to_string(arena.bytes());
+    return std::to_string(arena.total_bytes());
   };
   const std::string here = fill('a');
   for (int round = 0; round < 3; round++) {
@@ -96,7 +96,7 @@ TEST_CASE("contain: the error names how the worker died") {
               return std::string();
             },
             {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
-  CHECK((death.signal == SIGKILL && !death.timed_out));
+  CHECK((death.signal == SIGKILL && !death.has_timed_out));
   CHECK(message([](Worker&) -> Result<std::string> { _exit(3); }) ==
         "its process ended with exit code 3 and without an answer");
   auto begin = std::chrono::steady_clock::now();
@@ -105,7 +105,7 @@ TEST_CASE("contain: the error names how the worker died") {
               for (;;) pause();
             },
             {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
-  CHECK(death.timed_out);
+  CHECK(death.has_timed_out);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("contain: all waits together end at the current deadline") {
       for (;;) pause();
     };
     CHECK(message(sleep, {.timeout_seconds = seconds}, &death) == "did not end within 0.3 seconds");
-    CHECK(death.timed_out);
+    CHECK(death.has_timed_out);
   }
   CHECK(seconds_since(begin) < 5);
 }
@@ -132,7 +132,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
         usleep(useconds_t(1e6 * length));
         *steps = *steps + 1;
       }
-      self.answer(std::string("done"));
+      self.send_answer(std::string("done"));
       return Unit{};
     });
     REQUIRE(worker);
@@ -158,7 +158,7 @@ TEST_CASE("contain: a worker has no channel to another worker") {
   };
   auto before = sockets();
   auto first = WorkerProcess::start([](Worker& self) -> Status {
-    self.answer(self.next_message());
+    self.send_answer(self.next_message());
     return Unit{};
   });
   REQUIRE(first);
@@ -193,7 +193,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
 std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
   return message(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine({.rights = Rights::Compute, .memory = 256 << 20, .seconds = 5});
+        worker.confine({.rights = Rights::Compute, .memory_bytes = 256 << 20, .cpu_seconds = 5});
         work();
         return std::string("done");
       },
@@ -237,7 +237,7 @@ TEST_CASE("contain: a fault report names the nearest watched memory and the dist
   mprotect(two + page, page, PROT_NONE);
   std::vector<NamedMemory> named{{"data0", reinterpret_cast<uint64_t>(two + page - 64), 60}};
   std::string text = message([&](Worker& worker) -> Result<std::string> {
-    worker.watch(named);
+    worker.watch_memory(named);
     volatile char* at = two + page + 6;
     return std::to_string(*at);
   });
@@ -252,7 +252,7 @@ TEST_CASE("contain: a worker with Rights::Driver writes only where it may and ca
   auto driver = [&](const std::function<std::string()>& work) {
     auto r = contain(
         [&](Worker& worker) -> Result<std::string> {
-          worker.confine({.rights = Rights::Driver, .writable = {folder}});
+          worker.confine({.rights = Rights::Driver, .writable_paths = {folder}});
           return work();
         },
         {.timeout_seconds = 10});

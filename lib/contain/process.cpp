@@ -26,9 +26,9 @@ namespace tgc {
 Pipe::Pipe() {
   if (!make_pipe(ends_)) throw Failure(std::string("cannot make a pipe: ") + std::strerror(errno));
 }
-int Pipe::take(int end) { return std::exchange(ends_[end], -1); }
-void Pipe::close(int end) {
-  if (ends_[end] >= 0) ::close(take(end));
+int Pipe::take_end(int end) { return std::exchange(ends_[end], -1); }
+void Pipe::close_end(int end) {
+  if (ends_[end] >= 0) ::close(take_end(end));
 }
 
 Result<pid_t> start_process(const ProcessStart& start) {
@@ -42,14 +42,15 @@ Result<pid_t> start_process(const ProcessStart& start) {
       posix_spawn_file_actions_addopen(&actions, to, "/dev/null", to == 0 ? O_RDONLY : O_WRONLY, 0);
     else if (from >= 0) posix_spawn_file_actions_adddup2(&actions, from, to);
   };
-  give(start.in, 0), give(start.out, 1), give(start.err, 2), give(start.alive, 3);
-  if (!start.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.folder.c_str());
+  give(start.in, 0), give(start.out, 1), give(start.err, 2), give(start.alive_descriptor, 3);
+  if (!start.working_folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t usual;  // signals that this process ignores; the program must not inherit that
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, short(POSIX_SPAWN_SETSIGDEF | (start.own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  posix_spawnattr_setflags(&attributes,
+                           short(POSIX_SPAWN_SETSIGDEF | (start.has_own_group ? POSIX_SPAWN_SETPGROUP : 0)));
   pid_t pid = 0;
   const int error = ::posix_spawnp(&pid, args[0], &actions, &attributes, args.data(), environ);
   posix_spawnattr_destroy(&attributes);
@@ -96,10 +97,10 @@ bool drain(int fd, std::string& to) {
 
 ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_view input, int seconds) {
   Pipe in, out, err;
-  const pid_t pid =
-      start_process({.argv = argv, .in = in.read(), .out = out.write(), .err = err.write()}).value_or_throw();
-  in.close_read(), out.close_write(), err.close_write();
-  ::fcntl(in.write(), F_SETFL, O_NONBLOCK);
+  const pid_t pid = start_process({.argv = argv, .in = in.read_end(), .out = out.write_end(), .err = err.write_end()})
+                        .value_or_throw();
+  in.close_read_end(), out.close_write_end(), err.close_write_end();
+  ::fcntl(in.write_end(), F_SETFL, O_NONBLOCK);
   auto deadline = Clock::now() + std::chrono::seconds(seconds);
   auto killed = [&](const std::string& why) -> Failure {
     ::kill(pid, SIGKILL);
@@ -108,18 +109,18 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
   };
   auto too_late = [&] { return killed(" did not end within " + std::to_string(seconds) + " s"); };
   ProcessResult result;
-  if (input.empty()) in.close_write();
-  while (out.read() >= 0 || err.read() >= 0) {
+  if (input.empty()) in.close_write_end();
+  while (out.read_end() >= 0 || err.read_end() >= 0) {
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd fds[] = {{out.read(), POLLIN, 0}, {err.read(), POLLIN, 0}, {in.write(), POLLOUT, 0}};
+    pollfd fds[] = {{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}, {in.write_end(), POLLOUT, 0}};
     if (left <= 0 || ::poll(fds, 3, int(left)) == 0) throw too_late();
     if (fds[2].revents) {
-      ssize_t n = ::write(in.write(), input.data(), input.size());
+      ssize_t n = ::write(in.write_end(), input.data(), input.size());
       if (n > 0) input.remove_prefix(size_t(n));
-      if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) in.close_write();
+      if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) in.close_write_end();
     }
-    if (fds[0].revents && !drain(out.read(), result.out)) out.close_read();
-    if (fds[1].revents && !drain(err.read(), result.err)) err.close_read();
+    if (fds[0].revents && !drain(out.read_end(), result.out)) out.close_read_end();
+    if (fds[1].revents && !drain(err.read_end(), result.err)) err.close_read_end();
     if (result.out.size() + result.err.size() > kMostOutput) throw killed(" wrote more than 1 GB");
   }
   auto ended = wait_for(pid, std::chrono::milliseconds(10), [&] { return Clock::now() >= deadline; });
@@ -147,19 +148,24 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
-    if (options.stop && options.stop()) throw Failure("cancelled");
+    if (options.should_stop && options.should_stop()) throw Failure("cancelled");
     Pipe alive;  // when this pipe closes, the guard kills what the command left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
-    const pid_t pid = start_process({.argv = guarded_shell(command), .in = ProcessStart::kNothing, .out = output,
-                                     .err = output, .alive = alive.read(), .own_group = true}).value_or_throw();
-    const Deadline deadline = deadline_within(options.seconds);
+    const pid_t pid = start_process({.argv = guarded_shell(command),
+                                     .in = ProcessStart::kNothing,
+                                     .out = output,
+                                     .err = output,
+                                     .alive_descriptor = alive.read_end(),
+                                     .has_own_group = true})
+                          .value_or_throw();
+    const Deadline deadline = deadline_within(options.limit_seconds);
     bool stopped = false;
-    auto give_up = [&] { return deadline.is_over() || (stopped = options.stop && options.stop()); };
+    auto give_up = [&] { return deadline.is_over() || (stopped = options.should_stop && options.should_stop()); };
     if (auto ended = wait_for(pid, std::chrono::milliseconds(100), give_up)) return exit_code_of(*ended);
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     if (stopped) throw Failure("cancelled");
-    throw Failure(out_of_time(deadline.seconds));
+    throw Failure(out_of_time(deadline.limit_seconds));
   });
 }
 

@@ -13,22 +13,22 @@
 namespace tgc {
 
 // A pipe, whose ends are closed when this process executes another program. The destructor closes the ends that were
-// not taken by take_read() or take_write(). The constructor throws Failure.
+// not taken by take_read_end() or take_write_end(). The constructor throws Failure.
 class Pipe {
  public:
   Pipe();
-  ~Pipe() { close_read(), close_write(); }
+  ~Pipe() { close_read_end(), close_write_end(); }
   Pipe(const Pipe&) = delete;
-  int read() const { return ends_[0]; }    // the descriptor, or -1 if it was closed or taken
-  int write() const { return ends_[1]; }
-  int take_read() { return take(0); }      // the caller must close the returned descriptor
-  int take_write() { return take(1); }
-  void close_read() { close(0); }
-  void close_write() { close(1); }
+  int read_end() const { return ends_[0]; }    // the descriptor, or -1 if it was closed or taken
+  int write_end() const { return ends_[1]; }
+  int take_read_end() { return take_end(0); }      // the caller must close the returned descriptor
+  int take_write_end() { return take_end(1); }
+  void close_read_end() { close_end(0); }
+  void close_write_end() { close_end(1); }
 
  private:
-  int take(int end);
-  void close(int end);
+  int take_end(int end);
+  void close_end(int end);
   int ends_[2] = {-1, -1};
 };
 
@@ -37,21 +37,21 @@ struct ProcessStart {
   static constexpr int kInherited = -1, kNothing = -2;  // values of in, out and err: this process's own descriptor;
                                                         // /dev/null
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
-  std::string folder = {};        // the program's working folder; empty: this process's
+  std::string working_folder = {};        // the program's working folder; empty: this process's
   int in = kInherited, out = kInherited, err = kInherited;  // descriptors of this process that become the program's 0,
                                                             // 1 and 2
-  int alive = -1;          // descriptor that becomes the program's descriptor 3; -1: none
+  int alive_descriptor = -1;          // descriptor that becomes the program's descriptor 3; -1: none
   // Makes a process group, so that kill(-pid) ends the program and the processes that it started. Ctrl-C in the
   // terminal does not reach this group.
-  bool own_group = false;
+  bool has_own_group = false;
 };
 // Starts a program, with the default actions for SIGPIPE and SIGXFSZ, and returns its process id. The caller waits for
 // its end. Fails if the program cannot be started.
 Result<pid_t> start_process(const ProcessStart& start);
 
-// Returns the argv of a shell that runs `command` and ends with this process. Start it with own_group, and with `alive`
-// set to the read end of a pipe: a guard beside the command waits until the pipe's write end is closed, for example
-// because this process ended, and then kills the group.
+// Returns the argv of a shell that runs `command` and ends with this process. Start it with has_own_group, and with
+// `alive_descriptor` set to the read end of a pipe: a guard beside the command waits until the pipe's write end is
+// closed, for example because this process ended, and then kills the group.
 std::vector<std::string> guarded_shell(const std::string& command);
 
 // Converts a wait status to the program's exit code, or to 128 + the number of the signal that killed the program.
@@ -68,12 +68,12 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 
 struct ShellOptions {
   bool is_quiet = false;              // the program's output goes to /dev/null
-  double seconds = 0;                 // time limit; 0: no limit
-  std::function<bool()> stop = {};    // called every 100 ms or more often; ends the command if it returns true
+  double limit_seconds = 0;                 // time limit; 0: no limit
+  std::function<bool()> should_stop = {};    // called every 100 ms or more often; ends the command if it returns true
 };
 // Runs a command of the user with /bin/sh, without standard input, and returns its exit code (exit_code_of). Kills the
-// processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or if `stop`
-// returns true.
+// processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or if
+// `should_stop` returns true.
 Result<int> run_shell(const std::string& command, const ShellOptions& options = {});
 
 // Returns the path of a program that is in PATH or in one of `folders`; empty if no folder has it.

@@ -68,14 +68,15 @@ TEST_CASE("shell: the exit code; at the time limit, what the command started is 
   };
   const std::string starts_child = "sleep 20 & echo $! > " + child + "; ";
   auto begin = std::chrono::steady_clock::now();
-  CHECK(run_shell(starts_child + "sleep 20", {.seconds = 0.5}).diag().message == "did not end within 0.5 seconds");
+  CHECK(run_shell(starts_child + "sleep 20", {.limit_seconds = 0.5}).diag().message ==
+        "did not end within 0.5 seconds");
   CHECK(!is_there());
   CHECK(run_shell(starts_child + "exit 3").value_or_throw() == 3);
   CHECK(!is_there());
   int asked = 0;
-  CHECK(run_shell("sleep 20", {.stop = [&] { return ++asked > 3; }}).diag().message == "cancelled");
+  CHECK(run_shell("sleep 20", {.should_stop = [&] { return ++asked > 3; }}).diag().message == "cancelled");
   const std::string started = folder.file("started");
-  CHECK(run_shell("touch " + started, {.stop = [] { return true; }}).diag().message == "cancelled");
+  CHECK(run_shell("touch " + started, {.should_stop = [] { return true; }}).diag().message == "cancelled");
   CHECK(!fs::exists(started));
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }

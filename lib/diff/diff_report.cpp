@@ -73,7 +73,7 @@ class Printer {
   explicit Printer(const DiffStyle& style) : style_(style) {}
 
   std::string print(const GraphDiff& diff) {
-    if (diff.same) return {};
+    if (diff.is_same) return {};
     constexpr size_t kMaxNumbers = 8;
     size_t shown = 0, renumbered = 0;
     std::string numbers;
@@ -89,16 +89,16 @@ class Printer {
     if (renumbered)
       line("", counted(renumbered, "buffer") + " with another number: " + numbers +
                    (renumbered > kMaxNumbers ? ", ..." : ""));
-    out_ += std::to_string(diff.count(NodeChange::Kind::Changed)) + " changed, " +
-            std::to_string(diff.count(NodeChange::Kind::Added)) + " added, " +
-            std::to_string(diff.count(NodeChange::Kind::Removed)) + " removed, of " + std::to_string(diff.nodes_a) +
-            " and " + std::to_string(diff.nodes_b) + " nodes\n";
+    out_ += std::to_string(diff.count_changes(NodeChange::Kind::Changed)) + " changed, " +
+            std::to_string(diff.count_changes(NodeChange::Kind::Added)) + " added, " +
+            std::to_string(diff.count_changes(NodeChange::Kind::Removed)) + " removed, of " +
+            std::to_string(diff.nodes_a) + " and " + std::to_string(diff.nodes_b) + " nodes\n";
     return std::move(out_);
   }
 
  private:
   void line(std::string_view prefix, std::string_view text, std::string_view color = {}) {
-    bool painted = style_.color && !color.empty();
+    bool painted = style_.use_color && !color.empty();
     if (painted) out_ += color;
     out_ += prefix;
     out_ += text.substr(0, kMaxWidth);
@@ -109,7 +109,7 @@ class Printer {
 
   // Prints the lines of a text that differ.
   void lines(const std::string& before, const std::string& after) {
-    std::string text = line_diff(before, after, {.context = 1, .max_lines = 20, .color = style_.color});
+    std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .use_color = style_.use_color});
     if (text.empty()) text = "the texts differ in the ends of their lines\n";
     if (text == last_lines_) return line("    ", "the same lines differ");
     last_lines_ = text;
@@ -125,11 +125,11 @@ class Printer {
       const Difference& d = c.differences[i];
       const bool is_text = !lines_in(d.before).empty() && !lines_in(d.after).empty();
       auto [before, after] = near_difference(d.before, d.after);
-      head += (i ? ", " : ": ") + d.what + (is_text ? ", these lines:" : " " + before + " -> " + after);
+      head += (i ? ", " : ": ") + d.property + (is_text ? ", these lines:" : " " + before + " -> " + after);
       if (is_text && !text) text = &d;
     }
-    if (!c.with.empty())
-      head += " with " + counted(c.with.size(), "node") + " below";
+    if (!c.grouped_lines.empty())
+      head += " with " + counted(c.grouped_lines.size(), "node") + " below";
     line("", head, kBold);
     const bool read_the_same = c.before == c.after;  // equal lines are omitted: the heading names what differs
     auto [before, after] = near_difference(c.before, c.after);
@@ -138,11 +138,11 @@ class Printer {
     if (!c.before.empty() && !read_the_same && !text) line("  - ", before, kRed);
     if (!c.after.empty() && !read_the_same && !text) line("  + ", after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
-    for (size_t i = 0; i < c.with.size() && i < kMaxWithLines; i++)
-      line(added ? "  +   " : "  -   ", c.with[i], added ? kGreen : kRed);
-    if (c.with.size() > kMaxWithLines)
-      line("      ", "... and " + std::to_string(c.with.size() - kMaxWithLines) + " more");
-    if (!c.place.empty()) line("    ", c.place);
+    for (size_t i = 0; i < c.grouped_lines.size() && i < kMaxWithLines; i++)
+      line(added ? "  +   " : "  -   ", c.grouped_lines[i], added ? kGreen : kRed);
+    if (c.grouped_lines.size() > kMaxWithLines)
+      line("      ", "... and " + std::to_string(c.grouped_lines.size() - kMaxWithLines) + " more");
+    if (!c.usage_place.empty()) line("    ", c.usage_place);
   }
 
   DiffStyle style_;
@@ -162,13 +162,13 @@ std::string to_json(const GraphDiff& diff) {
       if (!c.differences.empty()) {
         json.key("differences").array([&] {
           for (const Difference& d : c.differences)
-            json.object([&] { json.member("what", d.what).member("before", d.before).member("after", d.after); });
+            json.object([&] { json.member("what", d.property).member("before", d.before).member("after", d.after); });
         });
       }
-      if (!c.with.empty()) json.member("with", c.with);
-      if (!c.place.empty()) json.member("place", c.place);
+      if (!c.grouped_lines.empty()) json.member("with", c.grouped_lines);
+      if (!c.usage_place.empty()) json.member("place", c.usage_place);
     };
-    json.member("same", diff.same).member("nodes", std::array{diff.nodes_a, diff.nodes_b});
+    json.member("same", diff.is_same).member("nodes", std::array{diff.nodes_a, diff.nodes_b});
     json.key("changes").array([&] {
       for (const NodeChange& c : diff.changes) json.object([&] { change(c); });
     });

@@ -65,28 +65,30 @@ std::string index_text(const DiffSide& side, UOp index) {
 
 class GraphDiffer {
  public:
-  GraphDiffer(DiffSide& a, DiffSide& b, const Labels& labels, GraphDiff& out)
+  GraphDiffer(DiffSide& a, DiffSide& b, const NodeLabels& labels, GraphDiff& out)
       : a_(a), b_(b), labels_(labels), out_(out) {}
 
   void run() {
     for (uint32_t y = 0; y < b_.nodes.size(); y++) {
       if (b_.is_value(y)) continue;
-      if (b_.match[y] >= 0) compare(uint32_t(b_.match[y]), y);
+      if (b_.matched_positions[y] >= 0) compare(uint32_t(b_.matched_positions[y]), y);
       else if (is_own_change(b_, y)) gather(b_, y, NodeChange::Kind::Added);
     }
     for (uint32_t x = 0; x < a_.nodes.size(); x++)
-      if (!a_.is_value(x) && a_.match[x] < 0 && is_own_change(a_, x)) gather(a_, x, NodeChange::Kind::Removed);
+      if (!a_.is_value(x) && a_.matched_positions[x] < 0 && is_own_change(a_, x))
+        gather(a_, x, NodeChange::Kind::Removed);
     compare_root_values();
   }
 
  private:
   bool corresponds(UOp s, UOp t) const {
     uint32_t x = a_.at(s), y = b_.at(t);
-    if (a_.is_value(x) || b_.is_value(y)) return a_.is_value(x) && b_.is_value(y) && a_.shape[x] == b_.shape[y];
-    return a_.match[x] == int32_t(y);
+    if (a_.is_value(x) || b_.is_value(y))
+      return a_.is_value(x) && b_.is_value(y) && a_.structure_hashes[x] == b_.structure_hashes[y];
+    return a_.matched_positions[x] == int32_t(y);
   }
-  bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.match[b_.at(t)] < 0; }
-  bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.match[a_.at(s)] < 0; }
+  bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.matched_positions[b_.at(t)] < 0; }
+  bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.matched_positions[a_.at(s)] < 0; }
 
   // ---- differences between two matched nodes
   void compare(uint32_t x, uint32_t y) {
@@ -98,14 +100,14 @@ class GraphDiffer {
     };
     if (u.op() != v.op()) add("op", op_name(u), op_name(v));
     if (u.dtype() != v.dtype()) add("dtype", std::string(u.dtype().repr()), std::string(v.dtype().repr()));
-    if (!(labels_.arg(u) == labels_.arg(v))) compare_args(u, v, add);
-    if (!(labels_.tag(u) == labels_.tag(v))) add("tag", u.tag().repr(), v.tag().repr());
+    if (!(labels_.compared_arg(u) == labels_.compared_arg(v))) compare_args(u, v, add);
+    if (!(labels_.compared_tag(u) == labels_.compared_tag(v))) add("tag", u.tag().repr(), v.tag().repr());
     compare_sources(u, v, add);
     compare_inner(u, v, add);
     if (c.differences.empty()) return;
     c.before = node_line(a_, x);
     c.after = node_line(b_, y);
-    c.place = place(x, y);
+    c.usage_place = place(x, y);
     out_.changes.push_back(std::move(c));
   }
 
@@ -118,7 +120,7 @@ class GraphDiffer {
     }
     if (u.arg().is(RecordClass::KernelInfo) && v.arg().is(RecordClass::KernelInfo)) {
       auto fields = fields_of(RecordClass::KernelInfo);
-      for (size_t i = labels_.options().names ? 0 : 1; i < fields.size(); i++)
+      for (size_t i = labels_.options().compare_names ? 0 : 1; i < fields.size(); i++)
         if (!(u.arg()[i] == v.arg()[i])) add("arg " + std::string(fields[i]), u.arg()[i].repr(), v.arg()[i].repr());
       return;
     }
@@ -138,7 +140,7 @@ class GraphDiffer {
   template <class Add>
   void compare_sources(UOp u, UOp v, Add add) {
     auto su = u.src(), sv = v.src();
-    if (labels_.any_order(u)) return compare_gathered(u, v, add);
+    if (labels_.has_any_order(u)) return compare_gathered(u, v, add);
     if (su.size() == sv.size()) {
       std::vector<size_t> wrong;
       for (size_t i = 0; i < su.size(); i++)
@@ -190,12 +192,12 @@ class GraphDiffer {
 
   template <class Add>
   void compare_inner(UOp u, UOp v, Add add) {
-    UOp s = Labels::inner(u), t = Labels::inner(v);
+    UOp s = NodeLabels::inner_ast(u), t = NodeLabels::inner_ast(v);
     if (!s || !t || same_graph(s, t, labels_)) return;
     GraphDiff inner = diff_graphs(s, t, labels_.options());
     for (const NodeChange& c : inner.changes) {
       if (c.kind == NodeChange::Kind::Changed)
-        for (const Difference& d : c.differences) add("kernel: " + d.what, c.before, c.after);
+        for (const Difference& d : c.differences) add("kernel: " + d.property, c.before, c.after);
       else add(c.kind == NodeChange::Kind::Added ? "kernel: added" : "kernel: removed", c.before, c.after);
     }
   }
@@ -204,8 +206,8 @@ class GraphDiffer {
   // Returns true if an added or removed node is reported as a change of its own: a matched node uses it, or no node
   // uses it.
   static bool is_own_change(const DiffSide& side, uint32_t i) {
-    return side.users[i].empty() ||
-           std::any_of(side.users[i].begin(), side.users[i].end(), [&](uint32_t u) { return side.match[u] >= 0; });
+    return side.users[i].empty() || std::any_of(side.users[i].begin(), side.users[i].end(),
+                                                [&](uint32_t u) { return side.matched_positions[u] >= 0; });
   }
 
   void gather(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
@@ -220,22 +222,22 @@ class GraphDiffer {
     while (!todo.empty()) {
       uint32_t i = todo.back();
       todo.pop_back();
-      if (i != top) c.with.push_back(node_line(side, i));
+      if (i != top) c.grouped_lines.push_back(node_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.at(s);
-        if (side.match[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
+        if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
         covered[k] = 1;
         todo.push_back(k);
       }
     }
     for (uint32_t user : side.users[top]) {
-      if (side.match[user] < 0) continue;
-      if (!c.place.empty()) {
-        c.place += ", ...";
+      if (side.matched_positions[user] < 0) continue;
+      if (!c.usage_place.empty()) {
+        c.usage_place += ", ...";
         break;
       }
-      c.place = "used by " + text_in_sentence(side, side.nodes[user]);
-      append_counterpart(side, top, user, added, c.place);
+      c.usage_place = "used by " + text_in_sentence(side, side.nodes[user]);
+      append_counterpart(side, top, user, added, c.usage_place);
     }
     out_.changes.push_back(std::move(c));
   }
@@ -244,7 +246,7 @@ class GraphDiffer {
   // other graph.
   void append_counterpart(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
-    UOp here = side.nodes[user], there = other.nodes[size_t(side.match[user])];
+    UOp here = side.nodes[user], there = other.nodes[size_t(side.matched_positions[user])];
     if (here.num_src() != there.num_src()) return;
     for (size_t i = 0; i < here.num_src(); i++)
       if (side.at(here.src(i)) == top)
@@ -270,8 +272,8 @@ class GraphDiffer {
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;
-    if (a_.is_value(x) && b_.is_value(y) && a_.shape[x] == b_.shape[y]) return;
-    if (a_.is_value(x) && !b_.is_value(y) && b_.match[y] < 0) {
+    if (a_.is_value(x) && b_.is_value(y) && a_.structure_hashes[x] == b_.structure_hashes[y]) return;
+    if (a_.is_value(x) && !b_.is_value(y) && b_.matched_positions[y] < 0) {
       out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
       return;
     }
@@ -287,7 +289,7 @@ class GraphDiffer {
 
   DiffSide& a_;
   DiffSide& b_;
-  const Labels& labels_;
+  const NodeLabels& labels_;
   GraphDiff& out_;
   std::vector<uint8_t> covered_a_, covered_b_;
 };
@@ -295,7 +297,8 @@ class GraphDiffer {
 }  // namespace
 
 bool is_renumbering(const NodeChange& c) {
-  if (c.kind != NodeChange::Kind::Changed || c.differences.size() != 1 || c.differences[0].what != "arg") return false;
+  if (c.kind != NodeChange::Kind::Changed || c.differences.size() != 1 || c.differences[0].property != "arg")
+    return false;
   const size_t name = c.after.find("= ") + 2;
   const std::string_view op = std::string_view(c.after).substr(name, c.after.find(' ', name) - name);
   if (op != "BUFFER" && op != "PARAM" && op != "DEFINE_GLOBAL" && op != "DEFINE_LOCAL" && op != "UNIQUE" &&
@@ -309,7 +312,7 @@ bool is_renumbering(const NodeChange& c) {
   return without_number(c.differences[0].before) == without_number(c.differences[0].after);
 }
 
-size_t GraphDiff::count(NodeChange::Kind kind) const {
+size_t GraphDiff::count_changes(NodeChange::Kind kind) const {
   return size_t(std::count_if(changes.begin(), changes.end(), [&](const NodeChange& c) { return c.kind == kind; }));
 }
 
@@ -324,7 +327,7 @@ std::string node_line(const DiffSide& side, uint32_t i) {
 }
 
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
-  Labels labels(a.graph(), options);
+  NodeLabels labels(a.graph(), options);
   GraphDiff out;
   DiffSide side_a(a, labels), side_b(b, labels);
   out.nodes_a = side_a.nodes.size();
@@ -333,7 +336,7 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
   match_graphs(side_a, side_b, labels);
   GraphDiffer(side_a, side_b, labels, out).run();
   std::ranges::stable_partition(out.changes, [](const NodeChange& c) { return !is_renumbering(c); });
-  out.same = out.changes.empty() && !options.order;
+  out.is_same = out.changes.empty() && !options.compare_order;
   return out;
 }
 

@@ -8,10 +8,10 @@
 
 namespace tgc {
 
-// One changed property of a node. `what` names the property, such as "op", "dtype", "arg", "axis type", "source 1" or
-// "order of sources"; in the graph of a KERNEL, after "kernel: ".
+// One changed property of a node. `property` names the property, such as "op", "dtype", "arg", "axis type", "source 1"
+// or "order of sources"; in the graph of a KERNEL, after "kernel: ".
 struct Difference {
-  std::string what;
+  std::string property;
   std::string before, after;
 };
 
@@ -21,20 +21,21 @@ struct NodeChange {
   int32_t a = -1, b = -1;  // positions of the node in the graphs a and b; -1 if the graph does not have the node
   std::string before, after;            // the node in each graph, as a line of text
   std::vector<Difference> differences;  // the changed properties, if the node is in both graphs
-  std::vector<std::string> with;        // lines of nodes that were added or removed together with this node, below it
-  std::string place;                    // where the node is used: an index expression or its users; may be empty
+  // lines of nodes that were added or removed together with this node, below it
+  std::vector<std::string> grouped_lines;
+  std::string usage_place;                    // where the node is used: an index expression or its users; may be empty
 };
 
 // Returns true if the change is only another number of a buffer or parameter.
 bool is_renumbering(const NodeChange& change);
 
 struct GraphDiff {
-  bool same = true;
+  bool is_same = true;
   size_t nodes_a = 0, nodes_b = 0;
   std::vector<NodeChange> changes;  // changed and added nodes, then removed ones, sources before their users;
                                     // renumbered buffers last
 
-  size_t count(NodeChange::Kind kind) const;
+  size_t count_changes(NodeChange::Kind kind) const;
 };
 
 // Compares the graphs with the roots `a` and `b`, which must be nodes of one Graph.
@@ -45,7 +46,7 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 std::string node_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
-  bool color = false;
+  bool use_color = false;
   size_t max_changes = 40;  // limit for changes in the text; further changes are only counted
 };
 // Returns the diff as text: for each change a heading with its "-" and "+" lines, then the numbers of changes. Returns

@@ -43,7 +43,7 @@ bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::
          std::string_view after) {
   for (const NodeChange& c : d.changes)
     for (const Difference& x : c.differences)
-      if (c.kind == kind && x.what == what && x.before == before && x.after == after) return true;
+      if (c.kind == kind && x.property == what && x.before == before && x.after == after) return true;
   return false;
 }
 
@@ -102,16 +102,16 @@ TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
 }
 
 TEST_CASE("diff: other range numbers, line orders and names are no difference") {
-  CHECK(diff(kernel(), kernel()).same);
-  CHECK(
-      diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, ")).same);
+  CHECK(diff(kernel(), kernel()).is_same);
+  CHECK(diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, "))
+            .is_same);
   std::string moved =
       "a = UOp.range(8, 5, AxisType.REDUCE)\nb = UOp.range(4, 9, AxisType.LOOP)\n"
       "out = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"
       "x = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(32), (), 1)\n"
       "ast = out.index(b, ptr=True).store(x.index(b*UOp.const(dtypes.index, 8)+a).reduce(a, "
       "arg=Ops.ADD)).end(b).sink()";
-  CHECK(diff(kernel(), moved).same);
+  CHECK(diff(kernel(), moved).is_same);
 }
 
 TEST_CASE("diff: ranges are renamed one-to-one") {
@@ -122,9 +122,9 @@ TEST_CASE("diff: ranges are renamed one-to-one") {
       "a = UOp.range(4, 0, AxisType.LOOP)\nb = UOp.range(4, 1, AxisType.LOOP)\n"
       "ast = (b*UOp.const(dtypes.index, 4)+a).sink()";
   std::string one = "a = UOp.range(4, 0, AxisType.LOOP)\nast = (a*UOp.const(dtypes.index, 4)+a).sink()";
-  CHECK(diff(two, swapped).same);
-  CHECK(!diff(two, one).same);
-  CHECK(!diff(one, two).same);
+  CHECK(diff(two, swapped).is_same);
+  CHECK(!diff(two, one).is_same);
+  CHECK(!diff(one, two).is_same);
 }
 
 TEST_CASE("diff: a changed axis type, size, reduce op or index is the only reported change") {
@@ -140,8 +140,8 @@ TEST_CASE("diff: a changed axis type, size, reduce op or index is the only repor
   d = diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 9)+c5"));
   REQUIRE(d.changes.size() == 1);
   CHECK(has(d, kChanged, "source 1", "8", "9"));
-  CHECK(d.changes[0].place.find("r0*8+r1") != std::string::npos);
-  CHECK(d.changes[0].place.find("r0*9+r1") != std::string::npos);
+  CHECK(d.changes[0].usage_place.find("r0*8+r1") != std::string::npos);
+  CHECK(d.changes[0].usage_place.find("r0*9+r1") != std::string::npos);
 }
 
 TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
@@ -154,14 +154,14 @@ TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
   };
   GraphDiff d = diff(a, replace(a, "x//y", "y//x"));
   REQUIRE(d.changes.size() == 1);
-  CHECK(d.changes[0].differences[0].what == "order of sources");
+  CHECK(d.changes[0].differences[0].property == "order of sources");
   std::string commuted = replace(a, "x*y", "y*x"), named = replace(a, "'a'", "'b'"),
               tagged = replace(a, "rtag(3)", "rtag(4)");
   std::string variable = replace(a, "\"y\"", "\"z\"");
   for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"),
                             std::pair(variable, "names")}) {
-    CHECK(!diff(a, text).same);
-    CHECK_MESSAGE(diff(a, text, *DiffOptions::ignoring(word)).same, word);
+    CHECK(!diff(a, text).is_same);
+    CHECK_MESSAGE(diff(a, text, *DiffOptions::ignoring(word)).is_same, word);
   }
   CHECK(!DiffOptions::ignoring("nmaes").ok());
 }
@@ -178,7 +178,7 @@ TEST_CASE("diff: a removed store is reported with the nodes that only it used") 
   REQUIRE(d.changes.size() == 1);
   CHECK(d.changes[0].kind == NodeChange::Kind::Removed);
   CHECK(d.changes[0].before.find("END") != std::string::npos);
-  CHECK(d.changes[0].with.size() == 3);  // the removed STORE, its INDEX and EXP2
+  CHECK(d.changes[0].grouped_lines.size() == 3);  // the removed STORE, its INDEX and EXP2
   d = diff(b, a);
   REQUIRE(d.changes.size() == 1);
   CHECK(d.changes[0].kind == NodeChange::Kind::Added);
@@ -197,15 +197,15 @@ TEST_CASE("diff: each kernel in a schedule has its own range numbers") {
            "x = b.after(UOp(Ops.KERNEL, src=(b,), arg=Kernel(k0(), ())))\n"
            "ast = x.after(UOp(Ops.KERNEL, src=(x,), arg=Kernel(k1(), ()))).sink()";
   };
-  CHECK(diff(schedule(3, "sqrt"), schedule(5, "sqrt")).same);
+  CHECK(diff(schedule(3, "sqrt"), schedule(5, "sqrt")).is_same);
   GraphDiff d = diff(schedule(3, "sqrt"), schedule(5, "log2"));
   REQUIRE(d.changes.size() == 1);
-  CHECK(d.changes[0].differences[0].what == "kernel: op");
+  CHECK(d.changes[0].differences[0].property == "kernel: op");
 }
 
 TEST_CASE("diff: two unrelated graphs, as text and JSON") {
   GraphDiff d = diff(kernel(), "ast = UOp.const(dtypes.index, 3)");
-  CHECK(!d.same);
+  CHECK(!d.is_same);
   CHECK(!d.changes.empty());
   d = diff(kernel(), kernel("AxisType.GLOBAL"));
   std::string text = to_text(d);
@@ -262,7 +262,7 @@ std::vector<std::string> golden_texts(size_t wanted) {
     REQUIRE(reader.ok());
     if (reader->header().level != "kernel") continue;
     for (size_t n = 0; n < each; n++) {
-      auto record = reader->next();
+      auto record = reader->next_record();
       REQUIRE(record.ok());
       if (!*record) break;
       std::vector<std::string> texts{(*record)->ast};
@@ -289,7 +289,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     auto again = read_pyrender(graph, scrambled, "scrambled");
     REQUIRE_MESSAGE(again.ok(), again.diag().text());
     graphs++;
-    if (diff_graphs(*root, *again).same) same++;
+    if (diff_graphs(*root, *again).is_same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
     for (int tries = 0; tries < testing::kNumMutations; tries++) {  // try kinds of mutation until the graph allows one
       auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
@@ -298,8 +298,8 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
       auto begin = std::chrono::steady_clock::now();
       GraphDiff d = diff_graphs(*root, mutated->root);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      CHECK(!d.same);
-      bool shown = !d.same && mutated->is_shown(d);
+      CHECK(!d.is_same);
+      bool shown = !d.is_same && mutated->is_shown(d);
       auto& [good, all] = tally[testing::name_of(kind)];
       good += shown;
       all++;

@@ -43,14 +43,14 @@ TEST_CASE("GraphMap: a kernel in Svod's canonical JSON is read as tinygrad's gra
   auto sides = read_alike(graph, {tinygrad, "tinygrad"}, {*ours, "svod"});
   INFO(*ours);
   REQUIRE(sides);
-  CHECK(diff_graphs(sides->first, sides->second).same);
+  CHECK(diff_graphs(sides->first, sides->second).is_same);
 
   std::string other = kTriple;
   other.replace(other.find("0x4008"), 6, "0x4018");
   const std::string mapped = svod().to_tgc(other).value_or_throw();
   auto changed = read_alike(graph, {tinygrad, "tinygrad"}, {mapped, "svod"});
   REQUIRE(changed);
-  CHECK_FALSE(diff_graphs(changed->first, changed->second).same);
+  CHECK_FALSE(diff_graphs(changed->first, changed->second).is_same);
 }
 
 TEST_CASE("GraphMap: args can be members, lists, defaults, omitted or missing") {

@@ -32,11 +32,12 @@ Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   return graph.tuple(out);
 }
 
-std::vector<UOp> ordered_sources(UOp u, const Labels& labels, const DiffSide& side) {
+std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide& side) {
   std::vector<UOp> out(u.src().begin(), u.src().end());
-  if (labels.any_order(u))
-    std::stable_sort(out.begin(), out.end(),
-                     [&](UOp x, UOp y) { return side.shape[side.at(x)] < side.shape[side.at(y)]; });
+  if (labels.has_any_order(u))
+    std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) {
+      return side.structure_hashes[side.at(x)] < side.structure_hashes[side.at(y)];
+    });
   return out;
 }
 
@@ -48,11 +49,11 @@ Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
     size_t comma = std::min(list.find(','), list.size());
     std::string_view word = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
-    if (word == "names") o.names = false;
-    else if (word == "tags") o.tags = false;
-    else if (word == "metadata") o.metadata = false;
-    else if (word == "buffers") o.buffers = false;
-    else if (word == "order") o.order = false;
+    if (word == "names") o.compare_names = false;
+    else if (word == "tags") o.compare_tags = false;
+    else if (word == "metadata") o.compare_metadata = false;
+    else if (word == "buffers") o.compare_buffers = false;
+    else if (word == "order") o.compare_order = false;
     else if (!word.empty())
       return Diag{.message = "cannot ignore '" + std::string(word) + "'",
                   .expected = "names, tags, metadata, buffers or order"};
@@ -62,7 +63,7 @@ Result<DiffOptions> DiffOptions::ignoring(std::string_view list) {
 
 // ---- labels: the properties of a node that count as differences
 
-Arg Labels::arg(UOp u) const {
+Arg NodeLabels::compared_arg(UOp u) const {
   const Arg& arg = u.arg();
   switch (u.op()) {
     case Op::RANGE:
@@ -78,9 +79,10 @@ Arg Labels::arg(UOp u) const {
       if (items.size() > 2) items[2] = Arg();
       return graph_.record(RecordClass::Open, items);
     }
-    case Op::DEFINE_GLOBAL: return o_.buffers ? arg : Arg();
+    case Op::DEFINE_GLOBAL: return o_.compare_buffers ? arg : Arg();
     case Op::DEFINE_VAR:
-      return o_.names || !arg.is_tuple() || arg.items().size() != 3 ? arg : graph_.tuple({Arg(), arg[1], arg[2]});
+      return o_.compare_names || !arg.is_tuple() || arg.items().size() != 3 ? arg
+                                                                            : graph_.tuple({Arg(), arg[1], arg[2]});
     case Op::UNROLL:
     case Op::CONTRACT:
     case Op::WMMA: {
@@ -93,10 +95,10 @@ Arg Labels::arg(UOp u) const {
       }
       return renumber_axes(graph_, arg, seen);
     }
-    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (o_.metadata ? arg[1] : Arg()) : arg;
+    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (o_.compare_metadata ? arg[1] : Arg()) : arg;
     default: break;
   }
-  if (!o_.names && arg.is(RecordClass::KernelInfo)) {
+  if (!o_.compare_names && arg.is(RecordClass::KernelInfo)) {
     std::vector<Arg> fields(arg.items().begin(), arg.items().end());
     fields[0] = Arg();
     return graph_.record(RecordClass::KernelInfo, fields);
@@ -104,16 +106,16 @@ Arg Labels::arg(UOp u) const {
   return arg;
 }
 
-bool Labels::any_order(UOp u) const { return !o_.order && u.in(ops::Commutative | kGathers); }
+bool NodeLabels::has_any_order(UOp u) const { return !o_.compare_order && u.in(ops::Commutative | kGathers); }
 
-uint64_t Labels::hash(UOp u) const {
+uint64_t NodeLabels::hash_labels(UOp u) const {
   uint64_t h = mix(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
-  return mix(mix(h, arg(u).hash()), tag(u).hash());
+  return mix(mix(h, compared_arg(u).hash()), compared_tag(u).hash());
 }
 
 // ---- equality except for numbers: because sources are ordered, the two roots determine which nodes correspond
 
-bool same_graph(UOp a, UOp b, const Labels& labels) {
+bool same_graph(UOp a, UOp b, const NodeLabels& labels) {
   Graph& graph = a.graph();
   UOpMap<UOp> to_b(graph), to_a(graph);
   std::vector<std::pair<UOp, UOp>> todo{{a, b}};
@@ -125,8 +127,8 @@ bool same_graph(UOp a, UOp b, const Labels& labels) {
       if (!known_y || !known_x || !(*known_y == y)) return false;
       continue;
     }
-    if (!labels.equal(x, y) || x.num_src() != y.num_src()) return false;
-    UOp inner_x = Labels::inner(x), inner_y = Labels::inner(y);
+    if (!labels.are_equal(x, y) || x.num_src() != y.num_src()) return false;
+    UOp inner_x = NodeLabels::inner_ast(x), inner_y = NodeLabels::inner_ast(y);
     if (bool(inner_x) != bool(inner_y) || (inner_x && !same_graph(inner_x, inner_y, labels))) return false;
     to_b[x] = y;
     to_a[y] = x;
@@ -137,29 +139,30 @@ bool same_graph(UOp a, UOp b, const Labels& labels) {
 
 // ---- the nodes of one graph
 
-DiffSide::DiffSide(UOp root, const Labels& labels) : root(root), nodes(toposort(root)), index(root.graph()) {
-  shape.resize(nodes.size());
+DiffSide::DiffSide(UOp root, const NodeLabels& labels)
+    : root(root), nodes(toposort(root)), node_positions(root.graph()) {
+  structure_hashes.resize(nodes.size());
   users.resize(nodes.size());
-  match.assign(nodes.size(), -1);
-  value_.resize(nodes.size());
+  matched_positions.assign(nodes.size(), -1);
+  is_value_.resize(nodes.size());
   std::vector<uint64_t> below;
   for (uint32_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
-    index[u] = i;
+    node_positions[u] = i;
     below.clear();
     bool value = u.in({Op::CONST, Op::VCONST, Op::DEVICE});
     for (UOp s : u.src()) {
       uint32_t k = at(s);
-      below.push_back(shape[k]);
+      below.push_back(structure_hashes[k]);
       value &= is_value(k);
       if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
     }
-    value_[i] = value;
-    if (labels.any_order(u)) std::sort(below.begin(), below.end());
-    uint64_t h = labels.hash(u);
+    is_value_[i] = value;
+    if (labels.has_any_order(u)) std::sort(below.begin(), below.end());
+    uint64_t h = labels.hash_labels(u);
     for (uint64_t s : below) h = mix(h, s);
-    if (UOp inner = Labels::inner(u)) h = mix(h, DiffSide(inner, labels).shape.back());
-    shape[i] = h;
+    if (UOp inner = NodeLabels::inner_ast(u)) h = mix(h, DiffSide(inner, labels).structure_hashes.back());
+    structure_hashes[i] = h;
   }
 }
 
@@ -167,9 +170,9 @@ namespace {
 
 class GraphMatcher {
  public:
-  GraphMatcher(DiffSide& a, DiffSide& b, const Labels& labels) : a_(a), b_(b), labels_(labels) {
-    for (uint32_t i = 0; i < a.nodes.size(); i++) if (!a.is_value(i)) count_a_[a.shape[i]]++;
-    for (uint32_t i = 0; i < b.nodes.size(); i++) if (!b.is_value(i)) count_b_[b.shape[i]]++;
+  GraphMatcher(DiffSide& a, DiffSide& b, const NodeLabels& labels) : a_(a), b_(b), labels_(labels) {
+    for (uint32_t i = 0; i < a.nodes.size(); i++) if (!a.is_value(i)) count_a_[a.structure_hashes[i]]++;
+    for (uint32_t i = 0; i < b.nodes.size(); i++) if (!b.is_value(i)) count_b_[b.structure_hashes[i]]++;
   }
 
   void run() {
@@ -191,8 +194,8 @@ class GraphMatcher {
     uint32_t order;
   };
 
-  bool are_equal_subgraphs(uint32_t x, uint32_t y) const { return a_.shape[x] == b_.shape[y]; }
-  bool labels_equal(uint32_t x, uint32_t y) const { return labels_.equal(a_.nodes[x], b_.nodes[y]); }
+  bool are_equal_subgraphs(uint32_t x, uint32_t y) const { return a_.structure_hashes[x] == b_.structure_hashes[y]; }
+  bool labels_equal(uint32_t x, uint32_t y) const { return labels_.are_equal(a_.nodes[x], b_.nodes[y]); }
 
   void propose(uint32_t x, uint32_t y) {
     if (a_.is_value(x) || b_.is_value(y)) return;
@@ -227,10 +230,10 @@ class GraphMatcher {
     }
     std::unordered_map<uint64_t, std::deque<size_t>> equal_sources;
     for (size_t j = 0; j < sy.size(); j++)
-      if (!used_y[j]) equal_sources[b_.shape[sy[j]]].push_back(j);
+      if (!used_y[j]) equal_sources[b_.structure_hashes[sy[j]]].push_back(j);
     for (size_t i = 0; i < sx.size(); i++) {
       if (used_x[i]) continue;
-      auto found = equal_sources.find(a_.shape[sx[i]]);
+      auto found = equal_sources.find(a_.structure_hashes[sx[i]]);
       if (found == equal_sources.end() || found->second.empty()) continue;
       take(i, found->second.front());
       found->second.pop_front();
@@ -281,14 +284,14 @@ class GraphMatcher {
     for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
     for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
     // both nodes have equals elsewhere in the other graph
-    if (best < 1 && count_b_.contains(a_.shape[x]) && count_a_.contains(b_.shape[y])) return;
+    if (best < 1 && count_b_.contains(a_.structure_hashes[x]) && count_a_.contains(b_.structure_hashes[y])) return;
     propose(best_x, best_y);
   }
 
-  bool is_free(uint32_t x, uint32_t y) const { return a_.match[x] < 0 && b_.match[y] < 0; }
+  bool is_free(uint32_t x, uint32_t y) const { return a_.matched_positions[x] < 0 && b_.matched_positions[y] < 0; }
   void accept(uint32_t x, uint32_t y) {
-    a_.match[x] = int32_t(y);
-    b_.match[y] = int32_t(x);
+    a_.matched_positions[x] = int32_t(y);
+    b_.matched_positions[y] = int32_t(x);
   }
 
   // Returns true if one node may have become the other: equal ops, or similar dtypes and half of the sources equal.
@@ -299,7 +302,7 @@ class GraphMatcher {
     size_t shared = 0;
     for (UOp s : u.src())
       for (UOp t : v.src())
-        if (are_equal_subgraphs(a_.at(s), b_.at(t)) || a_.match[a_.at(s)] == int32_t(b_.at(t))) {
+        if (are_equal_subgraphs(a_.at(s), b_.at(t)) || a_.matched_positions[a_.at(s)] == int32_t(b_.at(t))) {
           shared++;
           break;
         }
@@ -332,12 +335,12 @@ class GraphMatcher {
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
-      if (b_.match[y] < 0 && !b_.is_value(y)) left[b_.shape[y]].push_back(y);
+      if (b_.matched_positions[y] < 0 && !b_.is_value(y)) left[b_.structure_hashes[y]].push_back(y);
     for (uint32_t x = uint32_t(a_.nodes.size()); x-- > 0;) {
-      if (a_.match[x] >= 0 || a_.is_value(x)) continue;
-      auto found = left.find(a_.shape[x]);
+      if (a_.matched_positions[x] >= 0 || a_.is_value(x)) continue;
+      auto found = left.find(a_.structure_hashes[x]);
       if (found == left.end()) continue;
-      while (!found->second.empty() && b_.match[found->second.back()] >= 0) found->second.pop_back();
+      while (!found->second.empty() && b_.matched_positions[found->second.back()] >= 0) found->second.pop_back();
       if (found->second.empty()) continue;
       match_down(x, found->second.back());
     }
@@ -358,16 +361,16 @@ class GraphMatcher {
   // Matches each unmatched node with the node of the same op that shares the most matched sources and users.
   void match_by_neighbours() {
     for (uint32_t x = 0; x < a_.nodes.size(); x++) {
-      if (a_.match[x] >= 0 || a_.is_value(x)) continue;
+      if (a_.matched_positions[x] >= 0 || a_.is_value(x)) continue;
       std::unordered_map<uint32_t, int> score;
       auto consider = [&](uint32_t y) {
-        if (b_.match[y] < 0 && !b_.is_value(y) && b_.nodes[y].op() == a_.nodes[x].op()) score[y]++;
+        if (b_.matched_positions[y] < 0 && !b_.is_value(y) && b_.nodes[y].op() == a_.nodes[x].op()) score[y]++;
       };
       for (UOp s : a_.nodes[x].src())
-        if (int32_t k = a_.match[a_.at(s)]; k >= 0 && b_.users[size_t(k)].size() < 64)
+        if (int32_t k = a_.matched_positions[a_.at(s)]; k >= 0 && b_.users[size_t(k)].size() < 64)
           for (uint32_t y : b_.users[size_t(k)]) consider(y);
       for (uint32_t user : a_.users[x])
-        if (int32_t k = a_.match[user]; k >= 0 && b_.nodes[size_t(k)].num_src() < 64)
+        if (int32_t k = a_.matched_positions[user]; k >= 0 && b_.nodes[size_t(k)].num_src() < 64)
           for (UOp s : b_.nodes[size_t(k)].src()) consider(b_.at(s));
       int best = 0;
       uint32_t best_y = 0;
@@ -381,7 +384,7 @@ class GraphMatcher {
 
   DiffSide& a_;
   DiffSide& b_;
-  const Labels& labels_;
+  const NodeLabels& labels_;
   std::unordered_map<uint64_t, uint32_t> count_a_, count_b_;
   std::unordered_map<uint64_t, uint32_t> known_;  // maps a pair of nodes to its candidate
   std::unordered_map<uint32_t, uint32_t> followed_a_, followed_b_;
@@ -391,6 +394,6 @@ class GraphMatcher {
 
 }  // namespace
 
-void match_graphs(DiffSide& a, DiffSide& b, const Labels& labels) { GraphMatcher(a, b, labels).run(); }
+void match_graphs(DiffSide& a, DiffSide& b, const NodeLabels& labels) { GraphMatcher(a, b, labels).run(); }
 
 }  // namespace tgc

@@ -13,11 +13,11 @@ namespace tgc {
 
 // Properties of graphs whose differences are reported, in addition to differences of the structure.
 struct DiffOptions {
-  bool names = true;     // names of kernels and variables
-  bool tags = true;
-  bool metadata = true;  // metadata of kernels
-  bool buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
-  bool order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER and AFTER
+  bool compare_names = true;     // names of kernels and variables
+  bool compare_tags = true;
+  bool compare_metadata = true;  // metadata of kernels
+  bool compare_buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
+  bool compare_order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER and AFTER
 
   // Parses a list of properties to ignore, such as "names,tags". Returns an error for an unknown word.
   static Result<DiffOptions> ignoring(std::string_view list);
@@ -25,20 +25,21 @@ struct DiffOptions {
 
 // Compares nodes by label: their op, dtype, arg and tag, without numbers of ranges, local buffers and unique nodes, and
 // without what the options ignore.
-class Labels {
+class NodeLabels {
  public:
-  Labels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
+  NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
 
-  bool equal(UOp a, UOp b) const {
-    return a.op() == b.op() && a.dtype() == b.dtype() && arg(a) == arg(b) && tag(a) == tag(b);
+  bool are_equal(UOp a, UOp b) const {
+    return a.op() == b.op() && a.dtype() == b.dtype() && compared_arg(a) == compared_arg(b) &&
+           compared_tag(a) == compared_tag(b);
   }
-  uint64_t hash(UOp u) const;
-  Arg arg(UOp u) const;
-  Arg tag(UOp u) const { return o_.tags ? u.tag() : Arg(); }
+  uint64_t hash_labels(UOp u) const;
+  Arg compared_arg(UOp u) const;
+  Arg compared_tag(UOp u) const { return o_.compare_tags ? u.tag() : Arg(); }
   // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. This graph is compared separately, because
   // its numbers are local to it.
-  static UOp inner(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
-  bool any_order(UOp u) const;
+  static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
+  bool has_any_order(UOp u) const;
   const DiffOptions& options() const { return o_; }
 
  private:
@@ -47,27 +48,30 @@ class Labels {
 };
 
 // Returns true if two graphs are equal when consistently renumbered nodes count as equal.
-bool same_graph(UOp a, UOp b, const Labels& labels);
+bool same_graph(UOp a, UOp b, const NodeLabels& labels);
 
 // One of the two graphs. Constants and devices ("values") are never matched, but compared as sources of their users.
 struct DiffSide {
-  DiffSide(UOp root, const Labels& labels);
+  DiffSide(UOp root, const NodeLabels& labels);
 
   UOp root;
   std::vector<UOp> nodes;                    // nodes in toposort order; nodes[i] is printed as %i
-  UOpMap<uint32_t> index;                    // position of each node in `nodes`
-  std::vector<uint64_t> shape;               // by position: hash of the labels of the node and of all nodes below it
+  UOpMap<uint32_t> node_positions;                    // position of each node in `nodes`
+  // by position: hash of the labels of the node and of all nodes below it
+  std::vector<uint64_t> structure_hashes;
   std::vector<std::vector<uint32_t>> users;  // by position: distinct users of the node
-  std::vector<int32_t> match;                // by position: position of the matching node in the other graph, or -1
+  // by position: position of the matching node in the other graph, or -1
+  std::vector<int32_t> matched_positions;
 
-  uint32_t at(UOp u) const { return *index.find(u); }
-  bool is_value(uint32_t i) const { return value_[i]; }
+  uint32_t at(UOp u) const { return *node_positions.find(u); }
+  bool is_value(uint32_t i) const { return is_value_[i]; }
 
  private:
-  std::vector<uint8_t> value_;
+  std::vector<uint8_t> is_value_;
 };
 
-// Fills DiffSide::match of both graphs with a one-to-one mapping: matches equal subgraphs, then similar nodes.
-void match_graphs(DiffSide& a, DiffSide& b, const Labels& labels);
+// Fills DiffSide::matched_positions of both graphs with a one-to-one mapping: matches equal subgraphs, then similar
+// nodes.
+void match_graphs(DiffSide& a, DiffSide& b, const NodeLabels& labels);
 
 }  // namespace tgc

@@ -44,7 +44,7 @@ Shown changed(size_t a, std::string what) {
     if (d.changes.size() > 2) return false;
     for (const NodeChange& c : d.changes)
       for (const Difference& x : c.differences)
-        if (c.a == int32_t(a) && x.what.starts_with(what)) return true;
+        if (c.a == int32_t(a) && x.property.starts_with(what)) return true;
     return false;
   };
 }
@@ -75,7 +75,7 @@ class Mutator {
     for (size_t i = 0; i < nodes_.size(); i++) index_[nodes_[i]] = i;
   }
 
-  std::optional<Mutated> make(Mutation kind) {
+  std::optional<MutatedGraph> make(Mutation kind) {
     switch (kind) {
       case Mutation::AxisType: return axis_type();
       case Mutation::Constant: return constant();
@@ -103,13 +103,14 @@ class Mutator {
   size_t at(UOp u) { return index_[u]; }
   // Replaces `target` by make(target). Returns nullopt if the graph has the new node already, unless `may_be_known` is
   // set, because two nodes would become one.
-  std::optional<Mutated> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown, bool may_be_known = false) {
+  std::optional<MutatedGraph> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown,
+                                   bool may_be_known = false) {
     UOp replacement = make(target);
     if (!may_be_known && index_.contains(replacement)) return {};
-    return Mutated{rebuild(root_, target, make), std::move(shown)};
+    return MutatedGraph{rebuild(root_, target, make), std::move(shown)};
   }
 
-  std::optional<Mutated> axis_type() {
+  std::optional<MutatedGraph> axis_type() {
     UOp u = pick([](UOp u) { return u.is(Op::RANGE) && u.arg().is_tuple(); });
     if (!u) return {};
     return done(u, [](UOp r) {
@@ -119,7 +120,7 @@ class Mutator {
     }, changed(at(u), "axis type"));
   }
 
-  std::optional<Mutated> constant() {
+  std::optional<MutatedGraph> constant() {
     UOp u = pick([](UOp u) { return u.in(ops::ALU) && std::any_of(u.src().begin(), u.src().end(), is_number); });
     if (!u) return {};
     size_t i = 0;
@@ -128,7 +129,7 @@ class Mutator {
     return done(u, [=](UOp r) { return with_source(r, i, other); }, changed(at(u), "source " + std::to_string(i)));
   }
 
-  std::optional<Mutated> swapped() {
+  std::optional<MutatedGraph> swapped() {
     UOp u = pick([](UOp u) {
       return (u.in(kSwappable) && !(u.src(0) == u.src(1))) || (u.is(Op::WHERE) && !(u.src(1) == u.src(2)));
     });
@@ -138,7 +139,7 @@ class Mutator {
                 either(changed(at(u), "order"), changed(at(u), "source")));
   }
 
-  std::optional<Mutated> dropped_store() {
+  std::optional<MutatedGraph> dropped_store() {
     UOp u = root_;
     if (!u.is(Op::SINK) || u.num_src() < 2) return {};
     size_t i = random_() % u.num_src();
@@ -160,7 +161,7 @@ class Mutator {
         });
   }
 
-  std::optional<Mutated> other_op() {
+  std::optional<MutatedGraph> other_op() {
     UOp u = pick([](UOp u) {
       return u.in(
           {Op::ADD, Op::MUL, Op::MAX, Op::CMPLT, Op::EXP2, Op::LOG2, Op::SQRT, Op::AND, Op::IDIV, Op::RECIPROCAL});
@@ -183,7 +184,7 @@ class Mutator {
         changed(at(u), "op"));
   }
 
-  std::optional<Mutated> other_dtype() {
+  std::optional<MutatedGraph> other_dtype() {
     UOp u = pick([](UOp u) { return u.in(ops::ALU | OpSet{Op::CAST, Op::LOAD}) && !u.dtype().is_ptr(); });
     if (!u) return {};
     DType other = u.dtype().scalar() == dtypes::float64 ? dtypes::int64 : dtypes::float64;
@@ -193,7 +194,7 @@ class Mutator {
         changed(at(u), "dtype"));
   }
 
-  std::optional<Mutated> range_size() {
+  std::optional<MutatedGraph> range_size() {
     UOp u = pick([](UOp u) { return u.in({Op::RANGE, Op::SPECIAL}) && u.src(0).is_const(); });
     if (!u) return {};
     return done(
@@ -204,7 +205,7 @@ class Mutator {
         changed(at(u), "size"));
   }
 
-  std::optional<Mutated> other_arg() {
+  std::optional<MutatedGraph> other_arg() {
     UOp u = pick([](UOp u) { return u.in({Op::REDUCE, Op::SPECIAL, Op::DEFINE_GLOBAL, Op::GEP}); });
     if (!u) return {};
     return done(
@@ -219,7 +220,7 @@ class Mutator {
         either(changed(at(u), "arg"), changed(at(u), "reduce op")));
   }
 
-  std::optional<Mutated> other_source() {
+  std::optional<MutatedGraph> other_source() {
     for (int tries = 0; tries < 50; tries++) {
       UOp u = pick([](UOp u) { return u.in(ops::ALU | OpSet{Op::INDEX, Op::STORE}) && u.num_src(); });
       if (!u) return {};
@@ -232,7 +233,7 @@ class Mutator {
     return {};
   }
 
-  std::optional<Mutated> inserted() {
+  std::optional<MutatedGraph> inserted() {
     UOp u = pick([](UOp u) {
       return u.in(ops::ALU | OpSet{Op::STORE, Op::REDUCE}) && u.num_src() &&
              !is_value(u.src(u.is(Op::STORE) && u.num_src() > 1));
@@ -244,7 +245,7 @@ class Mutator {
         came("TRUNC"));
   }
 
-  std::optional<Mutated> removed() {
+  std::optional<MutatedGraph> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
     // `true` allows src(0), which replaces the node, to be in the graph already
@@ -255,14 +256,15 @@ class Mutator {
     }, true);
   }
 
-  std::optional<Mutated> validity() {
+  std::optional<MutatedGraph> validity() {
     UOp u =
         pick([](UOp u) { return (u.is(Op::WHERE) && u.src(2).is_invalid()) || (u.is(Op::INDEX) && u.num_src() > 2); });
     if (!u) return {};
     if (u.is(Op::WHERE)) return done(u, [](UOp r) { return r.src(1); }, went(at(u)), true);
-    return done(u, [](UOp r) {
-      return r.graph().node(r.op(), r.dtype(), r.src().first(2), r.arg(), r.tag());
-    }, either(changed(at(u), "validity"), [](const GraphDiff& d) { return d.count(NodeChange::Kind::Removed) == 1; }));
+    return done(
+        u, [](UOp r) { return r.graph().node(r.op(), r.dtype(), r.src().first(2), r.arg(), r.tag()); },
+        either(changed(at(u), "validity"),
+               [](const GraphDiff& d) { return d.count_changes(NodeChange::Kind::Removed) == 1; }));
   }
 
   UOp root_;
@@ -282,7 +284,7 @@ std::string_view name_of(Mutation m) {
   return kNames[int(m)];
 }
 
-std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random) {
+std::optional<MutatedGraph> mutate(UOp root, Mutation kind, std::mt19937& random) {
   return Mutator(root, random).make(kind);
 }
 

@@ -210,7 +210,7 @@ Renames Renames::between(Release a, Release b) {
   Renames out;
   for (const Row& row : kRows) {
     const Release since = release_of("tinygrad " + std::string(row.since));
-    if (since > std::min(a, b) && since <= std::max(a, b)) out.add(row.kind, row.from, row.to);
+    if (since > std::min(a, b) && since <= std::max(a, b)) out.add_rename(row.kind, row.from, row.to);
   }
   return out;
 }
@@ -224,7 +224,7 @@ Result<Renames> Renames::read(std::string_view text, std::string_view file) {
     if (line.empty() || line.starts_with('#')) continue;
     auto kind = take_word(line), from = take_word(line), to = take_word(line);
     if (kind == "form") to.emplace();
-    if (!kind || !from || !to || !out.add(*kind, *from, *to))
+    if (!kind || !from || !to || !out.add_rename(*kind, *from, *to))
       return Diag{.message = "a line that is no rename",
                   .file = std::string(file),
                   .line = number,
@@ -233,7 +233,7 @@ Result<Renames> Renames::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-Result<std::optional<Renames>> asked_renames(const std::string& option) {
+Result<std::optional<Renames>> requested_renames(const std::string& option) {
   if (option.empty()) return std::optional<Renames>();
   if (option == "none") return std::optional(Renames());
   auto text = read_file(option);
@@ -244,7 +244,7 @@ Result<std::optional<Renames>> asked_renames(const std::string& option) {
 }
 
 // Adds a rename. Earlier renames to `from` become renames to `to`, because 0.14 may rename what 0.13 renamed to `from`.
-bool Renames::add(std::string_view kind, std::string_view from, std::string_view to) {
+bool Renames::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
                 : kind == "value" ? &values_
@@ -259,22 +259,22 @@ bool Renames::add(std::string_view kind, std::string_view from, std::string_view
   return true;
 }
 
-std::string Renames::stage(std::string_view name) const {
+std::string Renames::renamed_stage(std::string_view name) const {
   auto known = stages_.find(name);
   return known == stages_.end() ? std::string(name) : known->second;
 }
 
-DType Renames::dtype(DType d) const {
+DType Renames::renamed_dtype(DType d) const {
   if (dtypes_.empty() || d.is_image()) return d;
   if (d.is_ptr()) {
-    DType base = dtype(d.base());
+    DType base = renamed_dtype(d.base());
     return base == d.base() ? d : base.ptr(d.size(), d.addrspace()).vec(d.vcount());
   }
   auto known = dtypes_.find(d.scalar().repr().substr(7));
   return known == dtypes_.end() ? d : dtypes::open(known->second).vec(d.count());
 }
 
-Arg Renames::arg(Graph& graph, Arg a) const {
+Arg Renames::renamed_arg(Graph& graph, Arg a) const {
   auto renamed = [&](const std::string& text) -> Arg {
     auto known = values_.find(text);
     return known == values_.end() ? a : graph.raw(known->second);
@@ -286,14 +286,14 @@ Arg Renames::arg(Graph& graph, Arg a) const {
       const Op op = op_of(known->second);
       return op == Op::OTHER ? graph.raw("Ops." + known->second) : Arg(op);
     }
-    case Arg::Kind::DType: return dtype(a.dtype());
+    case Arg::Kind::DType: return renamed_dtype(a.dtype());
     case Arg::Kind::Raw:
     case Arg::Kind::AxisType:
     case Arg::Kind::AddrSpace:
     case Arg::Kind::OptOps: return values_.empty() ? a : renamed(a.repr());
     case Arg::Kind::Tuple: {
       std::vector<Arg> items;
-      for (Arg item : a.items()) items.push_back(arg(graph, item));
+      for (Arg item : a.items()) items.push_back(renamed_arg(graph, item));
       return graph.tuple(items);
     }
     case Arg::Kind::Record: {
@@ -303,7 +303,7 @@ Arg Renames::arg(Graph& graph, Arg a) const {
       for (size_t i = 0; i < record.size(); i++) {
         std::string_view field = record.field(i);
         if (new_fields_.contains(std::string(record.name()) + "." + std::string(field))) continue;
-        Arg value = arg(graph, record.values()[i]);
+        Arg value = renamed_arg(graph, record.values()[i]);
         if (record.name() == "KernelInfo" && field == "name" && value.is_str())
           value = graph.str(plain_kernel_name(value.text()));
         fields.push_back(graph.str(field));
@@ -316,22 +316,22 @@ Arg Renames::arg(Graph& graph, Arg a) const {
   }
 }
 
-UOp Renames::apply(UOp root, bool is_older) const {
-  apply(std::array{&root}, is_older);
+UOp Renames::rename_graph(UOp root, bool is_older) const {
+  rename_graph(std::array{&root}, is_older);
   return root;
 }
 
-void Renames::apply(std::span<UOp* const> roots, bool is_older) const {
+void Renames::rename_graph(std::span<UOp* const> roots, bool is_older) const {
   if (roots.empty()) return;
   UOpMap<UOp> made(roots[0]->graph());
   for (UOp* root : roots) {
-    apply(*root, is_older, made);
+    rename_graph(*root, is_older, made);
     *root = *made.find(*root);
   }
 }
 
 // Sets `made` for all nodes under `root`: maps each node to the node with the new names.
-void Renames::apply(UOp root, bool is_older, UOpMap<UOp>& made) const {
+void Renames::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
   Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
   for (UOp u : toposort(root, [&](UOp s) { return !made.contains(s); })) {
@@ -339,8 +339,9 @@ void Renames::apply(UOp root, bool is_older, UOpMap<UOp>& made) const {
     for (UOp s : u.src()) node.src.push_back(*made.find(s));
     auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
     node.op = known == ops_.end() ? u.op() : op_of(known->second);
-    node.dtype = dtype(u.dtype());
-    node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? arg(graph, u.arg()) : u.arg();
+    node.dtype = renamed_dtype(u.dtype());
+    node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? renamed_arg(graph, u.arg())
+                                                                                        : u.arg();
     if (known != ops_.end() && node.op == Op::OTHER) node.arg = other_arg(graph, known->second, node.arg);
     if (!forms_.empty()) to_common_form(graph, node);
     if (node.replacement) {

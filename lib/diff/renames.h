@@ -28,21 +28,21 @@ class Renames {
     return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty() &&
            forms_.empty();
   }
-  std::string stage(std::string_view name) const;
+  std::string renamed_stage(std::string_view name) const;
   // Returns the graph under `root` with the names of the later release, in the same Graph. Removes the suffix that
   // distinguishes kernels of one name (n1 in "E_4n1"). If `is_older`, the graph is of the earlier release, and its
   // representations are converted, too.
-  UOp apply(UOp root, bool is_older = false) const;
-  // Replaces each of several roots of one Graph by the result of apply().
-  void apply(std::span<UOp* const> roots, bool is_older) const;
+  UOp rename_graph(UOp root, bool is_older = false) const;
+  // Replaces each of several roots of one Graph by the result of rename_graph().
+  void rename_graph(std::span<UOp* const> roots, bool is_older) const;
 
  private:
-  bool add(std::string_view kind, std::string_view from, std::string_view to);
-  DType dtype(DType d) const;
-  Arg arg(Graph& graph, Arg a) const;
+  bool add_rename(std::string_view kind, std::string_view from, std::string_view to);
+  DType renamed_dtype(DType d) const;
+  Arg renamed_arg(Graph& graph, Arg a) const;
   struct Parts;  // op, dtype, sources and arg of a node that is being converted
   void to_common_form(Graph& graph, Parts& node) const;
-  void apply(UOp root, bool is_older, UOpMap<UOp>& made) const;
+  void rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const;
 
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
@@ -50,7 +50,7 @@ class Renames {
 // Returns the renames for the value of the option --renames: no renames for "none", else those of the named file.
 // Returns nullopt for an empty value: the caller then uses the renames between the two releases. Returns an error if
 // the file cannot be read, or has a line that is no rename.
-Result<std::optional<Renames>> asked_renames(const std::string& option);
+Result<std::optional<Renames>> requested_renames(const std::string& option);
 
 // Returns the name of a kernel without color codes and without the suffix that makes it unique: "E_4" for "E_4n1".
 std::string plain_kernel_name(std::string_view name);

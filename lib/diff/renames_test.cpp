@@ -26,31 +26,35 @@ TEST_CASE("Renames: a graph of 0.12 with 0.13's names equals 0.13's graph") {
     {"op":"INDEX","dtype":"dtypes.float","src":[0,1]})j",
       "tinygrad 0.13.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_12);
-  CHECK(renames.apply(old) == now);
-  CHECK(renames.apply(now) == now);
-  CHECK(renames.stage("bufferize to store") == "stage to store");
+  CHECK(renames.rename_graph(old) == now);
+  CHECK(renames.rename_graph(now) == now);
+  CHECK(renames.renamed_stage("bufferize to store") == "stage to store");
 }
 
 TEST_CASE("Renames: only a KernelInfo with default fields is dropped") {
   Graph graph;
-  const std::string nodes = R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"SINK","dtype":"dtypes.void","src":[0])j";
+  const std::string nodes =
+      R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"SINK","dtype":"dtypes.void","src":[0])j";
   auto info = [&](const std::string& name) {
-    return read(graph, nodes + R"j(,"arg":{"KernelInfo":{"name":")j" + name +
-                           R"j(","axis_types":[],"dont_use_locals":false,"applied_opts":[],"opts_to_apply":null,"estimates":null,"beam":0}}})j",
-                "tinygrad 0.13.0");
+    return read(
+        graph,
+        nodes + R"j(,"arg":{"KernelInfo":{"name":")j" + name +
+            R"j(","axis_types":[],"dont_use_locals":false,"applied_opts":[],"opts_to_apply":null,"estimates":null,"beam":0}}})j",
+        "tinygrad 0.13.0");
   };
   Renames renames = Renames::between(Release::v0_12, Release::v0_13);
-  CHECK(renames.apply(info("test")) == read(graph, nodes + "}", "tinygrad 0.13.0"));
-  CHECK_FALSE(renames.apply(info("mine")).arg().is_none());
+  CHECK(renames.rename_graph(info("test")) == read(graph, nodes + "}", "tinygrad 0.13.0"));
+  CHECK_FALSE(renames.rename_graph(info("mine")).arg().is_none());
 }
 
 TEST_CASE("Renames: a vector constant of 0.12 equals a STACK of 0.13") {
   Graph graph;
   UOp old = read(graph, R"j({"op":"VCONST","dtype":"dtypes.index.vec(2)","arg":[0,4]})j", "tinygrad 0.12.0");
-  UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
+  UOp now =
+      read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
     {"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[0,1]})j",
-                 "tinygrad 0.13.0");
-  CHECK(Renames::between(Release::v0_12, Release::v0_13).apply(old) == now);
+           "tinygrad 0.13.0");
+  CHECK(Renames::between(Release::v0_12, Release::v0_13).rename_graph(old) == now);
 }
 
 TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element dtype") {
@@ -62,10 +66,11 @@ TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element
                 "tinygrad 0.13.0");
   };
   Renames renames = Renames::between(Release::v0_12, Release::v0_13);
-  CHECK(renames.apply(place("dtypes.float.ptr(8)", "0")) == renames.apply(place("dtypes.float", "0")));
-  CHECK(renames.apply(place("dtypes.float.ptr(8).vec(4)", "0")) == renames.apply(place("dtypes.float.vec(4)", "0")));
-  CHECK(renames.apply(place("dtypes.float", "0")) != renames.apply(place("dtypes.half", "0")));
-  CHECK(renames.apply(place("dtypes.float", "0")) != renames.apply(place("dtypes.float", "1")));
+  CHECK(renames.rename_graph(place("dtypes.float.ptr(8)", "0")) == renames.rename_graph(place("dtypes.float", "0")));
+  CHECK(renames.rename_graph(place("dtypes.float.ptr(8).vec(4)", "0")) ==
+        renames.rename_graph(place("dtypes.float.vec(4)", "0")));
+  CHECK(renames.rename_graph(place("dtypes.float", "0")) != renames.rename_graph(place("dtypes.half", "0")));
+  CHECK(renames.rename_graph(place("dtypes.float", "0")) != renames.rename_graph(place("dtypes.float", "1")));
 }
 
 TEST_CASE("Renames: the forms of 0.14 are no difference") {
@@ -90,15 +95,16 @@ TEST_CASE("Renames: the forms of 0.14 are no difference") {
     {"op":"REDUCE","dtype":"dtypes.half","src":[6],"arg":[{"value":"Ops.ADD"},2]})j",
                  "tinygrad 0.14.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_14);
-  CHECK(renames.apply(old) == renames.apply(now));
-  CHECK(Renames().apply(old) == old);
+  CHECK(renames.rename_graph(old) == renames.rename_graph(now));
+  CHECK(Renames().rename_graph(old) == old);
   CHECK_FALSE(Renames::read("form NOTHING\n", "t"));
   CHECK(Renames::read("form REDUCE\n", "t"));
 }
 
 TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converted to the forms of 0.14") {
   Graph graph;
-  UOp old = read(graph, R"j({"op":"UNIQUE","dtype":"dtypes.void","arg":7},{"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
+  UOp old =
+      read(graph, R"j({"op":"UNIQUE","dtype":"dtypes.void","arg":7},{"op":"DEVICE","dtype":"dtypes.void","arg":"CPU"},
     {"op":"BUFFER","dtype":"dtypes.float","src":[0,1],"arg":16},
     {"op":"CONST","dtype":"dtypes.weakint.vec(2)","arg":4},{"op":"RESHAPE","dtype":"dtypes.float","src":[2,3]},
     {"op":"CONST","dtype":"dtypes.weakint","arg":1},{"op":"CONST","dtype":"dtypes.weakint","arg":3},
@@ -109,7 +115,7 @@ TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converte
     {"op":"MUL","dtype":"dtypes.float","src":[12,12]},{"op":"MUL","dtype":"dtypes.float","src":[10,13]},
     {"op":"CALL","dtype":"dtypes.void","src":[14],"arg":{"CallInfo":{"*":[null,[],"f",false,false]}}}
     )j",
-                 "tinygrad 0.13.0");
+           "tinygrad 0.13.0");
   UOp now = read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":16},
     {"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[3,{"value":"dtypes.float"}],"device":"CPU"}}},
     {"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"STACK","dtype":"dtypes.weakint","src":[2,2]},
@@ -126,8 +132,8 @@ TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converte
     )j",
                  "tinygrad 0.14.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_14);
-  CHECK(renames.apply(old, true) == renames.apply(now));
-  CHECK(renames.apply(old) != renames.apply(now));  // without `is_older`, ends do not become lengths
+  CHECK(renames.rename_graph(old, true) == renames.rename_graph(now));
+  CHECK(renames.rename_graph(old) != renames.rename_graph(now));  // without `is_older`, ends do not become lengths
 }
 
 TEST_CASE("Renames: chains are followed, and an invalid line is an error with its number") {
@@ -136,12 +142,12 @@ TEST_CASE("Renames: chains are followed, and an invalid line is an error with it
   graph.set_release(Release::v0_14);
   UOp loop = graph.node(Op::RANGE, dtypes::index, graph.node(Op::CONST, dtypes::index, {}, 4),
                         graph.tuple({Arg(0), Arg(AxisType::LOOP)}));
-  UOp now = far.apply(loop);
+  UOp now = far.rename_graph(loop);
   CHECK(now.dtype().repr() == "dtypes.weakint");
   CHECK(now.arg().repr() == "(0, AxisType.WEAK)");
   auto own = Renames::read("# ours\nop OLD NEW\nstage \"a b\" \"c d\"\n", "t");
   REQUIRE(own);
-  CHECK(own->stage("a b") == "c d");
+  CHECK(own->renamed_stage("a b") == "c d");
   auto wrong = Renames::read("op OLD NEW\nnothing\n", "t");
   REQUIRE_FALSE(wrong);
   CHECK(wrong.diag().line == 2);
@@ -152,15 +158,15 @@ TEST_CASE("diff: buffers of a schedule of 0.14 may have other numbers, but each 
   auto sums = [&](int first, int second, int third, int size) {  // of each two of three buffers
     std::string nodes = R"j({"op":"CONST","dtype":"dtypes.weakint","arg":)j" + std::to_string(size) + "}";
     for (int number : {first, second, third})
-      nodes += R"j(,{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)j" + std::to_string(number) +
-               R"j(,{"value":"dtypes.float"}],"device":"CPU"}}})j";
+      nodes += R"j(,{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)j" +
+               std::to_string(number) + R"j(,{"value":"dtypes.float"}],"device":"CPU"}}})j";
     for (const char* both : {"[1,2]", "[2,3]", "[1,3]"})
       nodes += std::string(R"j(,{"op":"ADD","dtype":"dtypes.float","src":)j") + both + "}";
     return read(graph, nodes + R"j(,{"op":"SINK","dtype":"dtypes.void","src":[4,5,6]})j", "tinygrad 0.14.0");
   };
-  CHECK(diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 4)).same);
-  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 8)).same);
-  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 2, 2, 4)).same);
+  CHECK(diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 4)).is_same);
+  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 5, 7, 8)).is_same);
+  CHECK(!diff_graphs(sums(1, 2, 3, 4), sums(1, 2, 2, 4)).is_same);
 }
 
 TEST_CASE("Renames: kernel names lose their distinguishing number") {

@@ -42,21 +42,21 @@ class MakerRecorder : public RewriteObserver {
   }
   void stop() { is_recording_ = false; }
 
-  void begin(std::string_view name, UOp sink, const RuleSet&, bool) override {
+  void begin_rewrite(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!is_recording_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
     if (where_.size() == 2) note_new(sink, nullptr);  // no rule created new nodes in a rewrite's input
   }
-  void end(std::string_view, UOp) override {
+  void end_rewrite(std::string_view, UOp) override {
     if (is_recording_) where_.pop_back();
   }
-  void rewritten(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
     if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
-    for (auto id = cost.made_from; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
+    for (auto id = cost.num_nodes_before; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
     note_new(after, hit.rule);  // also nodes from before the rule's attempt, such as those of a substitution
   }
-  void rebuilt(UOp before, UOp after) override {
+  void rebuild_node(UOp before, UOp after) override {
     if (const Maker* maker = is_recording_ ? makers_.find(before) : nullptr) {
       Maker same = *maker;
       if (!makers_.contains(after)) makers_[after] = same;
@@ -85,14 +85,14 @@ class MakerRecorder : public RewriteObserver {
 
 // Runs all stages up to `stage`, and records the makers in `stage`. Returns its result; the empty UOp if a stage fails.
 UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
-  for (const StageRow* row = c.next(); row && row <= &stage; row = c.next()) {
+  for (const StageRow* row = c.next_row(); row && row <= &stage; row = c.next_row()) {
     if (row == &stage) makers.watch(stage.name);
-    auto step = c.step();
+    auto step = c.run_step();
     makers.stop();
     if (!step) return {};
   }
   if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage was skipped, so it created no nodes
-  return c.current();
+  return c.current_graph();
 }
 
 // Returns true if the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
@@ -130,9 +130,9 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   if (!ast) return;
   MakerRecorder makers(graph);
   const bool is_tensor_graph = known->target.empty();
-  const StageRow* stage = find_row(out.stage);
+  const StageRow* stage = find_row(out.first_different_stage);
   if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
-  InputGraph in{.graph = borrowed(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
+  InputGraph in{.graph = borrow_graph(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
   auto compilation = Compilation::begin(std::move(in), {.target = known->target});
   if (!compilation) return;
   UOp ours = run_to(*compilation, *stage, makers);
@@ -141,22 +141,22 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? reduce_to_pyrender(ours) : ours;
   if (compared != sides->first && compared != sides->second) return;
   bool is_a = compared == sides->first;
-  out.ours = is_a ? "A" : "B";
+  out.reproduced_run = is_a ? "A" : "B";
   auto nodes = toposort(ours);
   std::set<std::pair<const Rule*, std::string>> reported;
-  for (const NodeChange& c : out.graph.changes) {
+  for (const NodeChange& c : out.graph_difference.changes) {
     int32_t i = is_a ? c.a : c.b;
-    if (i < 0 || size_t(i) >= nodes.size() || out.blame.size() == kMaxBlame) continue;
+    if (i < 0 || size_t(i) >= nodes.size() || out.blamed_rewrites.size() == kMaxBlame) continue;
     MakerRecorder::Maker maker = makers.of(nodes[size_t(i)]);
     const std::string& line = is_a ? c.before : c.after;
     if (maker.rewrite.empty() || !reported.emplace(maker.rule, line).second) continue;
-    Blame blame{.rewrite = maker.rewrite, .node = line};
+    BlamedRewrite blame{.rewrite = maker.rewrite, .node = line};
     if (const Rule* rule = maker.rule) {
       blame.rule = rule->name;
       blame.file = short_file(*rule);
       blame.line = rule->line;
     }
-    out.blame.push_back(std::move(blame));
+    out.blamed_rewrites.push_back(std::move(blame));
   }
 }
 
@@ -166,20 +166,20 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
                   const DiffOptions& options, const Renames* asked) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
-    out.lines = line_diff(without_header(in_a.text), without_header(in_b.text));
-    out.same = out.lines.empty();
+    out.line_difference = line_diff(without_header(in_a.text), without_header(in_b.text));
+    out.is_same = out.line_difference.empty();
     return Unit{};
   }
   Settings settings;
   // ignores errors, because other releases have other settings
-  for (auto& [key, value] : a.settings) (void)settings.set(key, value);
+  for (auto& [key, value] : a.settings) (void)settings.set_value(key, value);
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
   if (!sides) return sides.diag();
-  out.graph = diff_graphs(sides->first, sides->second, options);
-  out.same = out.graph.same;
-  if (out.same) return Unit{};
-  out.stage = in_a.stage;
+  out.graph_difference = diff_graphs(sides->first, sides->second, options);
+  out.is_same = out.graph_difference.is_same;
+  if (out.is_same) return Unit{};
+  out.first_different_stage = in_a.stage;
   find_blame(out, a, in_a, b, in_b, settings);
   return Unit{};
 }
@@ -192,7 +192,7 @@ struct Sides {
 Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
     // malformed nodes may be the difference that is searched for
-    ReadReport report{.take_malformed = true, .producer = t.producer};
+    ReadReport report{.accepts_malformed = true, .producer = t.producer};
     return read_graph(graph, detect_kind(t.text), t.text, t.file, &report);
   };
   auto a = read(text_a), b = read(text_b);
@@ -208,7 +208,7 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
 
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames) {
   for (const RunText& t : run.texts)
-    if (renames.stage(t.stage) == stage && index-- == 0) return &t;
+    if (renames.renamed_stage(t.stage) == stage && index-- == 0) return &t;
   return nullptr;
 }
 
@@ -227,7 +227,7 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& text_
   const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
   const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
   if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
-  return std::pair(renames.apply(a, of_a < of_b), renames.apply(b, of_b < of_a));
+  return std::pair(renames.rename_graph(a, of_a < of_b), renames.rename_graph(b, of_b < of_a));
 }
 
 std::string stage_name(std::string_view text) {
@@ -280,48 +280,49 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   // numbers the stages of one name, so that stages with equal numbers are paired
   std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
-    const std::string stage = renames.stage(in_a.stage);
+    const std::string stage = renames.renamed_stage(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);
     if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
-    out.compared++;
+    out.num_compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
-    out.stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
-    if (!out.same) return out;
-    out.before = in_a.stage;
+    out.first_different_stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
+    if (!out.is_same) return out;
+    out.last_same_stage = in_a.stage;
   }
-  out.stage.clear();
-  if (!out.compared) return Diag{.message = "'" + a.id + "' and '" + b.id + "' have no stage in common"};
+  out.first_different_stage.clear();
+  if (!out.num_compared) return Diag{.message = "'" + a.id + "' and '" + b.id + "' have no stage in common"};
   return out;
 }
 
 std::string to_text(const RunDiff& d, const DiffStyle& style) {
-  if (d.same) return {};
-  std::string out = "the first stage that differs is '" + d.stage + "'";
-  if (d.compared > 1)
-    out += ", after " + std::to_string(d.compared - 1) + (d.compared == 2 ? " that is the same" : " that are the same");
-  out += "\n" + (d.lines.empty() ? to_text(d.graph, style) : d.lines);
-  if (d.ours.empty()) return out;
-  out += "tgc makes " + d.ours + " of this stage" +
-         (d.blame.empty() ? "; what differs was there before it" : ", by these rules:") + "\n";
-  for (const Blame& b : d.blame) {
+  if (d.is_same) return {};
+  std::string out = "the first stage that differs is '" + d.first_different_stage + "'";
+  if (d.num_compared > 1)
+    out += ", after " + std::to_string(d.num_compared - 1) +
+           (d.num_compared == 2 ? " that is the same" : " that are the same");
+  out += "\n" + (d.line_difference.empty() ? to_text(d.graph_difference, style) : d.line_difference);
+  if (d.reproduced_run.empty()) return out;
+  out += "tgc makes " + d.reproduced_run + " of this stage" +
+         (d.blamed_rewrites.empty() ? "; what differs was there before it" : ", by these rules:") + "\n";
+  for (const BlamedRewrite& b : d.blamed_rewrites) {
     std::string rule =
         b.rule.empty() ? "no rule: the stage's own code" : b.rule + "  " + b.file + ":" + std::to_string(b.line);
-    out += "  " + rule + (b.rewrite == d.stage ? "" : "  in " + b.rewrite) + "\n      " + b.node + "\n";
+    out += "  " + rule + (b.rewrite == d.first_different_stage ? "" : "  in " + b.rewrite) + "\n      " + b.node + "\n";
   }
   return out;
 }
 
 std::string to_json(const RunDiff& d, const Run& run) {
   return json_object([&](JsonWriter& json) {
-    json.member("id", run.id).member("target", run.target).member("same", d.same).member("compared", d.compared);
-    if (d.same) return;
-    json.member("stage", d.stage);
-    if (!d.before.empty()) json.member("before", d.before);
-    if (d.lines.empty()) json.key("diff").raw(to_json(d.graph));
-    else json.member("lines", d.lines);
-    if (d.ours.empty()) return;
-    json.member("ours", d.ours).key("blame").array([&] {
-      for (const Blame& b : d.blame)
+    json.member("id", run.id).member("target", run.target).member("same", d.is_same).member("compared", d.num_compared);
+    if (d.is_same) return;
+    json.member("stage", d.first_different_stage);
+    if (!d.last_same_stage.empty()) json.member("before", d.last_same_stage);
+    if (d.line_difference.empty()) json.key("diff").raw(to_json(d.graph_difference));
+    else json.member("lines", d.line_difference);
+    if (d.reproduced_run.empty()) return;
+    json.member("ours", d.reproduced_run).key("blame").array([&] {
+      for (const BlamedRewrite& b : d.blamed_rewrites)
         json.object([&] {
           if (!b.rule.empty()) json.member("rule", b.rule).member("file", b.file).member("line", b.line);
           json.member("rewrite", b.rewrite).member("node", b.node);
@@ -341,7 +342,7 @@ CiReport diff_ci_report() {
 
 CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff) {
   CiCase out{.name = name, .file = file};
-  if (diff.same) return out;
+  if (diff.is_same) return out;
   out.verdict = CiVerdict::Failed, out.rule = "graph-differs";
   out.message = counted(diff.changes.size(), "change"), out.details = to_text(diff);
   return out;
@@ -349,10 +350,11 @@ CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff
 
 CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff) {
   CiCase out{.name = run.id + (run.target.empty() ? "" : " (" + run.target + ")"), .file = file};
-  if (diff.same) return out;
+  if (diff.is_same) return out;
   out.verdict = CiVerdict::Failed, out.rule = "kernel-differs";
-  out.message = "'" + diff.stage + "' differs";
-  if (!diff.blame.empty() && !diff.blame[0].rule.empty()) out.message += ", by the rule " + diff.blame[0].rule;
+  out.message = "'" + diff.first_different_stage + "' differs";
+  if (!diff.blamed_rewrites.empty() && !diff.blamed_rewrites[0].rule.empty())
+    out.message += ", by the rule " + diff.blamed_rewrites[0].rule;
   out.details = to_text(diff);
   return out;
 }

@@ -55,7 +55,7 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& a, co
                                          const Renames* asked = nullptr);
 
 // The origin of a node that differs: a rule of tgc, or other code of the stage if `rule` is empty.
-struct Blame {
+struct BlamedRewrite {
   std::string rule, file;
   uint32_t line = 0;
   std::string rewrite;  // the rewrites in which the rule applied: "apply rangeify > reshape"
@@ -63,15 +63,15 @@ struct Blame {
 };
 
 struct RunDiff {
-  bool same = true;
-  size_t compared = 0;       // number of stages that were compared, up to the first that differs
-  std::string stage;         // the first stage that differs; empty if none does
+  bool is_same = true;
+  size_t num_compared = 0;       // number of stages that were compared, up to the first that differs
+  std::string first_different_stage;         // the first stage that differs; empty if none does
   const RunText *text_a = nullptr, *text_b = nullptr;  // the results of `stage`, in the two runs
-  std::string before;        // the last stage of both runs before `stage`
-  GraphDiff graph;           // the difference after `stage`, if the results are graphs
-  std::string lines;         // the difference after `stage` by lines, if they are other texts
-  std::string ours;          // the run whose result tgc reproduces: "A" or "B"; empty if tgc reproduces neither
-  std::vector<Blame> blame;  // origins of the differing nodes of the run `ours`
+  std::string last_same_stage;        // the last stage of both runs before `stage`
+  GraphDiff graph_difference;           // the difference after `stage`, if the results are graphs
+  std::string line_difference;         // the difference after `stage` by lines, if they are other texts
+  std::string reproduced_run;  // the run whose result tgc reproduces: "A" or "B"; empty if tgc reproduces neither
+  std::vector<BlamedRewrite> blamed_rewrites;  // origins of the differing nodes of the run `reproduced_run`
 };
 
 // Compares two runs. If they are of two releases, compares only their graphs (see read_renamed) and sources. Fails if

@@ -19,7 +19,7 @@ GoldenRecord first_record(GoldenHeader& header) {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
   header = reader->header();
-  auto record = reader->next();
+  auto record = reader->next_record();
   REQUIRE((record.ok() && *record));
   return std::move(**record);
 }
@@ -34,17 +34,18 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
 Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
   Run run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
-  for (auto& [key, value] : run.settings) REQUIRE(settings.set(key, value).ok());
+  for (auto& [key, value] : run.settings) REQUIRE(settings.set_value(key, value).ok());
   auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
   REQUIRE(in.ok());
   auto begun = Compilation::begin(std::move(*in), {.target = record.target});
   REQUIRE(begun.ok());
   Compilation& c = *begun;
-  for (const StageRow* row = c.next(); row && row->kernel; row = c.next()) {
-    if (!c.step()) break;
+  for (const StageRow* row = c.next_row(); row && row->kernel; row = c.next_row()) {
+    if (!c.run_step()) break;
     GraphInfo info{
         .name = record.id, .stage = std::string(row->name), .target = record.target, .settings = run.settings};
-    run.texts.push_back({std::string(row->name), write_graph(Format::Json, c.current(), info).value_or_throw(), true});
+    run.texts.push_back(
+        {std::string(row->name), write_graph(Format::Json, c.current_graph(), info).value_or_throw(), true});
   }
   return run;
 }
@@ -54,7 +55,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
   REQUIRE(reader.ok());
   size_t compared = 0, lossy = 0;
   for (;;) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE(record.ok());
     if (!*record) break;
     if ((*record)->error) continue;
@@ -62,15 +63,15 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
     auto diff = diff_runs(theirs, ours);
     INFO((*record)->id);
     REQUIRE(diff.ok());
-    REQUIRE_MESSAGE(diff->same, to_text(*diff));
-    compared += diff->compared;
+    REQUIRE_MESSAGE(diff->is_same, to_text(*diff));
+    compared += diff->num_compared;
     for (RunText& t : ours.texts)
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
         size_t op = t.text.find("Ops.", at) + 4;  // begin of the reduce op: ADD, MUL or MAX
         t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
-        CHECK(!diff_runs(theirs, ours)->same);
+        CHECK(!diff_runs(theirs, ours)->is_same);
       }
   }
   CHECK(compared > 1500);
@@ -83,8 +84,8 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   Run a = run_of(record, header, "a"), b = a;
   auto diff = diff_runs(a, b);
   REQUIRE(diff.ok());
-  CHECK(diff->same);
-  CHECK(diff->compared == a.texts.size());
+  CHECK(diff->is_same);
+  CHECK(diff->num_compared == a.texts.size());
   // In run B, change an index dtype in the result of "lower all index dtypes".
   size_t changed = 0;
   for (size_t i = a.texts.size(); i-- > 0;)
@@ -93,12 +94,12 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   REQUIRE(changed);
   diff = diff_runs(a, b);
   REQUIRE(diff.ok());
-  CHECK(!diff->same);
-  CHECK(diff->stage == "lower all index dtypes");
-  CHECK(diff->before == a.texts[changed - 1].stage);
-  CHECK(diff->ours == "A");
-  REQUIRE(!diff->blame.empty());
-  CHECK(diff->blame[0].file.starts_with("passes/"));
+  CHECK(!diff->is_same);
+  CHECK(diff->first_different_stage == "lower all index dtypes");
+  CHECK(diff->last_same_stage == a.texts[changed - 1].stage);
+  CHECK(diff->reproduced_run == "A");
+  REQUIRE(!diff->blamed_rewrites.empty());
+  CHECK(diff->blamed_rewrites[0].file.starts_with("passes/"));
   CHECK(to_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
   CHECK(to_json(*diff, a).find(R"("stage":"lower all index dtypes")") != std::string::npos);
 }
@@ -107,7 +108,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
   auto reader = GoldenReader::open(test_path("golden/tensor.jsonl.gz"));
   REQUIRE(reader.ok());
   for (;;) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE(record.ok());
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
@@ -116,9 +117,9 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
     REQUIRE(diff.ok());
-    CHECK(diff->stage == "apply rangeify");
-    REQUIRE(!diff->blame.empty());
-    const Blame& blame = diff->blame[0];
+    CHECK(diff->first_different_stage == "apply rangeify");
+    REQUIRE(!diff->blamed_rewrites.empty());
+    const BlamedRewrite& blame = diff->blamed_rewrites[0];
     CHECK(blame.rule == "add-const-last");
     CHECK(blame.file == "passes/symbolic/symbolic.cpp");
     CHECK(blame.rewrite.starts_with("apply rangeify > "));
@@ -135,8 +136,8 @@ TEST_CASE("diff of runs: sources are compared line by line") {
   b.texts.back().text += "more: 1\n";
   auto diff = diff_runs(a, b);
   REQUIRE(diff.ok());
-  CHECK(diff->stage == "program");
-  CHECK(diff->lines.find("more: 1") != std::string::npos);
+  CHECK(diff->first_different_stage == "program");
+  CHECK(diff->line_difference.find("more: 1") != std::string::npos);
   b.texts = {{"another stage", "", true}};
   CHECK(!diff_runs(a, b).ok());
 }

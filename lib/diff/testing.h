@@ -16,14 +16,14 @@ enum class Mutation {
 inline constexpr int kNumMutations = 12;
 std::string_view name_of(Mutation m);
 
-struct Mutated {
+struct MutatedGraph {
   UOp root;
   // returns true if a diff of the original and the mutated graph shows the change
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
 // Makes one random change of kind `kind`; nullopt if no node of the graph allows it.
-std::optional<Mutated> mutate(UOp root, Mutation kind, std::mt19937& random);
+std::optional<MutatedGraph> mutate(UOp root, Mutation kind, std::mt19937& random);
 
 // Returns the pyrender text with random names and range numbers, and with its lines in another valid order.
 std::string scramble(const std::string& text, std::mt19937& random);

@@ -8,11 +8,11 @@
 
 namespace tgc {
 
-void FailureCollector::note(const std::string& name, bool expected, const Diag& diag) {
+void FailureCollector::note_failure(const std::string& name, bool expected, const Diag& diag) {
   constexpr size_t kMostWarnings = 3;
-  if (!first_) first_ = diag;
-  if (expected) return void(expected_++);
-  if (failures_++ >= kMostWarnings) return;
+  if (!first_failure_) first_failure_ = diag;
+  if (expected) return void(num_expected_++);
+  if (num_failures_++ >= kMostWarnings) return;
   Diag named = diag;
   named.message = name + ": " + diag.message;
   session_.warn(named);
@@ -24,15 +24,15 @@ Status FailureCollector::for_each(const std::string& spec, const std::string& ke
     const std::string name = graph.info.name;
     const bool expected = graph.record && graph.record->error;
     Status status = each(std::move(graph));
-    if (session_.cancelled()) return status;
-    status ? void(done_++) : note(name, expected, status.diag());
+    if (session_.is_cancelled()) return status;
+    status ? void(num_done_++) : note_failure(name, expected, status.diag());
     return Unit{};
   });
-  if (!all || !first_) return all;
-  if (!done_) return *first_;
-  const size_t refused = failures_ + expected_;
-  session_.note(std::to_string(refused) + " of " + std::to_string(refused + done_) + " graphs were refused" +
-                (expected_ ? ", " + std::to_string(expected_) + " of them by tinygrad too" : ""));
+  if (!all || !first_failure_) return all;
+  if (!num_done_) return *first_failure_;
+  const size_t refused = num_failures_ + num_expected_;
+  session_.report_note(std::to_string(refused) + " of " + std::to_string(refused + num_done_) + " graphs were refused" +
+                       (num_expected_ ? ", " + std::to_string(num_expected_) + " of them by tinygrad too" : ""));
   return Unit{};
 }
 
@@ -58,11 +58,12 @@ Result<Shard> Shard::parse(const std::string& text) {
   constexpr uint64_t kMost = 65536;
   Shard out;
   const char *at = text.data(), *end = at + text.size();
-  auto number = std::from_chars(at, end, out.number);
+  auto number = std::from_chars(at, end, out.shard_number);
   if (number.ec == std::errc() && number.ptr < end && *number.ptr == '/') {
-    auto of = std::from_chars(number.ptr + 1, end, out.count);
-    const bool is_valid = of.ec == std::errc() && of.ptr == end && out.number >= 1 && out.number <= out.count;
-    if (is_valid && out.count <= kMost) return out;
+    auto of = std::from_chars(number.ptr + 1, end, out.num_shards);
+    const bool is_valid =
+        of.ec == std::errc() && of.ptr == end && out.shard_number >= 1 && out.shard_number <= out.num_shards;
+    if (is_valid && out.num_shards <= kMost) return out;
   }
   return Diag{.message = "'" + text + "' is no shard", .expected = "K/N with K from 1 to N"};
 }

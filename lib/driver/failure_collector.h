@@ -24,14 +24,14 @@ class FailureCollector {
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
   // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.
-  bool failed() const { return failures_ > 0; }
+  bool has_failures() const { return num_failures_ > 0; }
 
  private:
-  void note(const std::string& name, bool expected, const Diag& diag);
+  void note_failure(const std::string& name, bool expected, const Diag& diag);
 
   const Session& session_;
-  size_t done_ = 0, failures_ = 0, expected_ = 0;
-  std::optional<Diag> first_;
+  size_t num_done_ = 0, num_failures_ = 0, num_expected_ = 0;
+  std::optional<Diag> first_failure_;
 };
 
 // Copies `in` into a new Graph with `settings` and begins to compile the copy for `target`. A copy is needed because
@@ -41,12 +41,12 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
 
 // Shard K of N: lets several processes or machines divide work without communicating.
 struct Shard {
-  uint64_t number = 1, count = 1;
+  uint64_t shard_number = 1, num_shards = 1;
 
   // Parses "2/4", the second of four shards.
   static Result<Shard> parse(const std::string& text);
   // Returns whether the item with number or hash `n` is in this shard.
-  bool has(uint64_t n) const { return n % count == number - 1; }
+  bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }
 };
 
 }  // namespace tgc

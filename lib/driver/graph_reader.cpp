@@ -20,9 +20,9 @@ namespace {
 // `stage` is the record's name of the stage, its slug, or tgc's alias.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStages stages(record);
-  const RecordedStage* found = stages.find(stage.empty() ? "ast" : stage);
+  const RecordedStage* found = stages.find_stage(stage.empty() ? "ast" : stage);
   const StageRow* row = found ? nullptr : find_row(stage);
-  if (row) found = stages.find(row->name);
+  if (row) found = stages.find_stage(row->name);
   else if (!found) return unknown_stage(stage);
   using enum RecordedStage::Kind;
   if (!found || (found->kind != Ast && found->kind != Stage))
@@ -62,13 +62,13 @@ class RecordReader : public GraphReader {
 
   const GoldenHeader* header() const override { return &records_.header(); }
 
-  Result<std::optional<InputGraph>> next() override {
+  Result<std::optional<InputGraph>> next_graph() override {
     GoldenLine line;
     while (!done_) {
       auto more = records_.next_line(line);
       if (!more) return more.diag();
       if (!*more) {
-        if (records_.cut()) session_.warn(*records_.cut());
+        if (records_.cut_error()) session_.warn(*records_.cut_error());
         note_runtime_kernels();
         break;
       }
@@ -81,12 +81,12 @@ class RecordReader : public GraphReader {
       return std::optional(std::move(*graph));
     }
     if (!found_ && !skipped_target_.empty())
-      return Diag{.message = "no record has the target '" + session_.over.target + "'",
-                  .file = name_.shown(),
+      return Diag{.message = "no record has the target '" + session_.overrides.target + "'",
+                  .file = name_.display_name(),
                   .expected = "a target of the records, for example " + skipped_target_};
     if (found_ || wanted_id_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "no record '" + wanted_id_ + "'",
-                .file = name_.shown(),
+                .file = name_.display_name(),
                 .expected = wanted_number_ ? "a number below " + std::to_string(number_) : suggest_ids()};
   }
 
@@ -108,9 +108,9 @@ class RecordReader : public GraphReader {
       return none;
     }
     if (found_ && !several_ && !wanted_id_.empty()) {
-      session_.note("several records of " + name_.shown() + " are called '" + wanted_id_ + "', numbers " +
-                    std::to_string(*found_) + " and " + std::to_string(number) +
-                    " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
+      session_.report_note("several records of " + name_.display_name() + " are called '" + wanted_id_ + "', numbers " +
+                           std::to_string(*found_) + " and " + std::to_string(number) +
+                           " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
       several_ = true;
     }
     if (!session_.compiler()->takes_record(*record, records_.header().producer)) {
@@ -119,13 +119,13 @@ class RecordReader : public GraphReader {
     }
     if (!found_) found_ = number;
     done_ = wanted_number_.has_value();
-    if (take_runtime_kernels || !is_runtime_kernel(*record, records_.header().producer))
+    if (accepts_runtime_kernels || !is_runtime_kernel(*record, records_.header().producer))
       return std::optional(std::move(*record));
     if (!wanted_id_.empty())
       return Diag{.message = "'" + record->id +
                              "' is a kernel of tinygrad's runtime, which waits for other threads "
                              "or calls addresses in arrays, so tgc does not run it",
-                  .file = name_.shown(),
+                  .file = name_.display_name(),
                   .expected = "a kernel of a schedule"};
     runtime_kernels_++;
     return none;
@@ -143,7 +143,7 @@ class RecordReader : public GraphReader {
 
   // Reports how many kernels of tinygrad's runtime were skipped since the last report.
   void note_runtime_kernels() {
-    if (runtime_kernels_) session_.note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     runtime_kernels_ = 0;
   }
 
@@ -174,13 +174,13 @@ class RecordReader : public GraphReader {
       auto n = parse_number<size_t>(kernel_);
       if (!n || *n >= record->kernels.size())
         return Diag{.message = "record '" + record->id + "' has no kernel '" + kernel_ + "'",
-                    .file = name_.shown(),
+                    .file = name_.display_name(),
                     .expected = record->kernels.empty() ? "a tensor record"
                                                         : "0 to " + std::to_string(record->kernels.size() - 1)};
       text = std::string_view(record->kernels[*n].ast);
       name += "." + kernel_;
     } else {
-      text = text_after(*record, session_.over.from, file);
+      text = text_after(*record, session_.overrides.from_stage, file);
     }
     if (!text) return text.diag();
     const GoldenHeader& header = records_.header();
@@ -214,19 +214,20 @@ class TextReader : public GraphReader {
       : GraphReader(session, name, kernel), kind_(kind), text_(std::move(text)) {
     if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
     if (texts_.has_other_lines && !texts_.graphs.empty())
-      session.note(counted(texts_.graphs.size(), "graph") + " found in " + name_.shown() + "; other lines skipped");
+      session.report_note(counted(texts_.graphs.size(), "graph") + " found in " + name_.display_name() +
+                          "; other lines skipped");
   }
 
   std::string kernel_of_schedule() const override { return texts_.graphs.size() < 2 ? kernel_ : ""; }
 
-  Result<std::optional<InputGraph>> next() override {
+  Result<std::optional<InputGraph>> next_graph() override {
     if (!texts_.graphs.empty()) return next_of_several();
     if (std::exchange(done_, true)) return std::optional<InputGraph>();
-    auto graph = read_text(kind_, text_, name_.shown());
+    auto graph = read_text(kind_, text_, name_.display_name());
     if (!graph) return graph.diag();
     if (graph->info.name.empty()) graph->info.name = name_.stem();
-    if (graph->report.repro)
-      if (auto status = take_fault(graph->report.repro->fault); !status) return status.diag();
+    if (graph->read_report.repro)
+      if (auto status = take_fault(graph->read_report.repro->seeded_fault); !status) return status.diag();
     return std::optional(std::move(*graph));
   }
 
@@ -240,14 +241,14 @@ class TextReader : public GraphReader {
       const bool is_wanted = kernel_.empty() || kernel_ == std::to_string(number_ - 1) || kernel_ == name;
       if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
       done_ = true;
-      auto graph = read_text(part.kind, part.of(text_), name_.shown());
+      auto graph = read_text(part.kind, part.of(text_), name_.display_name());
       if (!graph) return graph.diag();
       if (graph->info.name.empty()) graph->info.name = name;
       return std::optional(std::move(*graph));
     }
     if (done_ || kernel_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "the input has no graph '" + kernel_ + "'",
-                .file = name_.shown(),
+                .file = name_.display_name(),
                 .expected = "0 to " + std::to_string(count - 1)};
   }
 
@@ -261,16 +262,16 @@ class TextReader : public GraphReader {
 // Builds the tensor graph of an ONNX model with tgc's frontend, or reads the kernels that a live pipeline makes of it.
 class ModelReader : public GraphReader {
  public:
-  ModelReader(const Session& session, const InputName& name, const std::string& kernel, Model model)
+  ModelReader(const Session& session, const InputName& name, const std::string& kernel, OnnxModel model)
       : GraphReader(session, name, kernel), model_(std::move(model)) {}
 
   std::string kernel_of_schedule() const override { return kernel_; }
   bool is_compiled() const override { return kernels_.has_value(); }
 
-  Result<std::optional<InputGraph>> next() override {
+  Result<std::optional<InputGraph>> next_graph() override {
     const auto compiler = session_.compiler();
     if (number_ == 0 && !kernels_) {
-      auto sizes = parse_variables(session_.over.sizes);
+      auto sizes = parse_variables(session_.overrides.size_texts);
       if (!sizes) return sizes.diag();
       auto kernels = compiler->kernels_of_model(name_.file, name_.stem(), *sizes);
       if (!kernels) return kernels.diag();
@@ -295,7 +296,7 @@ class ModelReader : public GraphReader {
       return graph ? Result(std::optional(std::move(*graph))) : graph.diag();
     }
     if (found_ || kernel_.empty()) return std::optional<InputGraph>();
-    return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.shown()};
+    return Diag{.message = "the model has no kernel '" + kernel_ + "'", .file = name_.display_name()};
   }
 
   // Builds the tensor graph of the ONNX model; each input of the model becomes a buffer.
@@ -307,7 +308,8 @@ class ModelReader : public GraphReader {
       out.graph = std::make_unique<Graph>(settings);
       tensor_state(*out.graph).device = device;
       std::map<std::string, Value> inputs;
-      auto declared = std::move(model_.inputs(parse_variables(session_.over.sizes).value_or_throw()).value_or_throw());
+      auto declared =
+          std::move(model_.inputs(parse_variables(session_.overrides.size_texts).value_or_throw()).value_or_throw());
       for (auto& input : declared) {
         if (input.type.kind == onnx::TypeProto::Kind::Optional) {
           inputs[input.name] = Value();
@@ -319,7 +321,7 @@ class ModelReader : public GraphReader {
                    .file = name_.file});
         inputs[input.name] = Tensor::buffer(*out.graph, *input.shape, input.dtype);
       }
-      ModelOutputs outputs = model_.build(*out.graph, inputs).value_or_throw();
+      ModelOutputs outputs = model_.build_graph(*out.graph, inputs).value_or_throw();
       std::vector<UOp> roots;
       for (size_t i = 0; i < outputs.values.size(); i++) {
         if (!outputs.values[i].is_tensor())
@@ -328,15 +330,16 @@ class ModelReader : public GraphReader {
         roots.push_back(outputs.values[i].tensor().contiguous().uop());
       }
       out.root = out.graph->sink(roots);
-      for (MadeOfNode& node : outputs.made) out.made_of.emplace_back(std::move(node.label), std::move(node.tensors));
-      out.buffer_names = std::move(outputs.buffers);
+      for (MadeOfNode& node : outputs.made_nodes)
+        out.onnx_nodes.emplace_back(std::move(node.label), std::move(node.tensors));
+      out.buffer_names = std::move(outputs.buffer_names);
       out.is_tensor_graph = true;
       out.file = name_.file;
       return out;
     });
   }
 
-  const Model model_;
+  const OnnxModel model_;
   std::optional<std::vector<GoldenRecord>> kernels_;  // the kernels that a live pipeline made; nullopt if tgc's own
                                                       // frontend reads the model
   size_t number_ = 0;  // number of kernels looked at, or of graphs built, so far
@@ -354,7 +357,7 @@ Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text,
   const auto compiler = session_.compiler();
   auto settings = compiler->settings_for(recorded, producer);
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, kind, text, file, take_malformed, producer);
+  auto out = load_text(*settings, kind, text, file, accepts_malformed, producer);
   if (!out) return out;
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings, {}, is_tensor_graph);
@@ -371,7 +374,7 @@ std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName
   return std::make_unique<TextReader>(session, name, kernel, kind, std::move(text));
 }
 std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                          Model model) {
+                                          OnnxModel model) {
   return std::make_unique<ModelReader>(session, name, kernel, std::move(model));
 }
 

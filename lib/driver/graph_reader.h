@@ -10,27 +10,27 @@
 
 namespace tgc {
 
-class Model;
+class OnnxModel;
 
 class GraphReader {
  public:
-  // `kernel`: see Source::open. `session` must outlive the reader.
+  // `kernel`: see GraphSource::open. `session` must outlive the reader.
   GraphReader(const Session& session, InputName name, std::string kernel)
       : session_(session), name_(std::move(name)), kernel_(std::move(kernel)) {}
   virtual ~GraphReader() = default;
 
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Errors: the graph cannot be read; no
   // graph is selected.
-  virtual Result<std::optional<InputGraph>> next() = 0;
+  virtual Result<std::optional<InputGraph>> next_graph() = 0;
   virtual const GoldenHeader* header() const { return nullptr; }
-  // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next() returned; "" for all
-  // kernels.
+  // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next_graph() returned; ""
+  // for all kernels.
   virtual std::string kernel_of_schedule() const { return {}; }
-  // Returns true if a running tinygrad has compiled the graph that next() returned.
+  // Returns true if a running tinygrad has compiled the graph that next_graph() returned.
   virtual bool is_compiled() const { return false; }
 
-  bool take_malformed = false;  // see Source::take_malformed
-  bool take_runtime_kernels = false;  // see Source::take_runtime_kernels
+  bool accepts_malformed = false;  // see GraphSource::accept_malformed
+  bool accepts_runtime_kernels = false;  // see GraphSource::accept_runtime_kernels
 
  protected:
   // Reads the graph in `text` with the settings in `recorded` or, if it is empty, with the settings that the text
@@ -50,6 +50,6 @@ std::unique_ptr<GraphReader> record_reader(const Session& session, const InputNa
 std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName& name, const std::string& kernel,
                                          InputKind kind, std::string text);
 std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                          Model model);
+                                          OnnxModel model);
 
 }  // namespace tgc

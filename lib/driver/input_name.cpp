@@ -29,7 +29,7 @@ InputName InputName::parse(const std::string& spec) {
   return {spec.substr(0, hash), spec.substr(hash + 1)};
 }
 
-std::string InputName::shown() const { return input_name(file); }
+std::string InputName::display_name() const { return input_name(file); }
 
 std::string InputName::stem() const {
   if (file == "-") return "kernel";
@@ -86,8 +86,8 @@ Result<NamedRecords> NamedRecords::open(const InputName& name) {
 Result<bool> NamedRecords::next_line(GoldenLine& line) {
   for (;;) {
     auto more = reader_.next_line(line);
-    if (!more || !*more || id_.empty()) return more;
-    if (!may_name_record(id_, line)) continue;
+    if (!more || !*more || record_id_.empty()) return more;
+    if (!may_name_record(record_id_, line)) continue;
     auto is_named = catch_failures([&] {
       std::string id, target;
       JsonScanner in(line.text, reader_.path(), line.line);
@@ -96,7 +96,7 @@ Result<bool> NamedRecords::next_line(GoldenLine& line) {
         else if (key == "target") target = in.string();
         else in.skip();
       });
-      return names_record(id_, line.distinct_id(std::move(id)), target);
+      return names_record(record_id_, line.distinct_id(std::move(id)), target);
     });
     if (!is_named) return is_named.diag();
     if (*is_named) return true;

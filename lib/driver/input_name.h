@@ -15,7 +15,7 @@ struct InputName {
   // Splits FILE#ID. A "#" in the name of an existing file is part of the name.
   static InputName parse(const std::string& spec);
 
-  std::string shown() const;  // returns the file's name for messages: "<stdin>" for "-"
+  std::string display_name() const;  // returns the file's name for messages: "<stdin>" for "-"
   std::string stem() const;   // returns the file's name without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
@@ -35,17 +35,17 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 class NamedRecords {
  public:
   // Reads records with `reader` and selects those whose id is `id`, or all records if `id` is empty.
-  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), id_(std::move(id)) {}
+  NamedRecords(GoldenReader reader, std::string id) : reader_(std::move(reader)), record_id_(std::move(id)) {}
   static Result<NamedRecords> open(const InputName& name);
 
-  const GoldenReader& file() const { return reader_; }
+  const GoldenReader& reader() const { return reader_; }
   // Reads the line of the next selected record; false at the end (see GoldenReader). Lines that may_name_record rejects
   // are not parsed.
   Result<bool> next_line(GoldenLine& line);
 
  private:
   GoldenReader reader_;
-  std::string id_;
+  std::string record_id_;
 };
 
 }  // namespace tgc

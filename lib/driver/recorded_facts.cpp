@@ -55,13 +55,13 @@ UOp call_through_data(UOp root) {
 }
 
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
-  if (record.runtime) return true;
+  if (record.is_runtime) return true;
   const std::string_view ast = record.ast;
   auto has = [&](std::string_view word) { return ast.find(word) != ast.npos; };
   // most records have none of these words, and are not parsed
   if (record.target.empty() || !(has("CALL") || has("volatile") || has("signal_prog"))) return false;
   Graph graph;
-  ReadReport report{.take_malformed = true, .producer = producer};
+  ReadReport report{.accepts_malformed = true, .producer = producer};
   auto read = read_graph(graph, detect_kind(ast), ast, record.id, &report);
   if (!read) return false;
   const std::vector<UOp> nodes = toposort(read->root);

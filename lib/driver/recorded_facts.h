@@ -57,20 +57,22 @@ class CommonTargets {
   // `a` and `b` are the sets of targets in the two recordings. The target of a tensor graph is empty.
   CommonTargets(const std::set<std::string>& a, const std::set<std::string>& b) {
     for (const auto* side : {&a, &b}) {
-      std::map<std::string_view, size_t> in_side;
-      for (const std::string& target : *side) in_side[device_and_renderer(target)]++;
-      for (auto& [kind, count] : in_side) most_[std::string(kind)] = std::max(most_[std::string(kind)], count);
+      std::map<std::string_view, size_t> side_counts;
+      for (const std::string& target : *side) side_counts[device_and_renderer(target)]++;
+      for (auto& [kind, count] : side_counts)
+        larger_counts_[std::string(kind)] = std::max(larger_counts_[std::string(kind)], count);
     }
   }
   // Returns a key for `target`. Two targets are treated as the same if their keys are equal.
   std::string key_of(const std::string& target) const {
     std::string kind(device_and_renderer(target));
-    auto known = most_.find(kind);
-    return known != most_.end() && known->second > 1 ? target : kind;
+    auto known = larger_counts_.find(kind);
+    return known != larger_counts_.end() && known->second > 1 ? target : kind;
   }
 
  private:
-  std::map<std::string, size_t> most_;  // by device and renderer: the larger of the two recordings' numbers of targets
+  // by device and renderer: the larger of the two recordings' numbers of targets
+  std::map<std::string, size_t> larger_counts_;
 };
 
 }  // namespace tgc

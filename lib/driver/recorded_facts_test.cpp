@@ -46,7 +46,7 @@ std::string line_of(const std::string& id, const std::string& ast, bool marked) 
 }
 
 struct Notes : Events {
-  void note(const std::string& what) override { all += what + "\n"; }
+  void on_note(const std::string& what) override { all += what + "\n"; }
   std::string all;
 };
 
@@ -96,19 +96,20 @@ TEST_CASE("Source skips kernels of the runtime, notes their number, and refuses 
   Session session{.events = &notes};
   auto ids = [&](bool all) {
     std::string out;
-    auto source = Source::open(session, file.string());
+    auto source = GraphSource::open(session, file.string());
     REQUIRE(source.ok());
-    if (all) source->take_runtime_kernels();
-    for (auto graph = source->next(); graph && *graph; graph = source->next()) out += (*graph)->info.name + " ";
+    if (all) source->accept_runtime_kernels();
+    for (auto graph = source->next_graph(); graph && *graph; graph = source->next_graph())
+      out += (*graph)->info.name + " ";
     return out;
   };
   CHECK(ids(false) == "store ");
   CHECK(notes.all == "2 kernels of tinygrad's runtime skipped\n");
   CHECK(ids(true) == "marked call store ");
   for (const char* id : {"#marked", "#call"}) {
-    auto source = Source::open(session, file.string() + id);
+    auto source = GraphSource::open(session, file.string() + id);
     REQUIRE(source.ok());
-    auto graph = source->next();
+    auto graph = source->next_graph();
     CHECK_FALSE(graph.ok());
     CHECK(graph.diag().message.find("is a kernel of tinygrad's runtime") != std::string::npos);
   }

@@ -17,28 +17,30 @@ namespace tgc {
 
 std::shared_ptr<const GraphCompiler> Session::compiler() const {
   auto note = [to = events](const std::string& what) {
-    if (to) to->note(what);
+    if (to) to->on_note(what);
   };
-  CompilerChoices choices{.over = over, .default_target = default_target(), .compile = compile, .note = note};
-  return live ? live_compiler(std::move(choices), live) : own_compiler(std::move(choices));
+  CompilerChoices choices{
+      .overrides = overrides, .default_target = default_target(), .compile_options = compile_options, .note = note};
+  return live_pool ? live_compiler(std::move(choices), live_pool) : own_compiler(std::move(choices));
 }
 
 Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
   return compiler()->settings_for(recorded);
 }
 
-Status Session::go_live() {
-  if (over.live.empty()) return Unit{};
-  auto named = named_tinygrad(over.live);
+Status Session::start_live_pipeline() {
+  if (overrides.live_command.empty()) return Unit{};
+  auto named = named_tinygrad(overrides.live_command);
   if (!named) return named.diag();
   Cancel* stop = cancel;
-  live = std::make_shared<TinygradPool>(*named, std::max(jobs, 1u), [stop] { return stop && stop->requested(); });
-  auto& facts = live->facts();
+  live_pool =
+      std::make_shared<TinygradPool>(*named, std::max(jobs, 1u), [stop] { return stop && stop->is_requested(); });
+  auto& facts = live_pool->facts();
   return facts ? Status(Unit{}) : Status(facts.diag());
 }
 
 std::string Session::default_target() const {
-  if (!over.target.empty()) return over.target;
+  if (!overrides.target.empty()) return overrides.target;
   std::string target = target_of_environment();
   return target.empty() ? "CPU" : target;
 }
@@ -153,7 +155,7 @@ Status check_fault_of_environment() {
   if (!fault) return fault.diag();
   if (!*fault) return Unit{};
   if (auto good = check_fault(**fault); !good) return good;
-  for (const FaultSpec& other : (*fault)->others)
+  for (const FaultSpec& other : (*fault)->other_faults)
     if (auto good = check_fault(other); !good) return good;
   return Unit{};
 }

@@ -18,15 +18,15 @@
 namespace tgc {
 
 // Receives the messages of an operation. The default methods do nothing. Several threads may call the methods at the
-// same time, but only one thread at a time calls progress().
+// same time, but only one thread at a time calls report_progress().
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void progress(std::string_view /*what*/) {}      // receives text such as "412 records, 412 identical"
-  virtual void warning(const Diag& /*what*/) {}            // receives a problem that is not an error
-  virtual void note(const std::string& /*what*/) {}        // receives a message that is no problem
-  virtual void debug(const std::string& /*text*/) {}       // receives the text of DEBUG, which ends with a newline
-  virtual bool color() const { return false; }             // true if messages may have colors
+  virtual void on_progress(std::string_view /*what*/) {}      // receives text such as "412 records, 412 identical"
+  virtual void on_warning(const Diag& /*what*/) {}            // receives a problem that is not an error
+  virtual void on_note(const std::string& /*what*/) {}        // receives a message that is no problem
+  virtual void on_debug(const std::string& /*text*/) {}       // receives the text of DEBUG, which ends with a newline
+  virtual bool has_colors() const { return false; }             // true if messages may have colors
 };
 
 // A request to stop, made by any thread or a signal handler. Operations on many graphs check it between graphs; bisect
@@ -35,43 +35,45 @@ class Cancel {
  public:
   Cancel() = default;
   // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. TimeKind::Wall counts
-  // wall-clock time. TimeKind::Thread counts the CPU time of the constructing thread, which alone may call requested().
+  // wall-clock time. TimeKind::Thread counts the CPU time of the constructing thread, which alone may call
+  // is_requested().
   // It also stops after ten times as much wall-clock time, because other processes may work for that thread.
   enum class TimeKind : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
-      : whole_(whole),
-        end_(Clock::now() + std::chrono::milliseconds(int64_t((kind == TimeKind::Thread ? 10'000 : 1000) * seconds))),
-        thread_end_(kind == TimeKind::Thread ? thread_seconds() + seconds : INFINITY) {}
+      : parent_(whole),
+        end_time_(Clock::now() +
+                  std::chrono::milliseconds(int64_t((kind == TimeKind::Thread ? 10'000 : 1000) * seconds))),
+        thread_end_seconds_(kind == TimeKind::Thread ? thread_seconds() + seconds : INFINITY) {}
 
-  void request() { requested_.store(true, std::memory_order_relaxed); }
-  bool requested() const {
-    return requested_.load(std::memory_order_relaxed) || (whole_ && whole_->requested()) ||
-           Clock::now() > end_ || (thread_end_ < INFINITY && thread_seconds() > thread_end_);
+  void request_cancel() { is_requested_.store(true, std::memory_order_relaxed); }
+  bool is_requested() const {
+    return is_requested_.load(std::memory_order_relaxed) || (parent_ && parent_->is_requested()) ||
+           Clock::now() > end_time_ || (thread_end_seconds_ < INFINITY && thread_seconds() > thread_end_seconds_);
   }
 
  private:
-  std::atomic<bool> requested_{false};
-  const Cancel* whole_ = nullptr;
-  Clock::time_point end_ = Clock::time_point::max();
-  double thread_end_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for TimeKind::Wall
+  std::atomic<bool> is_requested_{false};
+  const Cancel* parent_ = nullptr;
+  Clock::time_point end_time_ = Clock::time_point::max();
+  double thread_end_seconds_ = INFINITY;  // the value of thread_seconds() at which to stop; infinite for TimeKind::Wall
 };
 
 struct Session {
-  Overrides over = {};
+  Overrides overrides = {};
   unsigned jobs = 1;           // maximum number of threads
-  CompileOptions compile = {};
+  CompileOptions compile_options = {};
   Events* events = nullptr;    // receiver of messages; null: messages are dropped
   Cancel* cancel = nullptr;
-  std::shared_ptr<TinygradPool> live = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
+  std::shared_ptr<TinygradPool> live_pool = {};  // the live pipeline, which compiles all graphs; null: tgc compiles
 
   // Returns the compiler of the session's graphs: the live pipeline's, if there is one, else tgc's own. The compiler
-  // keeps a copy of `over`.
+  // keeps a copy of `overrides`.
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
   // Starts the live pipeline that over.live names, with at most `jobs` processes; does nothing if over.live is empty.
   // Fails if over.live runs no tinygrad.
-  Status go_live();
+  Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else the target of the environment
   // (DEV=NAME, NAME=1, ...), else CPU.
   std::string default_target() const;
@@ -86,12 +88,12 @@ struct Session {
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
 
-  void progress(std::string_view what) const { if (events) events->progress(what); }
-  void warn(const Diag& what) const { if (events) events->warning(what); }
-  void note(const std::string& what) const { if (events) events->note(what); }
-  bool cancelled() const { return cancel && cancel->requested(); }
-  // Returns a callback that returns cancelled(). The session must outlive the callback.
-  std::function<bool()> stop() const { return [this] { return cancelled(); }; }
+  void report_progress(std::string_view what) const { if (events) events->on_progress(what); }
+  void warn(const Diag& what) const { if (events) events->on_warning(what); }
+  void report_note(const std::string& what) const { if (events) events->on_note(what); }
+  bool is_cancelled() const { return cancel && cancel->is_requested(); }
+  // Returns a callback that returns is_cancelled(). The session must outlive the callback.
+  std::function<bool()> cancel_check() const { return [this] { return is_cancelled(); }; }
 };
 
 // ---- environment variables that are not settings (lib/support/settings.h)

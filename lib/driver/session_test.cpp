@@ -34,9 +34,9 @@ class TemporaryFile {
 };
 
 InputGraph first_of(const Session& session, const std::string& spec, const std::string& kernel = "") {
-  auto source = Source::open(session, spec, kernel);
+  auto source = GraphSource::open(session, spec, kernel);
   REQUIRE_MESSAGE(source.ok(), source.diag().text());
-  auto graph = source->next();
+  auto graph = source->next_graph();
   REQUIRE_MESSAGE(graph.ok(), graph.diag().text());
   REQUIRE(graph->has_value());
   return std::move(**graph);
@@ -64,11 +64,11 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   CHECK(other.graph->settings().NOOPT == 0);  // the settings of the first graph do not apply to this one
   CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
   CHECK(plain.job_for(other)->target == "CPU");
-  Session asks{.over = {.target = "METAL", .sets = {"NOOPT=0"}}};
+  Session asks{.overrides = {.target = "METAL", .settings_texts = {"NOOPT=0"}}};
   InputGraph over = first_of(asks, a.path());
   CHECK(over.graph->settings().NOOPT == 0);
   CHECK(asks.job_for(over)->target == "METAL");
-  Session wrong{.over = {.target = "METL"}};
+  Session wrong{.overrides = {.target = "METL"}};
   CHECK(wrong.job_for(other).diag().message.find("METL") != std::string::npos);
 }
 
@@ -93,20 +93,20 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   CHECK(first_of(session, kKernels, "bin_add_half.0").info.name == "bin_add_half.0");
   CHECK(first_of(session, kKernels, "0").info.name != "bin_add_half.0");
   CHECK(first_of(session, kKernels + "#bin_add_half.0@CUDA:CUDA:sm_90").record->target == "CUDA:CUDA:sm_90");
-  auto no_target = Source::open(session, kKernels + "#bin_add_half.0@METAL");
-  CHECK(no_target->next().diag().expected == "bin_add_half.0@CUDA:CUDA:sm_90");
-  auto none = Source::open(session, kKernels + "#nothing");
-  CHECK(none->next().diag().message == "no record 'nothing'");
-  auto model = Source::open(session, test_path("models/mlp.onnx") + "#x");
+  auto no_target = GraphSource::open(session, kKernels + "#bin_add_half.0@METAL");
+  CHECK(no_target->next_graph().diag().expected == "bin_add_half.0@CUDA:CUDA:sm_90");
+  auto none = GraphSource::open(session, kKernels + "#nothing");
+  CHECK(none->next_graph().diag().message == "no record 'nothing'");
+  auto model = GraphSource::open(session, test_path("models/mlp.onnx") + "#x");
   REQUIRE_FALSE(model);
   CHECK(model.diag().message.starts_with("'#x' picks a record, but this is an ONNX model"));
 
-  Session later{.over = {.from = "expand"}};
+  Session later{.overrides = {.from_stage = "expand"}};
   InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
   CHECK(recorded.info.stage == "expander");
-  CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find("expander")->text);
-  Session unknown{.over = {.from = "expandr"}};
-  CHECK(Source::open(unknown, kKernels)->next().diag().message == "unknown stage 'expandr'");
+  CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find_stage("expander")->text);
+  Session unknown{.overrides = {.from_stage = "expandr"}};
+  CHECK(GraphSource::open(unknown, kKernels)->next_graph().diag().message == "unknown stage 'expandr'");
 }
 
 TEST_CASE("Source: a record's metadata is shown in schedules and traces") {
@@ -122,9 +122,9 @@ TEST_CASE("Source: a record's metadata is shown in schedules and traces") {
   Session session;
   auto c = session.begin(first_of(session, file.path()));
   REQUIRE(c.ok());
-  CHECK(c->output(row_of(StageRow::Kind::Schedule))->find("relu at model:7") != std::string::npos);
+  CHECK(c->row_output(row_of(StageRow::Kind::Schedule))->find("relu at model:7") != std::string::npos);
   CHECK(c->schedule_as_json()->find("\"made_for\":\"relu at model:7") != std::string::npos);
-  CHECK(c->kernel(c->kernel_numbers()[0])->loaded().made_for.starts_with("relu at model:7"));
+  CHECK(c->kernel(c->kernel_numbers()[0])->input_graph().made_for.starts_with("relu at model:7"));
 }
 
 TEST_CASE("Cancel: a CPU time limit does not count other processes, and the outer Cancel stops it too") {
@@ -132,9 +132,9 @@ TEST_CASE("Cancel: a CPU time limit does not count other processes, and the oute
   const auto begin = Clock::now();
   const double own = thread_seconds();
   Cancel limit(&whole, 0.02, Cancel::TimeKind::Thread), other(&whole, 1000, Cancel::TimeKind::Thread);
-  while (!limit.requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  while (!limit.is_requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));  // 0.02 s of CPU time, or 0.2 s of wall time
-  CHECK_FALSE(other.requested());
-  whole.request();
-  CHECK(other.requested());
+  CHECK_FALSE(other.is_requested());
+  whole.request_cancel();
+  CHECK(other.is_requested());
 }

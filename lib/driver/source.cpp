@@ -11,37 +11,37 @@ namespace {
 
 Diag picks_no_record(const InputName& name, InputKind kind) {
   return {.message = "'#" + name.id + "' picks a record, but this is " + std::string(name_of(kind)),
-          .file = name.shown(),
+          .file = name.display_name(),
           .expected = "golden records"};
 }
 
 }  // namespace
 
-Result<Source> Source::open(const Session& session, const std::string& spec, const std::string& kernel) {
+Result<GraphSource> GraphSource::open(const Session& session, const std::string& spec, const std::string& kernel) {
   auto out = open_any(session, spec, kernel);
   if (!out || out->kind_ == InputKind::Onnx) return out;
-  if (!session.over.weights.empty())
-    return Diag{.message = "--weights " + session.over.weights + " is for a model, and this is " +
+  if (!session.overrides.weights_file.empty())
+    return Diag{.message = "--weights " + session.overrides.weights_file + " is for a model, and this is " +
                            std::string(name_of(out->kind_)),
-                .file = out->name_.shown(),
+                .file = out->name_.display_name(),
                 .expected = "an ONNX model; the arrays of a kernel are those of `tgc run --inputs`"};
-  if (session.over.sizes.empty()) return out;
-  return Diag{.message = "--var " + session.over.sizes[0] + " binds a size of a model, and this is " +
+  if (session.overrides.size_texts.empty()) return out;
+  return Diag{.message = "--var " + session.overrides.size_texts[0] + " binds a size of a model, and this is " +
                          std::string(name_of(out->kind_)),
-              .file = out->name_.shown(),
+              .file = out->name_.display_name(),
               .expected = "an ONNX model; `tgc run --var` binds a kernel's variables"};
 }
 
-Result<Source> Source::open_any(const Session& session, const std::string& spec, const std::string& kernel) {
-  Source out(session);
+Result<GraphSource> GraphSource::open_any(const Session& session, const std::string& spec, const std::string& kernel) {
+  GraphSource out(session);
   out.name_ = InputName::parse(spec);
   const std::string& file = out.name_.file;
-  if (file == "-" && isatty(STDIN_FILENO)) session.note("reading a graph from the terminal; Ctrl-D ends it");
+  if (file == "-" && isatty(STDIN_FILENO)) session.report_note("reading a graph from the terminal; Ctrl-D ends it");
   auto is_model = is_model_file(file);
   if (!is_model) return is_model.diag();
   if (*is_model) {
     if (!out.name_.id.empty()) return picks_no_record(out.name_, InputKind::Onnx);
-    auto model = Model::open(file, session.over.weights);
+    auto model = OnnxModel::open(file, session.overrides.weights_file);
     if (!model) return model.diag();
     out.kind_ = InputKind::Onnx;
     out.reader_ = model_reader(session, out.name_, kernel, std::move(*model));
@@ -49,17 +49,17 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   }
   auto lines = LineReader::open(file);
   if (!lines) return lines.diag();
-  std::string first, shown = out.name_.shown();
-  if (auto more = (*lines)->next(first); !more) return more.diag();
+  std::string first, shown = out.name_.display_name();
+  if (auto more = (*lines)->next_line_text(first); !more) return more.diag();
   out.kind_ = detect_kind(first);
   if (out.kind_ == InputKind::Golden) {
-    auto records = GoldenReader::from(std::move(*lines), {first, 1}, shown);
+    auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, shown);
     if (!records) return records.diag();
     out.reader_ = record_reader(session, out.name_, kernel, std::move(*records));
     return out;
   }
   std::string text = std::move(first) + ((*lines)->line_ended() ? "\n" : "");
-  if (auto status = (*lines)->rest(text); !status) return status.diag();
+  if (auto status = (*lines)->read_rest(text); !status) return status.diag();
   if (text.find_first_not_of(" \t\r\n") == std::string::npos)
     return Diag{.message = "the input is empty", .file = shown, .expected = "a graph"};
   out.kind_ = detect_kind(text);
@@ -70,8 +70,8 @@ Result<Source> Source::open_any(const Session& session, const std::string& spec,
   return picks_no_record(out.name_, out.kind_);
 }
 
-Result<std::optional<InputGraph>> Source::next() {
-  auto graph = reader_->next();
+Result<std::optional<InputGraph>> GraphSource::next_graph() {
+  auto graph = reader_->next_graph();
   if (!graph || !*graph || reader_->is_compiled()) return graph;
   auto compiled = session_->compiler()->compile(std::move(**graph), reader_->kernel_of_schedule());
   return compiled ? Result(std::optional(std::move(*compiled))) : compiled.diag();
@@ -79,16 +79,16 @@ Result<std::optional<InputGraph>> Source::next() {
 
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed) {
-  auto source = Source::open(session, spec, kernel);
+  auto source = GraphSource::open(session, spec, kernel);
   if (!source) return source.diag();
-  if (take_malformed) source->take_malformed();
-  source->take_runtime_kernels();
+  if (take_malformed) source->accept_malformed();
+  source->accept_runtime_kernels();
   for (size_t count = 0;; count++) {
-    auto graph = source->next();
+    auto graph = source->next_graph();
     if (!graph) return graph.diag();
-    if (!*graph && count == 0) return Diag{.message = "there is no graph in it", .file = source->name().shown()};
+    if (!*graph && count == 0) return Diag{.message = "there is no graph in it", .file = source->name().display_name()};
     if (!*graph) return Unit{};
-    if (session.cancelled()) return Diag{"cancelled"};
+    if (session.is_cancelled()) return Diag{"cancelled"};
     if (auto status = each(std::move(**graph)); !status) return status;
   }
 }

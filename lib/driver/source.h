@@ -12,29 +12,29 @@
 
 namespace tgc {
 
-class Source {
+class GraphSource {
  public:
   // `kernel` selects one graph by its number from 0, name or record id; empty: all graphs. If the input is a tensor
   // graph, or #ID selects one, `kernel` is the number of one of its kernels. `session` must outlive the Source.
-  static Result<Source> open(const Session& session, const std::string& spec, const std::string& kernel = "");
-  static Result<Source> open(const Session&&, const std::string&, const std::string& = "") = delete;
+  static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
+  static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
   InputKind kind() const { return kind_; }
   const InputName& name() const { return name_; }
   const GoldenHeader* header() const { return reader_->header(); }
-  // Returns the next graph; nullopt at the end. A live pipeline (Session::live) compiles it first. Errors: the graph
-  // cannot be read; no record matches.
-  Result<std::optional<InputGraph>> next();
-  // Makes next() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such nodes,
-  // and for comparisons.
-  void take_malformed() { reader_->take_malformed = true; }
-  // Makes next() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next() skips them
-  // and notes their number, or fails if the INPUT names one.
-  void take_runtime_kernels() { reader_->take_runtime_kernels = true; }
+  // Returns the next graph; nullopt at the end. A live pipeline (Session::live_pool) compiles it first. Errors: the
+  // graph cannot be read; no record matches.
+  Result<std::optional<InputGraph>> next_graph();
+  // Makes next_graph() return graphs with malformed nodes instead of an error, for `tgc verify`, which reports such
+  // nodes, and for comparisons.
+  void accept_malformed() { reader_->accepts_malformed = true; }
+  // Makes next_graph() return the kernels of tinygrad's runtime (recorded_facts.h) too. Without this call, next_graph()
+  // skips them and notes their number, or fails if the INPUT names one.
+  void accept_runtime_kernels() { reader_->accepts_runtime_kernels = true; }
 
  private:
-  explicit Source(const Session& session) : session_(&session) {}
-  static Result<Source> open_any(const Session& session, const std::string& spec, const std::string& kernel);
+  explicit GraphSource(const Session& session) : session_(&session) {}
+  static Result<GraphSource> open_any(const Session& session, const std::string& spec, const std::string& kernel);
 
   const Session* session_;
   InputName name_;
@@ -44,7 +44,7 @@ class Source {
 
 // Calls `each` with every graph of an INPUT, in order. Stops at the first error of the input or of `each`, and when the
 // session is cancelled. An INPUT without graphs is an error. Includes the kernels of tinygrad's runtime, so `each` must
-// not execute graphs of other releases. `take_malformed`: see Source::take_malformed.
+// not execute graphs of other releases. `take_malformed`: see GraphSource::accept_malformed.
 Status for_each_graph(const Session& session, const std::string& spec, const std::string& kernel,
                       const std::function<Status(InputGraph)>& each, bool take_malformed = false);
 

@@ -18,8 +18,8 @@ class Const {
   constexpr Const(int v) : kind_(Kind::Int), i_(v) {}
   constexpr Const(int64_t v) : kind_(Kind::Int), i_(v) {}
   constexpr Const(double v) : kind_(Kind::Float), d_(v) {}
-  Const(tgc::Int v) : kind_(v.is_small() ? Kind::Int : Kind::BigInt), i_(v.small()) {
-    if (!v.is_small()) big_ = v.big();
+  Const(tgc::Int v) : kind_(v.is_small() ? Kind::Int : Kind::BigInt), i_(v.small_value()) {
+    if (!v.is_small()) big_ = v.big_value();
   }
   static constexpr Const invalid() {
     Const c;

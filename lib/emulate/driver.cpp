@@ -29,16 +29,16 @@ uint64_t physical_bytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(
 
 Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
     : prefix_(std::move(prefix)), errors_(errors), memory_(physical_bytes() / 2) {
-  if (const char* race = setting("_RACE"); race && std::strcmp(race, "report") == 0) std::atexit(report_races);
-  const char* threads = setting("_THREADS");
+  if (const char* race = setting_value("_RACE"); race && std::strcmp(race, "report") == 0) std::atexit(report_races);
+  const char* threads = setting_value("_THREADS");
   host_threads_ =
       threads ? std::clamp(unsigned(std::atoi(threads)), 1u, 256u) : std::max(1u, std::thread::hardware_concurrency());
 }
 
-const char* Driver::setting(const char* name) const { return std::getenv((prefix_ + name).c_str()); }
+const char* Driver::setting_value(const char* name) const { return std::getenv((prefix_ + name).c_str()); }
 
 bool Driver::is_set(const char* name) const {
-  const char* value = setting(name);
+  const char* value = setting_value(name);
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
@@ -52,7 +52,7 @@ const char* Driver::name_of(int code) const {
   return e ? e->name : nullptr;
 }
 
-int Driver::fail(int code, std::string text) {
+int Driver::set_error(int code, std::string text) {
   constexpr size_t kMostTexts = 1000;
   std::lock_guard lock(mutex_);
   const ErrorText* e = find_error(code);
@@ -71,26 +71,26 @@ const char* Driver::text_of(int code) {
 
 int Driver::check_range(const char* function, uint64_t at, size_t bytes) {
   if (memory_.contains(at, bytes)) return kSuccess;
-  return fail(kInvalidValue,
+  return set_error(kInvalidValue,
               std::string(function) + ": " + std::to_string(bytes) + " bytes at " + hex(at) + " are not all allocated");
 }
 
 int Driver::check_processor() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return fail(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
+    return set_error(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
 #endif
   return kSuccess;
 }
 
 int Driver::check_size(const Triple& grid, const Triple& block, const Limits& most) {
   for (size_t n = 0; n < 3; n++) {
-    if (grid[n] == 0) return fail(kInvalidValue, "the grid is empty");
-    if (grid[n] > most.grid[n]) return fail(kInvalidValue, "the grid is too large");
+    if (grid[n] == 0) return set_error(kInvalidValue, "the grid is empty");
+    if (grid[n] > most.grid[n]) return set_error(kInvalidValue, "the grid is too large");
   }
   bool fits = volume(block) > 0 && volume(block) <= most.threads;
   for (size_t n = 0; n < 3; n++) fits = fits && block[n] <= most.block[n];
-  return fits ? kSuccess : fail(kInvalidValue, "a block of " + std::to_string(volume(block)) + " threads");
+  return fits ? kSuccess : set_error(kInvalidValue, "a block of " + std::to_string(volume(block)) + " threads");
 }
 
 int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
@@ -99,19 +99,19 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
     size_t what = reinterpret_cast<size_t>(*extra);
     if (what == kPointer) to.data = extra[1];
     else if (what == kBytes) to.bytes = *static_cast<size_t*>(extra[1]);
-    else return fail(kInvalidValue, "an unknown entry in the launch's extra options");
+    else return set_error(kInvalidValue, "an unknown entry in the launch's extra options");
   }
   return kSuccess;
 }
 
-int Driver::run(const std::string& kernel, uint64_t block_threads,
-                const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
+int Driver::run_kernel(const std::string& kernel, uint64_t block_threads,
+                       const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
   std::clock_t begin_work = std::clock();  // std::clock counts the processor time of all threads
   uint64_t executed = 0;
   std::optional<Fault> fault = launch(executed);
   (fault ? faults : launches)++;
-  if (fault) return fail(fault->code, fault->text);
+  if (fault) return set_error(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (is_set("_SPEED"))

@@ -41,8 +41,9 @@ class Driver {
   Memory& memory() { return memory_; }
 
   // Records `code` and a detailed text as the last error, so that text_of(code) returns this text. Returns `code`.
-  int fail(int code, std::string text);
-  // Returns the text of an error code (for the last error's code, fail()'s detailed text); null for an unknown code.
+  int set_error(int code, std::string text);
+  // Returns the text of an error code (for the last error's code, set_error()'s detailed text); null for an unknown
+  // code.
   const char* text_of(int code);
   const char* name_of(int code) const;
   // Fails with kInvalidValue and a message naming `function` if [at, at + bytes) is not inside one allocation.
@@ -55,7 +56,7 @@ class Driver {
   Driver(std::string prefix, std::span<const ErrorText> errors);
 
   // The environment variable prefix + name ("_THREADS"); null if it is not set.
-  const char* setting(const char* name) const;
+  const char* setting_value(const char* name) const;
   bool is_set(const char* name) const;
   bool checks_races() const { return is_set("_RACE"); }
   unsigned host_threads() const { return host_threads_; }
@@ -65,8 +66,8 @@ class Driver {
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
   // Runs a launch and returns its error code; a Fault becomes the driver's last error. With the setting _SPEED, prints
   // the instruction count and times to standard error.
-  int run(const std::string& kernel, uint64_t block_threads,
-          const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
+  int run_kernel(const std::string& kernel, uint64_t block_threads,
+                 const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
 
  private:
   const ErrorText* find_error(int code) const;
@@ -87,7 +88,7 @@ class Modules {
   struct Kernel {
     Module* module;
     const Code* code;
-    uint64_t most_dynamic_shared = 48 << 10;
+    uint64_t max_dynamic_shared_bytes = 48 << 10;
   };
 
   Module* add(std::unique_ptr<Module> module) {

@@ -28,35 +28,35 @@ void unmap(uint64_t address, uint64_t bytes) { munmap(reinterpret_cast<void*>(ad
 }  // namespace
 
 Memory::~Memory() {
-  for (auto& [address, bytes] : sizes_) unmap(address, bytes);
+  for (auto& [address, bytes] : allocation_sizes_) unmap(address, bytes);
 }
 
 uint64_t Memory::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  if (bytes == 0 || bytes > limit_ - used_) return 0;
+  if (bytes == 0 || bytes > limit_bytes_ - used_bytes_) return 0;
   void* at = mmap(nullptr, mapped(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return 0;
   const auto address = reinterpret_cast<uint64_t>(at);
   if (mprotect(at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return unmap(address, bytes), 0;
-  used_ += bytes;
-  sizes_[address] = bytes;
+  used_bytes_ += bytes;
+  allocation_sizes_[address] = bytes;
   return address;
 }
 
 bool Memory::free(uint64_t address) {
   std::lock_guard lock(mutex_);
-  auto found = sizes_.find(address);
-  if (found == sizes_.end()) return false;
-  used_ -= found->second;
+  auto found = allocation_sizes_.find(address);
+  if (found == allocation_sizes_.end()) return false;
+  used_bytes_ -= found->second;
   unmap(address, found->second);
-  sizes_.erase(found);
+  allocation_sizes_.erase(found);
   return true;
 }
 
 bool Memory::contains(uint64_t address, uint64_t bytes) const {
   std::lock_guard lock(mutex_);
-  auto after = sizes_.upper_bound(address);
-  if (after == sizes_.begin()) return false;
+  auto after = allocation_sizes_.upper_bound(address);
+  if (after == allocation_sizes_.begin()) return false;
   auto& [begin, size] = *--after;
   return address - begin <= size && bytes <= size - (address - begin);
 }
@@ -64,13 +64,13 @@ bool Memory::contains(uint64_t address, uint64_t bytes) const {
 std::vector<Range> Memory::ranges() const {
   std::lock_guard lock(mutex_);
   std::vector<Range> out;
-  for (auto& [address, bytes] : sizes_) out.push_back({address, address + bytes});
+  for (auto& [address, bytes] : allocation_sizes_) out.push_back({address, address + bytes});
   return out;
 }
 
-uint64_t Memory::used() const {
+uint64_t Memory::used_bytes() const {
   std::lock_guard lock(mutex_);
-  return used_;
+  return used_bytes_;
 }
 
 const Range* RecentRanges::find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to) {

@@ -18,7 +18,7 @@ struct Range {
 
 class Memory {
  public:
-  explicit Memory(uint64_t limit) : limit_(limit) {}
+  explicit Memory(uint64_t limit) : limit_bytes_(limit) {}
   ~Memory();
   // Allocates `bytes` zeroed bytes, page-aligned. Returns the address, or 0 if `bytes` is 0, exceeds what is left of
   // the limit, or cannot be mapped. A guard zone of the same size (at least 64 KiB, at most 16 MiB) follows each
@@ -28,13 +28,13 @@ class Memory {
   bool free(uint64_t address);               // returns false if no allocation begins there
   bool contains(uint64_t address, uint64_t bytes) const;
   std::vector<Range> ranges() const;         // sorted by address
-  uint64_t limit() const { return limit_; }
-  uint64_t used() const;
+  uint64_t limit_bytes() const { return limit_bytes_; }
+  uint64_t used_bytes() const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<uint64_t, uint64_t> sizes_;
-  uint64_t limit_, used_ = 0;
+  std::map<uint64_t, uint64_t> allocation_sizes_;
+  uint64_t limit_bytes_, used_bytes_ = 0;
 };
 
 // Finds the allocation of an address, with a cache of the last range by instruction (64 entries, by number modulo 64).
@@ -42,13 +42,13 @@ class RecentRanges {
  public:
   // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.
   const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
-    Range& recent = by_instruction_[instruction % by_instruction_.size()];
+    Range& recent = recent_by_instruction_[instruction % recent_by_instruction_.size()];
     return recent.contains(from, to) ? &recent : find_uncached(ranges, recent, from, to);
   }
 
  private:
   static const Range* find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to);
-  std::array<Range, 64> by_instruction_{};
+  std::array<Range, 64> recent_by_instruction_{};
 };
 
 // The kind of a memory access. Atomic accesses do not race with each other.

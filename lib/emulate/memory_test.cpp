@@ -23,7 +23,7 @@ TEST_CASE("emulated memory: allocations are limited, and freed bytes can be allo
   const uint64_t all = memory.allocate(1000);
   REQUIRE(all != 0);
   CHECK(memory.allocate(1) == 0);
-  CHECK(memory.used() == 1000);
+  CHECK(memory.used_bytes() == 1000);
   CHECK(!memory.free(all + 256));
   CHECK(memory.free(all));
   CHECK(!memory.contains(all, 1));

@@ -22,7 +22,7 @@ class Races {
     uint16_t thread = kNoThread;  // number of the thread in its block
     Access access = Access::Load;
 
-    bool stores() const { return access != Access::Load; }
+    bool is_store() const { return access != Access::Load; }
   };
   struct Race {
     uint64_t address;
@@ -30,33 +30,33 @@ class Races {
     // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar for other accesses.
     // `thread` and `instruction` describe the earlier access.
     std::string text(const std::string& thread, const std::string& instruction) const {
-      return std::string(now.stores() ? "stores" : "reads") + " an address that " + thread +
-             (other.stores() ? " stored" : " read") + " with no barrier between: " + instruction;
+      return std::string(now.is_store() ? "stores" : "reads") + " an address that " + thread +
+             (other.is_store() ? " stored" : " read") + " with no barrier between: " + instruction;
     }
   };
 
   // `team`: the number of consecutive threads in a team; 1 if threads do not run in lockstep.
-  explicit Races(uint32_t team = 1) : team_(team) {}
+  explicit Races(uint32_t team = 1) : team_threads_(team) {}
 
   // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
-  std::optional<Race> note(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
+  std::optional<Race> note_access(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
     for (uint64_t end = address + bytes; address < end;) {
       Page& page = page_of(address);
       // an access that does not cover whole cells halves the page's cell size until it does
-      while ((address | (end - address)) & (page.unit - 1)) page.split();
-      Cell& cell = page.cells[address % kPageBytes / page.unit];
+      while ((address | (end - address)) & (page.cell_bytes - 1)) page.split_cells();
+      Cell& cell = page.cells[address % kPageBytes / page.cell_bytes];
       if (cell.epoch != epoch_) cell = {.epoch = epoch_};
       if (const ThreadAccess* other = find_conflict(cell, now)) return Race{address, now, *other};
       record_access(cell, now);
-      address += page.unit;
+      address += page.cell_bytes;
     }
     return {};
   }
 
   // Discards all recorded accesses. Call at every barrier and before each block.
-  void forget() {
+  void forget_accesses() {
     constexpr size_t kMostPages = 4096;
-    if (pages_.size() > kMostPages) pages_.clear(), recent_ = {};
+    if (pages_.size() > kMostPages) pages_.clear(), recent_pages_ = {};
     epoch_++;
   }
 
@@ -70,51 +70,53 @@ class Races {
     ThreadAccess load, other_load;  // the last loads by two teams or, if only one team loads, by two of its threads
   };
   struct Page {
-    uint64_t unit = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
+    uint64_t cell_bytes = 4;  // bytes per cell; shrinks to fit accesses smaller than a word
     std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
 
-    void split() {
+    void split_cells() {
       std::vector<Cell> halves;
       halves.reserve(cells.size() * 2);
       for (const Cell& c : cells) halves.push_back(c), halves.push_back(c);
-      cells = std::move(halves), unit /= 2;
+      cells = std::move(halves), cell_bytes /= 2;
     }
   };
 
   Page& page_of(uint64_t address) {
     uint64_t number = address / kPageBytes;
-    Recent& recent = recent_[number % recent_.size()];
+    RecentPage& recent = recent_pages_[number % recent_pages_.size()];
     if (recent.number != number) recent = {number, &pages_[number]};
     return *recent.page;
   }
 
-  bool is_one_team(const ThreadAccess& a, const ThreadAccess& b) const { return a.thread / team_ == b.thread / team_; }
-  bool conflict(const ThreadAccess& before, const ThreadAccess& now) const {
+  bool is_one_team(const ThreadAccess& a, const ThreadAccess& b) const {
+    return a.thread / team_threads_ == b.thread / team_threads_;
+  }
+  bool is_conflict(const ThreadAccess& before, const ThreadAccess& now) const {
     if (before.thread == kNoThread || before.thread == now.thread) return false;
     if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
     return !is_one_team(before, now) || before.moment == now.moment;
   }
   const ThreadAccess* find_conflict(const Cell& cell, const ThreadAccess& now) const {
-    if (conflict(cell.store, now)) return &cell.store;
-    if (!now.stores()) return nullptr;
-    return conflict(cell.load, now) ? &cell.load : conflict(cell.other_load, now) ? &cell.other_load : nullptr;
+    if (is_conflict(cell.store, now)) return &cell.store;
+    if (!now.is_store()) return nullptr;
+    return is_conflict(cell.load, now) ? &cell.load : is_conflict(cell.other_load, now) ? &cell.other_load : nullptr;
   }
   void record_access(Cell& cell, const ThreadAccess& now) const {
     ThreadAccess &load = cell.load, &other = cell.other_load;
     bool together = is_one_team(load, now);
-    if (now.stores()) cell.store = now;
+    if (now.is_store()) cell.store = now;
     else if (load.thread == kNoThread || load.thread == now.thread || (together && load.moment != now.moment))
       load = now;
     else if (!together || other.thread == kNoThread || is_one_team(load, other)) other = now;
   }
 
-  uint32_t team_, epoch_ = 1;
+  uint32_t team_threads_, epoch_ = 1;
   std::unordered_map<uint64_t, Page> pages_;  // by page number
-  struct Recent {
+  struct RecentPage {
     uint64_t number = UINT64_MAX;
     Page* page = nullptr;
   };
-  std::array<Recent, 64> recent_{};
+  std::array<RecentPage, 64> recent_pages_{};
 };
 
 }  // namespace tgc::emulate

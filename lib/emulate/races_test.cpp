@@ -12,7 +12,8 @@ struct Program {
   uint32_t next = 0;
   std::optional<Races::Race> touch(uint16_t thread, Access access, uint64_t address, uint32_t bytes = 4,
                                    uint32_t moment = 0) {
-    return races.note(address, bytes, {.instruction = next++, .moment = moment, .thread = thread, .access = access});
+    return races.note_access(address, bytes,
+                             {.instruction = next++, .moment = moment, .thread = thread, .access = access});
   }
   bool load(uint16_t thread, uint64_t address, uint32_t bytes = 4) {
     return !touch(thread, Access::Load, address, bytes);
@@ -31,7 +32,7 @@ TEST_CASE("races: a store races with another thread's access in either order unt
   CHECK_FALSE(p.load(2, 0x2000));
   CHECK_FALSE(p.store(2, 0x2000));
   for (uint16_t thread : {1, 2, 3}) CHECK_FALSE(p.store(thread, 0x1000));  // a race: two other threads have read 0x1000
-  p.races.forget();
+  p.races.forget_accesses();
   CHECK((p.store(2, 0x2000) && p.store(3, 0x1000)));
 }
 

@@ -53,8 +53,8 @@ const TinygradDevice* find_device(std::string_view text) {
 // Returns the file of tinygrad's compile cache for this build of the emulator; "" if tgc's compile cache is off. The
 // user's own cache must neither receive the emulator's code and timings nor provide code that another compiler made.
 std::string cache_file(const std::string& library) {
-  const CompileCache& cache = CompileCache::shared();  // throws Failure
-  if (!cache.enabled()) return "";
+  const CompileCache& cache = CompileCache::shared_cache();  // throws Failure
+  if (!cache.is_enabled()) return "";
   std::error_code error;
   auto changed = fs::last_write_time(library, error).time_since_epoch().count();
   fs::path folder = cache.folder() / "emulate";
@@ -93,8 +93,9 @@ void set_variables(const EmulateOptions& options) {
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);
-  if (options.race) set(emulator.race, "report");  // "report": the emulator prints at the end how many launches it
-                                                   // checked
+  if (options.checks_races)
+    set(emulator.race, "report");  // "report": the emulator prints at the end how many launches it
+        // checked
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);

@@ -63,7 +63,7 @@ struct Parameters {
 
 std::string BufferSpec::describe() const {
   return std::string(dtype_text(dtype)) +
-         (size < 0 ? "" : ", " + counted(uint64_t(size), "element"));
+         (num_elements < 0 ? "" : ", " + counted(uint64_t(num_elements), "element"));
 }
 
 std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
@@ -75,11 +75,11 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
     if (!u.is(Op::DEFINE_GLOBAL)) continue;
     DType dtype = u.dtype();
     BufferSpec& spec = found[u.arg().small_int()];
-    spec.number = u.arg().small_int();
+    spec.argument_number = u.arg().small_int();
     spec.dtype = dtypes::of(dtype.scalar_kind());
     if (spec.dtype.itemsize() <= 0) throw Failure(spec.name() + " has elements without a size");
     int64_t per_item = dtype.is_image() ? 1 : dtype.base().count();
-    spec.size = dtype.size() < 0 ? -1 : dtype.size() * per_item;
+    spec.num_elements = dtype.size() < 0 ? -1 : dtype.size() * per_item;
   }
   auto spec_of = [&](UOp access) -> BufferSpec* {
     UOp buffer = global_of(access);
@@ -87,12 +87,12 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
   };
   for (UOp u : nodes) {
     if (u.is(Op::STORE)) {
-      if (auto* spec = spec_of(u.src(0))) spec->written = true;
+      if (auto* spec = spec_of(u.src(0))) spec->is_written = true;
     } else if (is_atomic_add(u)) {
-      if (auto* spec = spec_of(u.src(0))) spec->written = spec->read = true;
+      if (auto* spec = spec_of(u.src(0))) spec->is_written = spec->is_read = true;
     } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
       // before stage "add loads", an INDEX itself stands for the loaded value
-      if (auto* spec = spec_of(u.src(0))) spec->read = true;
+      if (auto* spec = spec_of(u.src(0))) spec->is_read = true;
     }
   }
   std::vector<BufferSpec> out;
@@ -154,7 +154,7 @@ Result<Executable> Executable::for_device(std::span<const UOp> list, const Targe
   out.name_ = info->name;
   out.buffers_ = buffers_of(list);
   out.variables_ = variables_of(list);
-  std::ranges::sort(out.buffers_, {}, [&](const BufferSpec& b) { return parameters->buffers.at(b.number); });
+  std::ranges::sort(out.buffers_, {}, [&](const BufferSpec& b) { return parameters->buffers.at(b.argument_number); });
   std::ranges::sort(out.variables_, {}, [&](const VariableSpec& v) { return parameters->variables.at(v.name); });
   out.source_ = {ansistrip(info->name), info->function_name, target.name(), std::move(*text), compile_seconds};
   auto code = device.compile(out.source_);
@@ -182,7 +182,7 @@ Result<std::unique_ptr<Kernel>> Executable::load(Device& device) {
   if (!ref_) return device.load(source_, code_);
   std::vector<int64_t> numbers;
   std::vector<std::string> names;
-  for (const BufferSpec& b : buffers_) numbers.push_back(b.number);
+  for (const BufferSpec& b : buffers_) numbers.push_back(b.argument_number);
   for (const VariableSpec& v : variables_) names.push_back(v.name);
   return std::unique_ptr<Kernel>(std::make_unique<RefKernel>(device, ref_, numbers, names));
 }
@@ -207,9 +207,9 @@ Result<LaunchSize> Executable::launch_size(const VariableValues& values) const {
   return catch_failures([&] {
     LaunchSize out;
     if (!info_) return out;
-    for (size_t i = 0; i < 3; i++) out.global[i] = dimension(info_->global_size[i], values);
-    if (!info_->local_size) out.local.reset();
-    else for (size_t i = 0; i < 3; i++) (*out.local)[i] = dimension((*info_->local_size)[i], values);
+    for (size_t i = 0; i < 3; i++) out.global_size[i] = dimension(info_->global_size[i], values);
+    if (!info_->local_size) out.local_size.reset();
+    else for (size_t i = 0; i < 3; i++) (*out.local_size)[i] = dimension((*info_->local_size)[i], values);
     return out;
   });
 }

@@ -17,12 +17,12 @@ namespace tgc {
 
 // A buffer parameter of a kernel: a DEFINE_GLOBAL. Reports call it `data<number>`.
 struct BufferSpec {
-  int64_t number = 0;
+  int64_t argument_number = 0;
   DType dtype;            // dtype of an element
-  int64_t size = -1;      // number of elements; -1: any number
-  bool read = false, written = false;
+  int64_t num_elements = -1;      // number of elements; -1: any number
+  bool is_read = false, is_written = false;
 
-  std::string name() const { return "data" + std::to_string(number); }
+  std::string name() const { return "data" + std::to_string(argument_number); }
   std::string describe() const;  // returns "float32, 100 elements"
 };
 
@@ -81,9 +81,9 @@ class Executable {
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
 
   struct Cost {
-    double ops = 0;  // number of operations
-    double lds = 0;  // bytes loaded and stored
-    double mem = 0;  // bytes of the buffers that are touched
+    double num_operations = 0;  // number of operations
+    double bytes_moved = 0;  // bytes loaded and stored
+    double bytes_touched = 0;  // bytes of the buffers that are touched
   };
   // Returns nullopt without info(). A member is 0 if it depends on variables without a value.
   std::optional<Cost> cost(const VariableValues& values) const;

@@ -35,27 +35,28 @@ class Buffers {
 // Serializes an Execution except for its outputs, which the worker writes to shared memory.
 std::string pack(const Execution& e) {
   ByteWriter out;
-  out.number(e.seconds.size()).raw(e.seconds.data(), e.seconds.size() * sizeof(double));
-  return out.text(e.notes).number(e.makes_nans).number(e.evaluations).take();
+  out.write_number(e.run_seconds.size()).write_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
+  return out.write_text(e.notes).write_number(e.makes_nans).write_number(e.num_evaluations).take_bytes();
 }
 
 void unpack(std::string_view bytes, int repeats, Execution& e) {
   ByteReader in(bytes);
-  e.seconds.resize(std::min(in.number(), uint64_t(repeats)));
-  in.raw(e.seconds.data(), e.seconds.size() * sizeof(double));
-  e.notes = in.text();
-  e.makes_nans = in.number() != 0;
-  e.evaluations = in.number();
+  e.run_seconds.resize(std::min(in.read_number(), uint64_t(repeats)));
+  in.read_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
+  e.notes = in.read_text();
+  e.makes_nans = in.read_number() != 0;
+  e.num_evaluations = in.read_number();
 }
 
 // Allocates the outputs, in memory shared with the worker if there is one.
 Arrays empty_outputs(const std::vector<BufferSpec>& buffers, const Arrays& inputs, bool in_process) {
   Arrays out;
   for (size_t i = 0; i < buffers.size(); i++) {
-    if (!buffers[i].written) continue;
+    if (!buffers[i].is_written) continue;
     const Array& like = inputs[i].array;
     std::vector<int64_t> shape(like.shape().begin(), like.shape().end());
-    out.push_back({inputs[i].name, in_process ? Array(like.dtype(), shape) : Array::shared(like.dtype(), shape)});
+    out.push_back(
+        {inputs[i].name, in_process ? Array(like.dtype(), shape) : Array::allocate_shared(like.dtype(), shape)});
   }
   return out;
 }
@@ -64,7 +65,7 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
                   Arrays& outputs) {
   size_t n = 0;
   for (size_t i = 0; i < specs.size(); i++)
-    if (specs[i].written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
+    if (specs[i].is_written) device.copy_out(outputs[n++].array.data(), buffers[i]).value_or_throw();
 }
 
 // Memory in bytes that a worker with a compiled kernel may allocate after confinement; the kernel needs only its stack.
@@ -99,15 +100,15 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   auto kernel = std::move(executable.load(device).value_or_throw());
   LaunchArguments arguments = facts;
   arguments.buffers = buffers.list();
-  device.settle(facts.size.global[0]);
+  device.start_threads(facts.launch_size.global_size[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
   if (ref) ref->set_time_limit(options.timeout_seconds);
   std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
-    worker->watch(names);
+    worker->watch_memory(names);
     worker->confine({.rights = Rights::Compute,
-                     .memory = ref ? memory : kKernelMemory,
-                     .seconds = trial.seconds * facts.size.global[0]});
+                     .memory_bytes = ref ? memory : kKernelMemory,
+                     .cpu_seconds = trial.limit_seconds * facts.launch_size.global_size[0]});
   }
   const Clock::time_point begin = Clock::now();
   kernel->launch(arguments).value_or_throw();
@@ -117,21 +118,21 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   // keep the outputs of the first run, because the timed runs then work on the results of earlier runs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
-  for (int i = -kWarmUps; i < options.repeats; i++) {
+  for (int i = -kWarmUps; i < options.num_repeats; i++) {
     // stop early enough that another slow run, the comparison of the results and the report fit into the time limit
     constexpr double kReport = 2e-7;  // seconds to send and sort the time of one run
-    const double rest = 2 * longest + kReport * double(out.seconds.size()) + trial.seconds / 10;
-    if (options.repeats == 0 || trial.seconds_left() < rest) break;
+    const double rest = 2 * longest + kReport * double(out.run_seconds.size()) + trial.limit_seconds / 10;
+    if (options.num_repeats == 0 || trial.seconds_left() < rest) break;
     const Clock::time_point repeat = Clock::now();
-    double seconds = kernel->time(arguments).value_or_throw();
+    double seconds = kernel->time_launch(arguments).value_or_throw();
     longest = std::max(longest, seconds_since(repeat));
-    if (i >= 0) out.seconds.push_back(seconds);
+    if (i >= 0) out.run_seconds.push_back(seconds);
   }
   if (ref) {
     const RefResult& result = ref->result();
     out.notes = result.notes.text();
-    out.makes_nans = result.notes.domain_errors > 0;
-    out.evaluations = result.evaluations;
+    out.makes_nans = result.notes.num_domain_errors > 0;
+    out.num_evaluations = result.num_evaluations;
   }
 }
 
@@ -144,15 +145,16 @@ Diag array_error(const BufferSpec& spec, const std::string& what, const std::str
 Array array_for(const BufferSpec& spec, const Array* given, const std::string& source,
                 std::optional<InputDistribution> draw) {
   if (!given) {
-    if (spec.read && !draw) throw Failure(array_error(spec, "is missing", source));
-    if (spec.size < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
-    Array out(spec.dtype, {spec.size});
-    if (spec.read) fill_random(out, draw->seed, spec.name(), draw->floats_of(spec.name()));
+    if (spec.is_read && !draw) throw Failure(array_error(spec, "is missing", source));
+    if (spec.num_elements < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
+    Array out(spec.dtype, {spec.num_elements});
+    if (spec.is_read) fill_random(out, draw->seed, spec.name(), draw->floats_of(spec.name()));
     return out;
   }
   auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());
   if (!array) throw Failure(array_error(spec, "is " + given->describe(), source));
-  if (spec.size >= 0 && array->size() != spec.size) throw Failure(array_error(spec, "is " + given->describe(), source));
+  if (spec.num_elements >= 0 && array->size() != spec.num_elements)
+    throw Failure(array_error(spec, "is " + given->describe(), source));
   return std::move(*array);
 }
 
@@ -162,7 +164,8 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
                             std::optional<InputDistribution> draw) {
   return catch_failures([&] {
     double bytes = 0;  // a double, because sizes may exceed 64 bits
-    for (const BufferSpec& spec : buffers) bytes += double(std::max<int64_t>(spec.size, 0)) * spec.dtype.itemsize();
+    for (const BufferSpec& spec : buffers)
+      bytes += double(std::max<int64_t>(spec.num_elements, 0)) * spec.dtype.itemsize();
     uint64_t free = memory_for(bytes);
     if (bytes * kCopies > double(free))
       throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) +
@@ -186,10 +189,10 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
   auto done = catch_failures([&] {
     auto values = std::move(kernel.arguments(variables).value_or_throw());
     LaunchArguments arguments{
-        .buffers = {}, .variables = values, .size = kernel.launch_size(variables).value_or_throw()};
+        .buffers = {}, .variables = values, .launch_size = kernel.launch_size(variables).value_or_throw()};
     Execution& out = begun->out;
-    out.outputs = empty_outputs(kernel.buffers(), inputs, options.in_process);
-    if (options.in_process) {
+    out.outputs = empty_outputs(kernel.buffers(), inputs, options.runs_in_process);
+    if (options.runs_in_process) {
       run_on(kernel, device, inputs, arguments, options, nullptr, 0, out);
       return Unit{};
     }
@@ -210,7 +213,7 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
     return catch_failures([&] {
       if (begun->worker) {
         auto answer = begun->worker->receive(options.timeout_seconds);
-        unpack(answer.value_or_throw(), options.repeats, begun->out);
+        unpack(answer.value_or_throw(), options.num_repeats, begun->out);
         begun->worker.reset();
       }
       return std::move(begun->out);
@@ -228,7 +231,7 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
   auto answer = contain(
       [&](Worker& worker) -> Result<std::string> {
         return catch_failures([&] {
-          worker.confine({.rights = Rights::Compute, .memory = memory});
+          worker.confine({.rights = Rights::Compute, .memory_bytes = memory});
           program.run(buffers, variables).value_or_throw();
           return std::string();
         });
@@ -245,7 +248,7 @@ Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, co
 }
 
 Array shared_copy(const Array& array) {
-  Array out = Array::shared(array.dtype(), {array.shape().begin(), array.shape().end()});
+  Array out = Array::allocate_shared(array.dtype(), {array.shape().begin(), array.shape().end()});
   if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());
   return out;
 }

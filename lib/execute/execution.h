@@ -14,20 +14,20 @@
 namespace tgc {
 
 struct ExecuteOptions {
-  bool in_process = false;      // run the kernel in this process, not in a worker
+  bool runs_in_process = false;      // run the kernel in this process, not in a worker
   // Time limit in seconds; 0: no limit, but REF stops after Limit::RefSeconds. An earlier current_deadline() also ends
   // the run.
   double timeout_seconds = 0;
-  int repeats = 0;              // number of timed runs after the first run; the time limit may allow fewer
+  int num_repeats = 0;              // number of timed runs after the first run; the time limit may allow fewer
 };
 
 struct Execution {
   Arrays outputs;               // the arrays that the kernel stores to, in the order of its parameters
-  std::vector<double> seconds;  // duration of each timed run
+  std::vector<double> run_seconds;  // duration of each timed run
   // the following members are set by REF only
   std::string notes;         // names of operations that ran and whose result C leaves undefined
   bool makes_nans = false;   // true if the kernel computed a square root or a logarithm of a negative number
-  uint64_t evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
+  uint64_t num_evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
 };
 
 // Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
@@ -52,7 +52,7 @@ Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inpu
 
 // Runs the program as RefProgram::run does, but in a worker process (lib/contain), so that a crash only gives an error.
 // Errors: those of RefProgram::run, and "killed by ..." if the worker dies. Arrays that the program stores to must be
-// shared with the worker (Array::shared).
+// shared with the worker (Array::allocate_shared).
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
 // Runs the program in a worker process or, with `in_process`, in this process, which takes less time.

@@ -52,12 +52,12 @@ TEST_CASE("execute runs a kernel on arrays in a worker or in this process, and t
     for (bool in_process : {false, true}) {
       CAPTURE(device);
       CAPTURE(in_process);
-      auto done = Elementwise("a*b", device).run(arrays(6, 7), {.in_process = in_process, .repeats = 3});
+      auto done = Elementwise("a*b", device).run(arrays(6, 7), {.runs_in_process = in_process, .num_repeats = 3});
       REQUIRE_MESSAGE(done.ok(), done.diag().text());
       REQUIRE(done->outputs.size() == 1);
       CHECK(done->outputs[0].name == "data0");
       CHECK(done->outputs[0].array.as<int32_t>()[7] == 42);
-      CHECK(done->seconds.size() == 3);
+      CHECK(done->run_seconds.size() == 3);
     }
 }
 
@@ -126,19 +126,20 @@ TEST_CASE("lower_kernel gives the same list from an AST, a later graph and a lis
   struct Told : ExecuteObserver {
     int begun = 0, lowered = 0;
     bool watches_kernels() const override { return true; }
-    void kernel_begins(UOp) override { begun++; }
-    Status kernel_lowered(UOp, KernelOutputs&) override { return lowered++, Unit{}; }
+    void on_kernel_begin(UOp) override { begun++; }
+    Status on_kernel_lowered(UOp, KernelOutputs&) override { return lowered++, Unit{}; }
   } told;
   auto whole = lower_kernel({.root = kernel.ast}, target, {.observer = &told});
   REQUIRE(whole.ok());
-  auto compilation = Compilation::begin({.graph = borrowed(kernel.graph), .root = kernel.ast}, {.target = "CPU:CLANG"});
+  auto compilation =
+      Compilation::begin({.graph = borrow_graph(kernel.graph), .root = kernel.ast}, {.target = "CPU:CLANG"});
   REQUIRE(compilation.ok());
   REQUIRE(compilation->run_through(row_of("expander")).ok());
-  UOp expanded = compilation->current();
+  UOp expanded = compilation->current_graph();
   auto resumed = lower_kernel({.root = expanded, .stage = "expander"}, target, {.observer = &told});
   REQUIRE(resumed.ok());
   CHECK(*resumed == *whole);
-  CHECK(*lower_kernel({.list = *whole}, target, {.observer = &told}) == *whole);
+  CHECK(*lower_kernel({.linear_list = *whole}, target, {.observer = &told}) == *whole);
   CHECK(told.begun == 1);
   CHECK(told.lowered == 2);
 }

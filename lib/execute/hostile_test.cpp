@@ -140,12 +140,13 @@ TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles an
     return;
   }
   auto probe = probe_device("CL");
-  if (kSanitized || active_mechanisms() == "limits" || !probe.works) {
-    MESSAGE("SKIPPED: " << (probe.works ? "what stands is " + active_mechanisms() : probe.detail));
+  if (kSanitized || active_mechanisms() == "limits" || !probe.is_available) {
+    MESSAGE("SKIPPED: " << (probe.is_available ? "what stands is " + active_mechanisms() : probe.detail_text));
     return;
   }
-  if (probe.detail.find("pthread") == probe.detail.npos && probe.detail.find("PoCL") == probe.detail.npos) {
-    MESSAGE("SKIPPED: the kernels are for a CPU, not for " << probe.detail);
+  if (probe.detail_text.find("pthread") == probe.detail_text.npos &&
+      probe.detail_text.find("PoCL") == probe.detail_text.npos) {
+    MESSAGE("SKIPPED: the kernels are for a CPU, not for " << probe.detail_text);
     return;
   }
   auto run = [&](std::string body, double seconds = 60) {

@@ -8,15 +8,15 @@ namespace {
 
 // Lowers the kernel to a linear list. Throws Failure if a stage refuses the graph, or if the current deadline passes.
 std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
-  InputGraph in{.graph = borrowed(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
+  InputGraph in{.graph = borrow_graph(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   JobSpec spec{.target = target.name(), .opts = kernel.opts};
-  if (options.names) spec.name_counts = *options.names;
+  if (options.name_counts) spec.name_counts = *options.name_counts;
   Compilation begun = std::move(Compilation::begin(std::move(in), std::move(spec)).value_or_throw());
   ExecuteObserver* watcher = options.observer && options.observer->watches_kernels() ? options.observer : nullptr;
-  if (watcher && !begun.begun_at()) watcher->kernel_begins(begun.ast());
+  if (watcher && !begun.input_stage()) watcher->on_kernel_begin(begun.ast());
   KernelOutputs* outputs = begun.outputs().value_or_throw();
-  if (watcher) watcher->kernel_lowered(begun.current(), *outputs).value_or_throw();
-  if (options.names) *options.names = begun.name_counts();
+  if (watcher) watcher->on_kernel_lowered(begun.current_graph(), *outputs).value_or_throw();
+  if (options.name_counts) *options.name_counts = begun.name_counts();
   Result<std::vector<UOp>> list = begun.list();
   return std::move(list.value_or_throw());
 }
@@ -24,12 +24,13 @@ std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const 
 }  // namespace
 
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
-  if (!kernel.list.empty()) return std::vector<UOp>(kernel.list.begin(), kernel.list.end());
+  if (!kernel.linear_list.empty()) return std::vector<UOp>(kernel.linear_list.begin(), kernel.linear_list.end());
   return catch_failures([&] { return lowered(kernel, target, options); });
 }
 
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options) {
-  if (!place.target) return kernel.list.empty() ? Executable::for_ref(kernel.root) : Executable::for_ref(kernel.list);
+  if (!place.target)
+    return kernel.linear_list.empty() ? Executable::for_ref(kernel.root) : Executable::for_ref(kernel.linear_list);
   auto list = lower_kernel(kernel, *place.target, options);
   if (!list) return list.diag();
   return place.is_ref ? Executable::for_ref(*list)

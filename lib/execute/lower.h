@@ -16,31 +16,31 @@
 namespace tgc {
 
 // ExecuteObserver: receives the events of lib/execute, which prints nothing itself. A front end derives from it to show
-// progress and what tinygrad prints with DEBUG. Every default does nothing. Calls come one at a time; progress() may
+// progress and what tinygrad prints with DEBUG. Every default does nothing. Calls come one at a time; on_progress() may
 // come from any thread.
 class ExecuteObserver {
  public:
   virtual ~ExecuteObserver() = default;
 
   // Receives the current activity, such as "compiling kernels: 3 of 70".
-  virtual void progress(const std::string& /*what*/) {}
+  virtual void on_progress(const std::string& /*what*/) {}
   // Called after a tensor graph was scheduled, which took `seconds`.
-  virtual void scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
+  virtual void on_scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
-  // Returns whether to call kernel_begins() and kernel_lowered(). If so, the kernels are lowered one after another,
-  // each just before it first runs, as in tinygrad (in REF in a worker: all before the first one runs). Otherwise they
-  // are lowered in parallel before the first one runs.
+  // Returns whether to call on_kernel_begin() and on_kernel_lowered(). If so, the kernels are lowered one after
+  // another, each just before it first runs, as in tinygrad (in REF in a worker: all before the first one runs).
+  // Otherwise they are lowered in parallel before the first one runs.
   virtual bool watches_kernels() const { return false; }
-  virtual void kernel_begins(UOp /*ast*/) {}
+  virtual void on_kernel_begin(UOp /*ast*/) {}
   // Called when the kernel is lowered to `sink`. `outputs` makes its linear list, source and code on demand. An error
   // stops the run.
-  virtual Status kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
+  virtual Status on_kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
   // Called after a kernel of a schedule has run, if times_kernels() is true. `bytes` is the size of all buffers used so
   // far; `seconds` has the time of each timed run.
-  virtual void kernel_ran(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
-                          std::span<const double> /*seconds*/) {}
+  virtual void on_kernel_run(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
+                             std::span<const double> /*seconds*/) {}
 
-  // Returns whether to time each run of a kernel in a schedule, and to call kernel_ran().
+  // Returns whether to time each run of a kernel in a schedule, and to call on_kernel_run().
   virtual bool times_kernels() const { return false; }
 };
 
@@ -48,13 +48,13 @@ class ExecuteObserver {
 struct KernelGraph {
   UOp root;                                   // the AST, or the graph after `stage`
   std::string stage = {};                     // the last stage that has run; empty for an AST
-  std::span<const UOp> list = {};             // a linear list, which runs in place of `root`, unchanged
+  std::span<const UOp> linear_list = {};             // a linear list, which runs in place of `root`, unchanged
   std::string opts = {};                      // opts for the optimizer to apply, as text (see JobSpec::opts)
 };
 
 struct LowerOptions {
   ExecuteObserver* observer = nullptr;             // called for the kernel if its watches_kernels() is true
-  std::map<std::string, int>* names = nullptr;     // in and out: how often each kernel name was used so far
+  std::map<std::string, int>* name_counts = nullptr;     // in and out: how often each kernel name was used so far
   double compile_seconds = 0;                      // time limit of the compiler; 0: the compiler's default limit
 };
 

@@ -57,9 +57,9 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
     own = Parts(made.target());
   } else {
     RuntimeInfo found = probed(device);
-    if (!found.works) {
+    if (!found.is_available) {
       const bool can_emulate = has_emulator(wanted.device) && !is_emulated(wanted.device);
-      return Diag{.message = "the device '" + device + "' does not work here: " + found.detail,
+      return Diag{.message = "the device '" + device + "' does not work here: " + found.detail_text,
                   .expected = std::string("one that `tgc devices` says yes to") +
                               (can_emulate ? ", or --emulate, which emulates this device" : "")};
     }
@@ -112,7 +112,7 @@ Placement place_in_ref() { return std::move(choose_placement("REF", "", Settings
 
 bool works_here(const std::string& target) {
   std::string device = upper(device_part(target));
-  return device == "CPU" || (make_device(target) && probed(device).works);
+  return device == "CPU" || (make_device(target) && probed(device).is_available);
 }
 
 namespace {

@@ -64,7 +64,7 @@ std::string harness(const std::string& function, size_t arguments) {
 // Returns the kernel's text for clang: C unchanged; LLVM IR optimized, with line numbers and sanitizer attributes.
 std::string text_for_clang(const KernelSource& source, bool is_c) {
   if (is_c) return source.text;
-  CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .lines = true};
+  CompileJob job{.language = Language::LlvmIr, .source = source.text, .name = source.name, .annotates_lines = true};
   std::string out = std::move(compile(job, Artifact::LlvmIr).value_or_throw());
   for (size_t at = 0; (at = out.find("\ndefine ", at)) != out.npos; at++) {
     size_t line = out.find('\n', at + 1),
@@ -176,10 +176,11 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
     auto values = std::move(kernel.arguments(variables).value_or_throw());
     auto size = kernel.launch_size(variables).value_or_throw();
     ByteWriter input;
-    input.number(inputs.size()).number(values.size()).number(size.global[0]);
-    for (const NamedArray& a : inputs) input.number(a.array.nbytes()).raw(a.array.data(), a.array.nbytes());
-    for (int64_t v : values) input.number(uint64_t(v));
-    std::string bytes = input.take(), text = text_for_clang(source, is_c);
+    input.write_number(inputs.size()).write_number(values.size()).write_number(size.global_size[0]);
+    for (const NamedArray& a : inputs)
+      input.write_number(a.array.nbytes()).write_bytes(a.array.data(), a.array.nbytes());
+    for (int64_t v : values) input.write_number(uint64_t(v));
+    std::string bytes = input.take_bytes(), text = text_for_clang(source, is_c);
     std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
 
     DriverRoom room;
@@ -188,20 +189,24 @@ Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inpu
           return catch_failures([&] {
             room.confine(worker, 0);
             RunOutcome ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
-            return ByteWriter().number(uint64_t(ran.exit_code)).text(ran.out).text(ran.err).take();
+            return ByteWriter()
+                .write_number(uint64_t(ran.exit_code))
+                .write_text(ran.out)
+                .write_text(ran.err)
+                .take_bytes();
           });
         },
         {.timeout_seconds = options.timeout_seconds > 0 ? options.timeout_seconds + 60 : 0});
     ByteReader in(answer.value_or_throw());
-    uint64_t exit_code = in.number();
-    std::string arrays = in.text(), err = in.text();
+    uint64_t exit_code = in.read_number();
+    std::string arrays = in.read_text(), err = in.read_text();
     if (exit_code) throw Failure(sanitizer_error(err, kernel, inputs));
     Execution out;
     ByteReader made(arrays);
     for (size_t i = 0; i < inputs.size(); i++) {
       Array array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()});
-      made.raw(array.data(), array.nbytes());
-      if (kernel.buffers()[i].written) out.outputs.push_back({inputs[i].name, std::move(array)});
+      made.read_bytes(array.data(), array.nbytes());
+      if (kernel.buffers()[i].is_written) out.outputs.push_back({inputs[i].name, std::move(array)});
     }
     return out;
   });

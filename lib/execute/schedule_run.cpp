@@ -67,7 +67,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
   Arrays out;
   for (size_t i = 0; i < specs.size(); i++) {
     Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
-    device.copy_out(a.data(), buffers[i].view(0, a.nbytes())).value_or_throw();
+    device.copy_out(a.data(), buffers[i].part_of(0, a.nbytes())).value_or_throw();
     out.push_back({specs[i].name(), std::move(a)});
   }
   return out;
@@ -98,20 +98,20 @@ struct ScheduleRunner::Prepared {
 };
 
 ScheduleRunner::ScheduleRunner(Placement& place, unsigned jobs, ExecuteObserver* observer)
-    : place_(place), jobs_(jobs), observer_(observer ? *observer : no_observer()) {}
+    : place_(place), num_threads_(jobs), observer_(observer ? *observer : no_observer()) {}
 ScheduleRunner::~ScheduleRunner() = default;
 
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
-  observer_.progress("scheduling");
+  observer_.on_progress("scheduling");
   auto begin = Clock::now();
   constexpr int64_t kMostElements = 1 << 24;
-  if (!fuses_) sink = unfused(sink, kMostElements);
-  auto whole = Compilation::begin({.graph = borrowed(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
+  if (!fuses_kernels_) sink = unfused(sink, kMostElements);
+  auto whole = Compilation::begin({.graph = borrow_graph(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
   if (!whole) return whole.diag();
-  if (watcher_) whole->watch(watcher_);
+  if (watcher_) whole->set_watcher(watcher_);
   auto& out = whole->schedule();
-  whole->watch(nullptr);
-  if (out) observer_.scheduled(whole->tensor_job(), *out, seconds_since(begin));
+  whole->set_watcher(nullptr);
+  if (out) observer_.on_scheduled(whole->tensor_job(), *out, seconds_since(begin));
   return out;
 }
 
@@ -119,31 +119,32 @@ void ScheduleRunner::prepare_all(const Schedule& schedule) {
   std::vector<std::pair<UOp, Prepared*>> work;
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK)) continue;
-    auto& slot = prepared_[item.ast];
+    auto& slot = prepared_kernels_[item.ast];
     if (slot) continue;
     slot = std::make_unique<Prepared>();
     work.emplace_back(item.ast, slot.get());
   }
-  if (!work.empty()) observer_.progress("compiling kernels: " + std::to_string(work.size()));
+  if (!work.empty()) observer_.on_progress("compiling kernels: " + std::to_string(work.size()));
   auto compile = [&](size_t i) { work[i].second->lower(work[i].first, place_, {.compile_seconds = compile_seconds_}); };
   auto tell = [&](size_t i) {
-    observer_.progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
+    observer_.on_progress("compiling kernels: " + std::to_string(i + 1) + " of " + std::to_string(work.size()));
   };
-  parallel_for(work.size(), jobs_, compile, tell).value_or_throw();
+  parallel_for(work.size(), num_threads_, compile, tell).value_or_throw();
 }
 
 // Returns the kernel of `ast`. Lowers it now if prepare_all() did not, as when an observer watches the kernels.
-ScheduleRunner::Prepared& ScheduleRunner::lowered(UOp ast) {
-  auto& slot = prepared_[ast];
+ScheduleRunner::Prepared& ScheduleRunner::lowered_kernel(UOp ast) {
+  auto& slot = prepared_kernels_[ast];
   if (!slot) {
     slot = std::make_unique<Prepared>();
-    slot->lower(ast, place_, {.observer = &observer_, .names = &names_, .compile_seconds = compile_seconds_});
+    slot->lower(ast, place_,
+                {.observer = &observer_, .name_counts = &name_counts_, .compile_seconds = compile_seconds_});
   }
   return *slot;
 }
 
-ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
-  Prepared& out = lowered(ast);
+ScheduleRunner::Prepared& ScheduleRunner::prepare_kernel(UOp ast, Device& device) {
+  Prepared& out = lowered_kernel(ast);
   if (!out.kernel) out.load(device);
   return out;
 }
@@ -152,11 +153,11 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare(UOp ast, Device& device) {
 void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
-    if (!item.ast.is(Op::SINK) || lowered(item.ast).kernel) continue;
-    Prepared& p = prepare(item.ast, *place_.device);
+    if (!item.ast.is(Op::SINK) || lowered_kernel(item.ast).kernel) continue;
+    Prepared& p = prepare_kernel(item.ast, *place_.device);
     dynamic_cast<RefKernel&>(*p.kernel).set_time_limit(timeout_seconds);
     std::string name = ansistrip(p.executable->name());
-    p.kernel = worker.adopt(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
+    p.kernel = worker.adopt_kernel(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
     number++;
   }
 }
@@ -185,15 +186,15 @@ class ScheduleRunner::Run {
     if (!item.ast.is(Op::SINK)) return 0;  // a view
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
-    if (options_.before_kernel && o_.lowered(item.ast).trouble) show_unprepared(item, values);
-    Prepared& p = o_.prepare(item.ast, device_);
+    if (options_.before_kernel && o_.lowered_kernel(item.ast).trouble) show_unprepared(item, values);
+    Prepared& p = o_.prepare_kernel(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
       buffers.push_back(memory_.at(buffer_of(item, spec)));
     auto variables = p.executable->arguments(values).value_or_throw();
     LaunchArguments arguments{
-        .buffers = buffers, .variables = variables, .size = p.executable->launch_size(values).value_or_throw()};
-    if (timed) return p.kernel->time(arguments).value_or_throw();
+        .buffers = buffers, .variables = variables, .launch_size = p.executable->launch_size(values).value_or_throw()};
+    if (timed) return p.kernel->time_launch(arguments).value_or_throw();
     if (!options_.on_kernel && !options_.before_kernel) return launch(p, item, arguments), 0;
     const DeadlineScope trial(options_.trial_seconds);
     KernelStep step{
@@ -218,9 +219,9 @@ class ScheduleRunner::Run {
 
   // Returns the number of the buffer that an item passes as `spec`, an array that the kernel names.
   static size_t buffer_of(const ScheduleItem& item, const BufferSpec& spec) {
-    if (spec.number < 0 || size_t(spec.number) >= item.buffers.size())
+    if (spec.argument_number < 0 || size_t(spec.argument_number) >= item.buffers.size())
       throw Failure("the kernel has " + spec.name() + ", but only " + counted(item.buffers.size(), "buffer"));
-    return item.buffers[size_t(spec.number)];
+    return item.buffers[size_t(spec.argument_number)];
   }
 
   void copy(const ScheduleItem& item) {
@@ -232,8 +233,8 @@ class ScheduleRunner::Run {
     if (!o_.observer_.times_kernels() || !p.executable->info())
       return p.kernel->launch(arguments).value_or_throw(), void();
     for (size_t buffer : item.buffers) use(buffer);
-    double seconds = p.kernel->time(arguments).value_or_throw();
-    o_.observer_.kernel_ran(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
+    double seconds = p.kernel->time_launch(arguments).value_or_throw();
+    o_.observer_.on_kernel_run(*p.executable->info(), *o_.place_.target, used_bytes_, {&seconds, 1});
   }
 
   // Counts a buffer's bytes when a kernel first uses it, because tinygrad allocates buffers then.
@@ -254,7 +255,7 @@ class ScheduleRunner::Run {
   size_t launched_ = 0;
 };
 
-Result<ScheduleResult> ScheduleRunner::run(const Schedule& schedule, const BufferValues& known,
+Result<ScheduleResult> ScheduleRunner::run_schedule(const Schedule& schedule, const BufferValues& known,
                                            std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   return catch_failures([&] { return run_all(schedule, known, wanted, options); });
 }
@@ -263,19 +264,19 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
                                        std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   compile_seconds_ = options.compile_seconds;
   if (!observer_.watches_kernels()) prepare_all(schedule);
-  bool contained = !options.in_process;
+  bool contained = !options.runs_in_process;
   std::vector<Array> values;
   for (const WantedArray& w : wanted)
-    values.push_back(contained ? Array::shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
+    values.push_back(contained ? Array::allocate_shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
   if (!contained) return run_on(*place_.device, std::move(values), schedule, known, wanted, options);
 
   ContainedDevice worker(*place_.device, place_.label, options.timeout_seconds);
-  for (const Array& a : values) worker.can_reach(a.data(), a.nbytes());
-  for (auto& [buffer, data] : known) worker.can_reach(data.data, data.bytes);
+  for (const Array& a : values) worker.allow_access(a.data(), a.nbytes());
+  for (auto& [buffer, data] : known) worker.allow_access(data.data, data.bytes);
   struct Unload {  // the destructor unloads the kernels before the worker ends
     ScheduleRunner& of;
     ~Unload() {
-      for (auto& [ast, p] : of.prepared_) p->kernel.reset();
+      for (auto& [ast, p] : of.prepared_kernels_) p->kernel.reset();
     }
   } unload{*this};
   if (place_.is_ref) take_along(worker, schedule, options.timeout_seconds);
@@ -286,31 +287,34 @@ ScheduleResult ScheduleRunner::run_on(Device& device, std::vector<Array> values,
                                       const BufferValues& known, std::span<const WantedArray> wanted,
                                       const ScheduleOptions& options) {
   ScheduleResult out;
-  out.kernels =
+  out.num_kernels =
       size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
   device.open().value_or_throw();
   if (!observer_.watches_kernels())
     for (const ScheduleItem& item : schedule.items)
-      if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered(item.ast).trouble)) prepare(item.ast, device);
+      if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered_kernel(item.ast).trouble))
+        prepare_kernel(item.ast, device);
   Run run(*this, device, schedule, known, options);
   const MemoryPlan& plan = run.memory().plan();
-  out.bytes_before = uint64_t(plan.planned_before), out.bytes_after = uint64_t(plan.planned_after);
+  out.bytes_before = uint64_t(plan.planned_bytes_before), out.bytes_after = uint64_t(plan.planned_bytes_after);
 
-  if (!observer_.watches_kernels()) observer_.progress("running the kernels: " + std::to_string(out.kernels));
+  if (!observer_.watches_kernels()) observer_.on_progress("running the kernels: " + std::to_string(out.num_kernels));
   auto begin = Clock::now();
   for (const ScheduleItem& item : schedule.items) run.item(item, false);
   device.synchronize().value_or_throw();
-  out.seconds = seconds_since(begin);
+  out.run_seconds = seconds_since(begin);
   check_around_all(device).value_or_throw();
   for (size_t i = 0; i < wanted.size(); i++)
-    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).view(0, values[i].nbytes())).value_or_throw();
+    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).part_of(0, values[i].nbytes()))
+        .value_or_throw();
   out.values = std::move(values);
   for (int n = 0; n < options.timed_runs; n++) {
     for (size_t i = 0, k = 0; i < schedule.items.size(); i++) {
       double seconds = run.item(schedule.items[i], true);
       if (!schedule.items[i].ast.is(Op::SINK)) continue;
-      if (n == 0) out.timed.push_back({prepare(schedule.items[i].ast, device).executable->name(), i, seconds});
-      out.timed[k].seconds = std::min(out.timed[k].seconds, seconds);
+      if (n == 0)
+        out.timed_kernels.push_back({prepare_kernel(schedule.items[i].ast, device).executable->name(), i, seconds});
+      out.timed_kernels[k].run_seconds = std::min(out.timed_kernels[k].run_seconds, seconds);
       k++;
     }
   }
@@ -336,23 +340,28 @@ void drop_pages(const uint8_t* data, uint64_t bytes) {
 
 ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& schedule, const BufferValues& known,
                                const Settings& settings)
-    : device_(device), is_ref_(is_ref), plan_(plan_memory(schedule, settings)), places_(schedule.buffers.size()) {
+    : device_(device),
+      is_ref_(is_ref),
+      plan_(plan_memory(schedule, settings)),
+      buffer_places_(schedule.buffers.size()) {
   std::vector<DeviceBuffer> shared;
-  for (const SharedBuffer& s : plan_.shared) shared.push_back(allocate(uint64_t(s.size)));
-  for (size_t i = 0; i < places_.size(); i++) {
+  for (const SharedBuffer& s : plan_.shared_index) shared.push_back(allocate(uint64_t(s.size_bytes)));
+  for (size_t i = 0; i < buffer_places_.size(); i++) {
     const ScheduleBuffer& b = schedule.buffers[i];
     if (b.view_of) continue;
     const BufferPlace& planned = plan_.places[i];
-    if (auto found = known.find(b.uop); found != known.end()) places_[i] = hold(found->second);
+    if (auto found = known.find(b.uop); found != known.end()) buffer_places_[i] = hold_data(found->second);
     else if (b.is_input) throw Failure("a buffer has no values");
-    else if (planned.shared) places_[i] = shared[*planned.shared].view(uint64_t(planned.offset), uint64_t(b.nbytes()));
-    else if (!planned.same_as) places_[i] = allocate(uint64_t(b.nbytes()));
+    else if (planned.shared_index)
+      buffer_places_[i] = shared[*planned.shared_index].part_of(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
+    else if (!planned.shared_with) buffer_places_[i] = allocate(uint64_t(b.nbytes()));
   }
-  for (size_t i = 0; i < places_.size(); i++)
-    if (auto same = plan_.places[i].same_as; same && places_[i].bytes == 0) places_[i] = places_[*same];
-  for (size_t i = 0; i < places_.size(); i++)
+  for (size_t i = 0; i < buffer_places_.size(); i++)
+    if (auto same = plan_.places[i].shared_with; same && buffer_places_[i].bytes == 0)
+      buffer_places_[i] = buffer_places_[*same];
+  for (size_t i = 0; i < buffer_places_.size(); i++)
     if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of)
-      places_[i] = places_[*b.view_of].view(uint64_t(b.offset), uint64_t(b.nbytes()));
+      buffer_places_[i] = buffer_places_[*b.view_of].part_of(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
 }
 
 ScheduleMemory::~ScheduleMemory() {
@@ -361,20 +370,20 @@ ScheduleMemory::~ScheduleMemory() {
 
 DeviceBuffer ScheduleMemory::allocate(uint64_t bytes) {
   owned_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
-  return owned_.back().view(0, bytes);
+  return owned_.back().part_of(0, bytes);
 }
 
-DeviceBuffer ScheduleMemory::hold(const HostData& data) {
+DeviceBuffer ScheduleMemory::hold_data(const HostData& data) {
   auto address = reinterpret_cast<uintptr_t>(data.data);
-  bool worth_it = data.mapped || data.bytes >= kCopiedBelow;
+  bool worth_it = data.is_mapped || data.bytes >= kCopiedBelow;
   if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
   constexpr uint64_t kPiece = 16 << 20;  // bytes to copy before mapped pages are dropped, which limits memory use
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
-    size = data.mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
-    device_.copy_in(out.view(at, size), data.data + at).value_or_throw();
-    if (data.mapped) drop_pages(data.data + at, size);
+    size = data.is_mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
+    device_.copy_in(out.part_of(at, size), data.data + at).value_or_throw();
+    if (data.is_mapped) drop_pages(data.data + at, size);
   }
   return out;
 }

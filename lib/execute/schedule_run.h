@@ -37,17 +37,17 @@ class ScheduleMemory {
   ScheduleMemory(const ScheduleMemory&) = delete;
   ScheduleMemory& operator=(const ScheduleMemory&) = delete;
 
-  const DeviceBuffer& at(size_t buffer) const { return places_[buffer]; }  // by its number in the schedule
+  const DeviceBuffer& at(size_t buffer) const { return buffer_places_[buffer]; }  // by its number in the schedule
   const MemoryPlan& plan() const { return plan_; }
 
  private:
   DeviceBuffer allocate(uint64_t bytes);
-  DeviceBuffer hold(const HostData& data);
+  DeviceBuffer hold_data(const HostData& data);
 
   Device& device_;
   bool is_ref_;
   MemoryPlan plan_;
-  std::vector<DeviceBuffer> owned_, places_;
+  std::vector<DeviceBuffer> owned_, buffer_places_;
 };
 
 // A buffer of a schedule, by its number, and the dtype and shape of the array to return with its content.
@@ -60,7 +60,7 @@ struct WantedArray {
 // One run of a kernel, with its arrays data0, data1, ... before and after.
 struct KernelStep {
   std::string name;
-  size_t number = 0;  // index of the kernel among the kernels of the schedule, without copies and views
+  size_t kernel_number = 0;  // index of the kernel among the kernels of the schedule, without copies and views
   UOp ast;
   VariableValues variables;
   Arrays before, after;
@@ -68,12 +68,12 @@ struct KernelStep {
 
 struct TimedKernel {
   std::string name;
-  size_t item = 0;     // index of the kernel's item in the schedule
-  double seconds = 0;  // the fastest timed run
+  size_t item_index = 0;     // index of the kernel's item in the schedule
+  double run_seconds = 0;  // the fastest timed run
 };
 
 struct ScheduleOptions {
-  bool in_process = false;     // run in this process, not in a worker
+  bool runs_in_process = false;     // run in this process, not in a worker
   double timeout_seconds = 0;  // time limit for each kernel; 0: no limit, but REF stops after Limit::RefSeconds
   double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
   double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
@@ -86,9 +86,9 @@ struct ScheduleOptions {
 
 struct ScheduleResult {
   std::vector<Array> values;         // the wanted arrays, in order
-  size_t kernels = 0;                // number of kernels in the schedule, without copies and views
-  double seconds = 0;                // duration of the first run of the schedule
-  std::vector<TimedKernel> timed;    // in the order of the schedule, if runs were timed
+  size_t num_kernels = 0;                // number of kernels in the schedule, without copies and views
+  double run_seconds = 0;                // duration of the first run of the schedule
+  std::vector<TimedKernel> timed_kernels;    // in the order of the schedule, if runs were timed
   uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
 };
 
@@ -102,24 +102,24 @@ class ScheduleRunner {
   Placement& place() { return place_; }
 
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
-  void do_not_fuse() { fuses_ = false; }
+  void do_not_fuse() { fuses_kernels_ = false; }
 
   // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.
-  void watch(Watcher* watcher) { watcher_ = watcher; }
+  void set_watcher(Watcher* watcher) { watcher_ = watcher; }
 
   // Schedules the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
   // Runs the schedule. Every input buffer needs a value in `known`. Errors: a kernel cannot be lowered, compiled or
   // launched; memory does not suffice.
-  Result<ScheduleResult> run(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
-                             const ScheduleOptions& options = {});
+  Result<ScheduleResult> run_schedule(const Schedule& schedule, const BufferValues& known,
+                                      std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
 
  private:
   struct Prepared;
   class Run;
   void prepare_all(const Schedule& schedule);
-  Prepared& lowered(UOp ast);
-  Prepared& prepare(UOp ast, Device& device);
+  Prepared& lowered_kernel(UOp ast);
+  Prepared& prepare_kernel(UOp ast, Device& device);
   void take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
   ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
                          const ScheduleOptions& options);
@@ -127,12 +127,12 @@ class ScheduleRunner {
                         std::span<const WantedArray> wanted, const ScheduleOptions& options);
 
   Placement& place_;
-  unsigned jobs_;
-  bool fuses_ = true;
+  unsigned num_threads_;
+  bool fuses_kernels_ = true;
   Watcher* watcher_ = nullptr;
   ExecuteObserver& observer_;
-  std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_;
-  std::map<std::string, int> names_;  // for each kernel name so far, how often it was used; to make names unique
+  std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_kernels_;
+  std::map<std::string, int> name_counts_;  // for each kernel name so far, how often it was used; to make names unique
   double compile_seconds_ = 0;        // ScheduleOptions::compile_seconds of the current run
 };
 

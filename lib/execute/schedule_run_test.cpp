@@ -34,7 +34,7 @@ struct SumOfSquares {
   Result<ScheduleResult> run(ScheduleRunner& runner, const ScheduleOptions& options = {}) {
     Schedule schedule = std::move(runner.schedule(sink).value_or_throw());
     WantedArray wanted{schedule.outputs[0][0], dtypes::float32, {1}};
-    return runner.run(schedule, known, {&wanted, 1}, options);
+    return runner.run_schedule(schedule, known, {&wanted, 1}, options);
   }
 };
 
@@ -45,17 +45,17 @@ Placement place_on(const std::string& device, const std::string& target = "") {
 struct Told : ExecuteObserver {
   std::vector<std::string> words;
   bool refuses = false;
-  void scheduled(const TensorJob&, const Schedule& s, double) override {
+  void on_scheduled(const TensorJob&, const Schedule& s, double) override {
     words.push_back("scheduled " + std::to_string(s.items.size()));
   }
   bool watches_kernels() const override { return true; }
   bool times_kernels() const override { return true; }
-  void kernel_begins(UOp) override { words.push_back("begins"); }
-  Status kernel_lowered(UOp, KernelOutputs& outputs) override {
+  void on_kernel_begin(UOp) override { words.push_back("begins"); }
+  Status on_kernel_lowered(UOp, KernelOutputs& outputs) override {
     words.push_back(outputs.source() ? "lowered" : "no source");
     return refuses ? Status(Diag{"refused"}) : Status(Unit{});
   }
-  void kernel_ran(const ProgramInfo&, const Target& target, double bytes, std::span<const double> seconds) override {
+  void on_kernel_run(const ProgramInfo&, const Target& target, double bytes, std::span<const double> seconds) override {
     words.push_back("ran on " + target.device + " with " + std::to_string(int(bytes)) + " bytes, timed " +
                     std::to_string(seconds.size()));
   }
@@ -113,8 +113,8 @@ TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole ti
   // exceed it, repeat with longer limits, because a busy machine may wake a sleeping process late.
   auto run = [&](double each) -> std::string {
     ContainedDevice worker(*ref, "REF", each);
-    auto dying = worker.adopt(std::make_unique<DyingKernel>(*ref), "bad"),
-         slow = worker.adopt(std::make_unique<SlowKernel>(*ref, each / 2), "slow");
+    auto dying = worker.adopt_kernel(std::make_unique<DyingKernel>(*ref), "bad"),
+         slow = worker.adopt_kernel(std::make_unique<SlowKernel>(*ref, each / 2), "slow");
     REQUIRE(worker.open());
     for (int i = 0; i < 4; i++) REQUIRE(slow->launch({}));
     if (auto done = worker.synchronize(); !done) return done.diag().message;
@@ -139,9 +139,9 @@ TEST_CASE("ScheduleRunner: a schedule computes the same on REF, on REF lowered f
     for (int i = 0; i < 2; i++) {
       auto result = graph.run(runner, {.timed_runs = 2});
       REQUIRE_MESSAGE(result.ok(), result.diag().text());
-      CHECK(result->kernels == 2);
+      CHECK(result->num_kernels == 2);
       CHECK(result->values[0].as<float>()[0] == 55);
-      CHECK(result->timed.size() == 2);
+      CHECK(result->timed_kernels.size() == 2);
     }
   }
 }
@@ -152,8 +152,8 @@ TEST_CASE("ScheduleRunner: on_kernel receives every kernel with its arrays befor
   ScheduleRunner runner(place);
   std::vector<float> sums;
   auto result = graph.run(runner, {.on_kernel = [&](const KernelStep& step) {
-    CHECK(step.number == sums.size());
-    CHECK(find_array(step.before, "data1")->as<float>()[3] == (step.number ? 9 : 3));
+    CHECK(step.kernel_number == sums.size());
+    CHECK(find_array(step.before, "data1")->as<float>()[3] == (step.kernel_number ? 9 : 3));
     sums.push_back(find_array(step.after, "data0")->as<float>()[0]);
   }});
   REQUIRE(result.ok());

@@ -50,7 +50,7 @@ class EdgeKernelMaker {
   // of `scale`.
   UOp scaled_comparison() {
     UOp at = index();
-    int64_t most = at.vmax().as_int().small() + 3;
+    int64_t most = at.vmax().as_int().small_value() + 3;
     int64_t scale = long_number(kMaxBits - 1 - int(std::bit_width(uint64_t(most))));
     int64_t times = int64_t(c_.uniform(size_t(most))), bound = times * scale;
     if (!c_.one_in(4)) bound = number_near(bound, c_);

@@ -201,7 +201,7 @@ class FromPattern {
     if (c_.one_in(10)) return algebra().cast(d);
     UOp at;
     for (UOp r : loops_)
-      if (!c_.one_in(4)) at = at ? at * Const(r.vmax().as_int().small() + 1) + r : r;
+      if (!c_.one_in(4)) at = at ? at * Const(r.vmax().as_int().small_value() + 1) + r : r;
     return element(at ? at : loops_[0], d);
   }
 
@@ -215,7 +215,7 @@ class FromPattern {
     if (high.as_int() < Int(0) || (!(place == at) && low.as_int() < Int(0))) return {};
     if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, g_.invalid());
     if (d.is(Scalar::Index)) return {};
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small() + 1), {}, Arg(buffer_++));
+    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small_value() + 1), {}, Arg(buffer_++));
     return buffer.index(at);
   }
 

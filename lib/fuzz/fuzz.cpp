@@ -57,7 +57,7 @@ bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
   };
-  return verdict.confirmed && (is_end("before") || is_end("after"));
+  return verdict.is_confirmed && (is_end("before") || is_end("after"));
 }
 
 // Returns the graph of a repro bundle, with the bundle's settings. Throws Failure.
@@ -70,23 +70,23 @@ InputGraph bundled_graph(const std::string& text, const std::string& name) {
 class Campaign {
  public:
   Campaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
-      : session_(session), spec_(spec), report_(report), maker_(spec.seed, spec.grow) {}
+      : session_(session), spec_(spec), report_(report), maker_(spec.seed, spec.golden_files) {}
 
   void run() {
-    report_.has_known_rules = !spec_.known.empty();
-    if (report_.has_known_rules) known_ = std::move(KnownRules::read(spec_.known).value_or_throw());
+    report_.has_known_rules = !spec_.known_rules_file.empty();
+    if (report_.has_known_rules) known_ = std::move(KnownRules::read(spec_.known_rules_file).value_or_throw());
     record_rule_events();
     for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
     choose_devices();
     begin_ = saved_ = Clock::now();
     continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
-    for (size_t i = 0; i < workers && !spec_.tinygrad.empty(); i++)
-      tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad, session_.stop()));
+    for (size_t i = 0; i < workers && !spec_.tinygrad_command.empty(); i++)
+      tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad_command, session_.cancel_check()));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      one(maker_.remake(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
-      report_.made = 1;
+      one(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
+      report_.num_made = 1;
     } else {
       std::vector<std::jthread> threads;
       for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
@@ -100,8 +100,8 @@ class Campaign {
 
  private:
   bool is_over(uint64_t number) const {
-    if (session_.cancelled()) return true;
-    return spec_.minutes > 0 ? seconds_since(begin_) > 60 * spec_.minutes : number >= spec_.count;
+    if (session_.is_cancelled()) return true;
+    return spec_.limit_minutes > 0 ? seconds_since(begin_) > 60 * spec_.limit_minutes : number >= spec_.num_graphs;
   }
 
   void choose_devices() {
@@ -113,17 +113,17 @@ class Campaign {
     else
       for (const char* device : {"CPU:LLVM", "CPU:CLANG"})
         if (auto status = catch_failures([&] { return works(device).value_or_throw(); })) devices_.push_back(device);
-        else session_.note(status.diag().text());
+        else session_.report_note(status.diag().text());
   }
 
   // Returns the tinygrad process of the worker thread with the number `worker`; null without --tinygrad.
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
-    const Steering steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
-                            .parent = [&](RandomSource& c) { return ancestor(c); }};
+    const MakerSteering steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
+                                 .parent = [&](RandomSource& c) { return ancestor(c); }};
     while (auto number = next()) {
-      one(maker_.make(*number, steering), tinygrad);
+      one(maker_.make_graph(*number, steering), tinygrad);
       done_with(*number);
     }
   }
@@ -140,10 +140,10 @@ class Campaign {
   }
   // Marks a graph as finished, unless cancelled (it is made again later), and saves the campaign if due.
   void done_with(uint64_t number) {
-    if (session_.cancelled()) return;
+    if (session_.is_cancelled()) return;
     std::unique_lock lock(lock_);
     in_work_.erase(number);
-    report_.made++;
+    report_.num_made++;
     if (!is_kept() || seconds_since(saved_) < kSecondsBetweenStates) return;
     saved_ = Clock::now();
     lock.unlock();
@@ -151,35 +151,34 @@ class Campaign {
   }
 
   // ---- the state file
-  bool is_kept() const { return !spec_.state.empty() && spec_.graph.empty(); }
+  bool is_kept() const { return !spec_.state_file.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
   // Loads the campaign from the state file, and checks that the file can be written. Throws Failure.
   void continue_campaign() {
     if (!is_kept()) return;
-    name_ = {spec_.seed, maker_.goldens()};
-    CampaignState from = std::move(read_state(spec_.state, name_).value_or_throw());
-    next_ = from.next, unfinished_ = std::move(from.unfinished), applied_rules_ = std::move(from.applied_rules);
-    for (auto& [rule, n] : from.counts)
+    name_ = {spec_.seed, maker_.golden_digest()};
+    auto from = std::move(read_state(spec_.state_file, name_).value_or_throw());
+    next_ = from.next_graph, unfinished_ = std::move(from.unfinished_graphs), applied_rules_.swap(from.applied_rules);
+    for (auto& [rule, n] : from.rule_counts)
       if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
-    rare_ = std::move(from.rare), findings_ = std::move(from.findings);
-    seconds_before_ = from.report.seconds;
-    report_ = std::move(from.report);
-    report_.seed = spec_.seed, report_.has_known_rules = !spec_.known.empty();
-    write_file(spec_.state, state_text()).value_or_throw();
+    rare_ = std::move(from.rare_graphs), findings_ = std::move(from.findings);
+    seconds_before_ = from.report.seconds, report_ = std::move(from.report);
+    report_.seed = spec_.seed, report_.has_known_rules = !spec_.known_rules_file.empty();
+    write_file(spec_.state_file, state_text()).value_or_throw();
   }
   void save() {
     if (!is_kept()) return;
     std::lock_guard guard(saving_);
-    if (auto status = write_file(spec_.state, state_text()); !status) session_.warn(status.diag());
+    if (auto status = write_file(spec_.state_file, state_text()); !status) session_.warn(status.diag());
   }
   std::string state_text() {
     std::lock_guard guard(lock_);
     note_rules();
-    CampaignState state{.next = next_, .unfinished = unfinished_, .counts = counts_, .applied_rules = applied_rules_,
-                        .rare = rare_,
+    CampaignState state{.next_graph = next_, .unfinished_graphs = unfinished_, .rule_counts = counts_,
+                        .applied_rules = applied_rules_, .rare_graphs = rare_,
                         .findings = findings_, .report = report_};
-    state.unfinished.insert(state.unfinished.end(), in_work_.begin(), in_work_.end());
+    state.unfinished_graphs.insert(state.unfinished_graphs.end(), in_work_.begin(), in_work_.end());
     state.report.seconds = seconds();
     return state_to_json(state, name_);
   }
@@ -221,22 +220,22 @@ class Campaign {
   void count_rules() {
     note_rules();
     for (auto& [rule, graphs] : counts_) graphs += applied_rules_.contains(rule);
-    report_.rules = counts_.size();
+    report_.num_rules = counts_.size();
     for (auto& [rule, graphs] : counts_)
-      if (graphs) report_.rules_hit++;
-      else report_.never_hit.push_back(rule);
+      if (graphs) report_.num_rules_hit++;
+      else report_.never_applied_rules.push_back(rule);
   }
 
   // ---- checking one graph
   void one(MadeGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
-    if (made.tensors) try_schedule(std::move(made), tinygrad);
+    if (made.tensor_graph) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
   }
 
   void try_one(const MadeGraph& made, TinygradProcess* tinygrad) {
-    RandomSource chance = maker_.chance_for(made.recipe);
+    RandomSource chance = maker_.random_source_for(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();
@@ -250,32 +249,33 @@ class Campaign {
 
   // Checks a tensor graph: runs its stages with a watcher, then checks each kernel of its schedule.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
-    if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensors));
-    auto whole = Compilation::begin(std::move(*made.tensors), {});
+    if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensor_graph));
+    auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
     if (!whole) return;
     ApplicationLog log;
     ScopedWatch watched(*whole, log);
     auto& schedule = whole->schedule();
     std::map<std::string, uint64_t> hits;
-    for (const Application& a : log.list()) hits[key_of(*a.rule)]++;
-    whole->watch(nullptr);
+    for (const Application& a : log.all_rewrites()) hits[key_of(*a.rule)]++;
+    whole->set_watcher(nullptr);
     note(hits);
     if (!schedule) return;
     for (size_t n : whole->kernel_numbers())
-      if (MadeGraph kernel = maker_.scheduled(*whole, made.recipe.steps[0].number, n); kernel.kernel)
+      if (MadeGraph kernel = maker_.kernel_of_schedule(*whole, made.recipe.steps[0].number, n); kernel.kernel)
         try_one(kernel, tinygrad);
   }
 
   void count(const FuzzOutcome& outcome) {
     std::lock_guard guard(lock_);
     using Kind = FuzzOutcome::Kind;
-    (outcome.kind == Kind::Refused    ? report_.refused
-     : outcome.kind == Kind::LeftOut  ? report_.left_out
-     : outcome.kind == Kind::Compiled ? report_.compiled
-                                      : report_.graphs)++;
-    report_.runs += outcome.runs, report_.device_runs += outcome.device_runs, report_.rounding += outcome.rounding;
-    if (report_.graphs % 50 == 0)
-      session_.progress(std::to_string(report_.graphs) + " graphs, " + std::to_string(findings_.size()) + " findings");
+    (outcome.kind == Kind::Refused    ? report_.num_refused
+     : outcome.kind == Kind::LeftOut  ? report_.num_left_out
+     : outcome.kind == Kind::Compiled ? report_.num_compiled
+                                      : report_.num_compared)++;
+    report_.num_ref_runs += outcome.num_ref_runs, report_.num_rounding += outcome.num_rounding;
+    report_.num_device_runs += outcome.num_device_runs;
+    if (const auto n = report_.num_compared; n % 50 == 0)
+      session_.report_progress(std::to_string(n) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
   // ---- --tinygrad: tinygrad compiles the same graphs, and tgc must make the same texts
@@ -295,29 +295,29 @@ class Campaign {
   void compare(TinygradProcess& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
     auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
-    const std::string problem = !report ? report.diag().text() : report->skipped;
-    if (!problem.empty()) return session_.note("not compared with tinygrad: " + problem);
+    const std::string problem = !report ? report.diag().text() : report->skip_reason;
+    if (!problem.empty()) return session_.report_note("not compared with tinygrad: " + problem);
     const bool is_kernel = !graph->target.empty();
     std::lock_guard guard(lock_);
-    if (report->identical()) return (void)(is_kernel ? report_.with_tinygrad : report_.schedules_with_tinygrad)++;
-    auto [it, is_new] = findings_.try_emplace("divergence " + report->first);
+    if (report->is_identical()) return (void)(is_kernel ? report_.num_equal_kernels : report_.num_equal_schedules)++;
+    auto [it, is_new] = findings_.try_emplace("divergence " + report->first_difference);
     FuzzFinding& finding = it->second;
-    finding.times++;
+    finding.num_graphs++;
     if (!is_new) return;
-    finding.verdict = "divergence", finding.stage = report->first;
+    finding.verdict = "divergence", finding.stage = report->first_difference;
     finding.message = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
-    finding.graph = recipe.steps[0].number, finding.name = recipe.text();
-    finding.repro_command = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad);
-    keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph)));
-    session_.note(finding.line() + "; again: " + finding.repro_command);
+    finding.graph_number = recipe.steps[0].number, finding.name = recipe.text();
+    finding.repro_command = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad_command);
+    keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph_number)));
+    session_.report_note(finding.line() + "; again: " + finding.repro_command);
   }
 
   // ---- processing of a finding
   std::string command_for(const Recipe& recipe) const {
     std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
-    for (const std::string& file : spec_.grow) out += " --grow=" + shell_word(file);
+    for (const std::string& file : spec_.golden_files) out += " --grow=" + shell_word(file);
     if (!spec_.device.empty()) out += " --device=" + shell_word(spec_.device);
-    return out + session_.over.other_options;
+    return out + session_.overrides.other_options;
   }
 
   // A finding and its key. Findings with the same key are counted as one finding.
@@ -339,7 +339,7 @@ class Campaign {
     };
     BisectReport report = bisected();
     if (report.verdict.kind == Verdict::Kind::Same && failure.device == "REF") {
-      trial.compare.each_stage = true;
+      trial.compare.runs_each_stage = true;
       report = bisected();
     }
     const Verdict& verdict = report.verdict;
@@ -348,28 +348,28 @@ class Campaign {
                         .rule = verdict.rule,
                         .branch = verdict.branch,
                         .message = failure.message,
-                        .graph = made.recipe.steps[0].number,
+                        .graph_number = made.recipe.steps[0].number,
                         .name = made.recipe.text(),
                         .repro_command = command_for(made.recipe),
-                        .times = 1};
+                        .num_graphs = 1};
     if (!report.error.empty()) finding.verdict = failure.symptom, finding.message += "; " + report.error;
     auto is = [&](Verdict::Kind kind) { return verdict.kind == kind; };
     if (!verdict.detail.empty() && (is(Verdict::Kind::Unresolved) || is(Verdict::Kind::Rewrite)))
       finding.message += "; " + verdict.detail;
     if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.message += "; of " + verdict.before;
     const bool is_wild = has_wild_constant(in.root) || verdict.detail.find(kWildConstant) != std::string::npos;
-    std::string rule = verdict.pass.empty() ? finding.rule : "LLVM's " + verdict.pass;
+    std::string rule = verdict.pass_name.empty() ? finding.rule : "LLVM's " + verdict.pass_name;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
-    finding.known = known_.entry_of({.rule = rule,
-                                     .symptom = failure.symptom,
-                                     .message = finding.message,
-                                     .node = verdict.node,
-                                     .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
-                                     .has_wild_constant = is_wild,
-                                     .settings = changed_settings(in.graph->settings())});
-    std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known
+    finding.known_entry = known_.entry_of({.rule = rule,
+                                           .symptom = failure.symptom,
+                                           .message = finding.message,
+                                           .node = verdict.node_tree,
+                                           .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
+                                           .has_wild_constant = is_wild,
+                                           .settings = changed_settings(in.graph->settings())});
+    std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known_entry
                                            : finding.rule + " " + finding.branch;
-    if (!finding.known.empty()) key += " (known)";  // separates this finding from unknown findings of the same rule
+    if (!finding.known_entry.empty()) key += " (known)";  // separates the finding from unknown ones of the rule
     if (is_wild) key += " (constant)";
     return {std::move(finding), std::move(key)};
   }
@@ -379,7 +379,7 @@ class Campaign {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);
     auto [it, inserted] = findings_.try_emplace(other == renamed_.end() ? n.key : other->second, n.finding);
-    if (!inserted) it->second.times++;
+    if (!inserted) it->second.num_graphs++;
     return inserted;
   }
 
@@ -391,17 +391,17 @@ class Campaign {
   }
 
   void process_failure(const MadeGraph& made, const FuzzFailure& failure) {
-    const FuzzKernel& kernel = failure.other ? *failure.other : *made.kernel;
+    const FuzzKernel& kernel = failure.equivalent ? *failure.equivalent : *made.kernel;
     const std::string name = "fuzz" + std::to_string(made.recipe.steps[0].number);
     Session quiet{.jobs = 1};
-    quiet.over.target = failure.device == "REF" ? kernel.target : "";
+    quiet.overrides.target = failure.device == "REF" ? kernel.target : "";
     auto load = [&] {
       InputGraph in{.graph = std::make_shared<Graph>(kernel.graph->settings()), .info = {.name = name}};
       in.root = copy_into(*in.graph, kernel.ast);
       return in;
     };
     const RunOptions plain{.device = {.name = failure.device, .timeout_seconds = 20,
-                                      .in_process = failure.device == "REF"}};
+                                      .runs_in_process = failure.device == "REF"}};
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low64();
@@ -417,40 +417,40 @@ class Campaign {
       in = load();
       reduced = reduce(quiet, in, trial, criterion_of("wrong"));
     }
-    std::string text = reduced.bundle;
+    std::string text = reduced.bundle_text;
     if (!reduced.error.empty()) {
       n.finding.message += "; not reduced: " + reduced.error;
       text = graph_to_json(kernel.ast, {.name = name,
                                         .target = kernel.target,
                                         .settings = changed_settings(kernel.graph->settings())});
-    } else if (n.finding.known.empty() || n.finding.rule.empty()) {
+    } else if (n.finding.known_entry.empty() || n.finding.rule.empty()) {
       // Bisect the reduced kernel again: it has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return bundled_graph(text, name); };
       const Session one_job{.jobs = 1};
       auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
-      const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known.empty());
+      const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known_entry.empty());
       if (names_cause && small->key != n.key) {
         if (!move_to_key(n, *small)) return;
         n = std::move(*small);
       }
     }
-    n.finding.nodes = reduced.after;
+    n.finding.num_nodes = reduced.nodes_after;
     keep(n.finding, text);
     std::lock_guard guard(lock_);
     FuzzFinding& kept = findings_[n.key];
-    n.finding.times = kept.times;  // other threads may have made the same finding meanwhile
+    n.finding.num_graphs = kept.num_graphs;  // other threads may have made the same finding meanwhile
     kept = n.finding;
-    if (kept.known.empty()) session_.note(kept.line() + "; again: " + kept.repro_command);
+    if (kept.known_entry.empty()) session_.report_note(kept.line() + "; again: " + kept.repro_command);
   }
 
   // Moves a finding to the key of `n`. Returns true if it is the first finding with that key. If the finding was known,
   // later findings with its old key count for the new key, and are not reduced again.
   bool move_to_key(const KeyedFinding& before, const KeyedFinding& n) {
     std::lock_guard guard(lock_);
-    const size_t times = findings_.extract(before.key).mapped().times;
-    if (!before.finding.known.empty()) renamed_[before.key] = n.key;
+    const size_t times = findings_.extract(before.key).mapped().num_graphs;
+    if (!before.finding.known_entry.empty()) renamed_[before.key] = n.key;
     auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
-    it->second.times = inserted ? times : it->second.times + times;
+    it->second.num_graphs = inserted ? times : it->second.num_graphs + times;
     return inserted;
   }
 
@@ -460,14 +460,14 @@ class Campaign {
     std::error_code error;
     std::filesystem::create_directories(spec_.folder, error);
     finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
-                   std::to_string(finding.graph) + ".json";
+                   std::to_string(finding.graph_number) + ".json";
     if (auto status = write_file(finding.file, text); !status) session_.warn(status.diag());
   }
 
   const Session& session_;
   const FuzzSpec& spec_;
   FuzzReport& report_;
-  const Maker maker_;
+  const GraphMaker maker_;
   KnownRules known_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one per worker thread; empty without --tinygrad
@@ -490,7 +490,7 @@ class Campaign {
 }  // namespace
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec) {
-  if (session.live) return fuzz_live(session, spec);
+  if (session.live_pool) return fuzz_live(session, spec);
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] { return Campaign(session, spec, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();

@@ -12,32 +12,32 @@ namespace tgc {
 
 struct FuzzSpec {
   uint64_t seed = 0;
-  uint64_t count = 1000;  // number of graphs to make
-  double minutes = 0;  // if positive, the duration of the run, used instead of `count`
+  uint64_t num_graphs = 1000;  // number of graphs to make
+  double limit_minutes = 0;  // if positive, the duration of the run, used instead of `num_graphs`
   std::string graph;  // name of the only graph to make (maker.h); empty to make all graphs
   // a device on which every kernel is run, too; if empty, one kernel in 16 runs on the CPU, with LLVM and clang
   std::string device;
-  std::vector<std::string> grow;  // golden files, whose kernels and tensor graphs are mutated
+  std::vector<std::string> golden_files;  // golden files, whose kernels and tensor graphs are mutated
   // path of a file of known unsound rules (known.h); if empty, there is none, but fuzz_live() uses the built-in tables
-  std::string known;
+  std::string known_rules_file;
   // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad compiles each graph, too.
-  std::string tinygrad;
+  std::string tinygrad_command;
   std::string folder;  // folder for the repro bundles of findings; if empty, none are written
   // Path of the file that saves the campaign (state.h); empty to save nothing. If the file exists, the run continues
-  // the saved campaign: `count` and the report refer to the whole campaign, but `minutes` only to this run.
-  std::string state;
+  // the saved campaign: `num_graphs` and the report refer to the whole campaign, but `limit_minutes` only to this run.
+  std::string state_file;
 };
 
 struct FuzzFinding {
   // the parts of bisect's verdict on the failing kernel; if bisect has none, `verdict` is the kind of failure
   std::string verdict, stage, rule, branch;
   std::string message;  // what failed, on one or more lines
-  uint64_t graph = 0;  // number, from 0, of the first graph with this finding
+  uint64_t graph_number = 0;  // number, from 0, of the first graph with this finding
   std::string name;  // name of that graph
   std::string repro_command;  // a command that makes and checks only that graph
-  size_t times = 0, nodes = 0;  // number of graphs with this finding; number of nodes of the reduced kernel
+  size_t num_graphs = 0, num_nodes = 0;  // number of graphs with this finding; number of nodes of the reduced kernel
   std::string file;  // path of the repro bundle, or of the graph if it was not reduced
-  std::string known;  // the entry of the known unsound rules that matches the finding; empty if none matches
+  std::string known_entry;  // the entry of the known unsound rules that matches the finding; empty if none matches
 
   // Returns a text such as "known: rewrite lt-scaled, initial symbolic: 12 times, first graph 318, reduced to 9 nodes:
   // FILE".
@@ -46,24 +46,25 @@ struct FuzzFinding {
 
 struct FuzzReport {
   uint64_t seed = 0;
-  size_t made = 0;  // number of graphs made, the unit of FuzzSpec::count
+  size_t num_made = 0;  // number of graphs made, the unit of FuzzSpec::num_graphs
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
-  size_t graphs = 0;  // number of kernels whose results were compared, or that failed
+  size_t num_compared = 0;  // number of kernels whose results were compared, or that failed
   // number of kernels that are too large for REF or have undefined results; only their lists with and without a watcher
   // were compared
-  size_t compiled = 0;
-  size_t refused = 0;  // number of kernels that a stage or the renderer refused
+  size_t num_compiled = 0;
+  size_t num_refused = 0;  // number of kernels that a stage or the renderer refused
   // number of kernels left out because they have no meaning, such as those that read outside of their buffers, or were
   // not run
-  size_t left_out = 0;
-  size_t rounding = 0;  // number of runs whose differences are explained by rounding
-  size_t runs = 0, device_runs = 0;  // number of runs in REF; number of runs on devices
+  size_t num_left_out = 0;
+  size_t num_rounding = 0;  // number of runs whose differences are explained by rounding
+  size_t num_ref_runs = 0, num_device_runs = 0;  // number of runs in REF; number of runs on devices
   double seconds = 0;
-  size_t with_tinygrad = 0;  // number of kernels whose texts equal tinygrad's
-  size_t schedules_with_tinygrad = 0;  // number of schedules whose texts equal tinygrad's
-  size_t rules = 0, rules_hit = 0;  // number of rewrite rules; number of those that applied
-  std::vector<std::string> never_hit;  // the rules that never applied, each as "NAME FILE"
-  std::map<std::string, size_t> refusals;  // for a live pipeline: maps the error of refused kernels to their number
+  size_t num_equal_kernels = 0;  // number of kernels whose texts equal tinygrad's
+  size_t num_equal_schedules = 0;  // number of schedules whose texts equal tinygrad's
+  size_t num_rules = 0, num_rules_hit = 0;  // number of rewrite rules; number of those that applied
+  std::vector<std::string> never_applied_rules;  // the rules that never applied, each as "NAME FILE"
+  // for a live pipeline: maps the error of refused kernels to their number
+  std::map<std::string, size_t> refusal_counts;
   std::vector<FuzzFinding> findings;
   bool has_known_rules = false;  // true if findings were compared with known unsound rules
   std::string error = {};

@@ -62,7 +62,7 @@ TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type"
   FuzzOutcome outcome = checked(text, "AMD:LLVM:gfx942", {"CPU:LLVM"});
   CHECK(outcome.kind == FuzzOutcome::Kind::Compared);
   CHECK(!outcome.failure);
-  CHECK(outcome.device_runs == 0);
+  CHECK(outcome.num_device_runs == 0);
 }
 
 TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
@@ -108,10 +108,11 @@ TEST_CASE("pattern_kernel makes well-formed kernels, most of which hit their rul
       ApplicationLog log;
       Compilation c = std::move(
           Compilation::begin({.graph = g, .root = ast}, {.target = "CPU:LLVM"}).value_or_throw());
-      c.watch(&log);
+      c.set_watcher(&log);
       (void)c.list();
-      applied = std::ranges::any_of(log.list(), [&](const Application& a) { return a.rule->name == r.rule->name; });
-      c.watch(nullptr);
+      applied =
+          std::ranges::any_of(log.all_rewrites(), [&](const Application& a) { return a.rule->name == r.rule->name; });
+      c.set_watcher(nullptr);
     }
     tried += made, hit += applied;
   }
@@ -205,18 +206,18 @@ TEST_CASE("is_kernel rejects a kernel that reads an element of another iteration
 
 TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
   WithEnvironment fault("TGC_FAULT", "lower-binary");
-  FuzzReport report = fuzz(Session(), {.count = 60});
+  FuzzReport report = fuzz(Session(), {.num_graphs = 60});
   CHECK(report.error == "");
   auto is_it = [](const FuzzFinding& f) { return f.rule == "lower-binary"; };
   REQUIRE(std::ranges::count_if(report.findings, is_it) >= 1);
   CHECK(report.exit_code() == 1);
   const FuzzFinding& found = *std::ranges::find_if(report.findings, is_it);
-  CHECK(found.times > 1);
-  CHECK(report.made == 60);
+  CHECK(found.num_graphs > 1);
+  CHECK(report.num_made == 60);
   CHECK(report.text().starts_with("60 graphs from seed 0 in "));
-  CHECK(found.nodes > 0);
-  CHECK(found.nodes < 30);
-  CHECK(report.rules_hit > 50);
+  CHECK(found.num_nodes > 0);
+  CHECK(found.num_nodes < 30);
+  CHECK(report.num_rules_hit > 50);
   CHECK(report.json().find("\"rule\":\"lower-binary\"") != std::string::npos);
 }
 
@@ -252,7 +253,7 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
     CHECK(is_kernel(ast));
     int64_t most = 0;
     for (UOp u : toposort(ast))
-      if (u.is(Op::RANGE)) most = std::max(most, u.vmax().as_int().small() + 1);
+      if (u.is(Op::RANGE)) most = std::max(most, u.vmax().as_int().small_value() + 1);
     CHECK(most > 64);
   }
   CHECK(made > 20);
@@ -262,22 +263,22 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
 }
 
 TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
-  Maker maker(7, {test_path("golden/kernels.jsonl.gz")});
+  GraphMaker maker(7, {test_path("golden/kernels.jsonl.gz")});
   std::vector<Ancestor> kept;
-  Steering steering{.rule = [&](RandomSource& c) { return c.one_of(maker.rules()); },
-                    .parent = [&](RandomSource& c) {
+  MakerSteering steering{.rule = [&](RandomSource& c) { return c.one_of(maker.rules()); },
+                         .parent = [&](RandomSource& c) {
                       return kept.empty() ? std::nullopt : std::optional(c.one_of(kept));
                     }};
   size_t from_rules = 0, grown = 0, tensors = 0;
   for (uint64_t number = 500; number < 800; number++) {
-    MadeGraph made = maker.make(number, steering);
+    MadeGraph made = maker.make_graph(number, steering);
     CAPTURE(made.recipe.text());
-    tensors += made.tensors.has_value();
+    tensors += made.tensor_graph.has_value();
     if (!made.kernel) continue;
     auto text = text_of(*made.kernel);
     if (!text) continue;
     from_rules += !made.recipe.steps[0].rule.empty(), grown += made.recipe.steps.size() > 1;
-    MadeGraph again = maker.remake(parse_recipe(made.recipe.text()).value_or_throw());
+    MadeGraph again = maker.remake_graph(parse_recipe(made.recipe.text()).value_or_throw());
     REQUIRE(again.kernel);
     CHECK(text_of(*again.kernel).value_or_throw().ast == text->ast);
     CHECK(again.kernel->target == made.kernel->target);
@@ -286,46 +287,48 @@ TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had see
   CHECK(from_rules > 10);
   CHECK(grown > 10);
   CHECK(tensors > 3);
-  CHECK_THROWS_AS(maker.remake({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
+  CHECK_THROWS_AS(maker.remake_graph({{{.number = 3, .rule = "no-such-rule"}}}), Failure);
 }
 
 TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
   Session session{.jobs = 1};
   const TemporaryFolder folder;
-  FuzzSpec whole{.seed = 5, .count = 60, .grow = {test_path("golden/kernels.jsonl.gz")}};
+  FuzzSpec whole{.seed = 5, .num_graphs = 60, .golden_files = {test_path("golden/kernels.jsonl.gz")}};
   FuzzSpec parts = whole;
-  parts.state = folder.file("campaign.json");
+  parts.state_file = folder.file("campaign.json");
   auto told = [](FuzzReport r) {
     r.seconds = 1;
     return r.text();
   };
-  parts.count = 25;
-  CHECK(fuzz(session, parts).made == 25);
-  parts.count = 60;
+  parts.num_graphs = 25;
+  CHECK(fuzz(session, parts).num_made == 25);
+  parts.num_graphs = 60;
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));
   CHECK(told(fuzz(session, parts)) == told(fuzz(session, whole)));  // continuing a complete campaign changes nothing
 
   parts.seed = 6;
-  CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign of seed 5");
-  parts.seed = 5, parts.grow.clear();
-  CHECK(fuzz(session, parts).error == parts.state + ": it is of a campaign that grows from other golden files");
-  REQUIRE(write_file(parts.state, "{\"next\": 3}"));
-  CHECK(fuzz(session, parts).error.starts_with(parts.state + ": no state of a campaign: "));
-  parts.state = "/dev/null";
+  CHECK(fuzz(session, parts).error == parts.state_file + ": it is of a campaign of seed 5");
+  parts.seed = 5, parts.golden_files.clear();
+  CHECK(fuzz(session, parts).error == parts.state_file + ": it is of a campaign that grows from other golden files");
+  REQUIRE(write_file(parts.state_file, "{\"next\": 3}"));
+  CHECK(fuzz(session, parts).error.starts_with(parts.state_file + ": no state of a campaign: "));
+  parts.state_file = "/dev/null";
   CHECK(fuzz(session, parts).error == "/dev/null: it is no regular file");
 }
 
 TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stopped") {
-  CampaignState state{.next = 7, .unfinished = {4, 6}, .counts = {{"a b.cpp", 3}}, .applied_rules = {"c d.cpp"}};
-  state.rare.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
-  state.findings["x"] = {.verdict = "rewrite", .rule = "x", .graph = 2, .name = "2", .times = 5, .nodes = 9};
-  state.report.made = 5, state.report.seconds = 1.5;
+  CampaignState state{
+      .next_graph = 7, .unfinished_graphs = {4, 6}, .rule_counts = {{"a b.cpp", 3}}, .applied_rules = {"c d.cpp"}};
+  state.rare_graphs.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
+  state.findings["x"] = {
+      .verdict = "rewrite", .rule = "x", .graph_number = 2, .name = "2", .num_graphs = 5, .num_nodes = 9};
+  state.report.num_made = 5, state.report.seconds = 1.5;
   const TemporaryFolder folder;
   const std::string path = folder.file("state.json"), text = state_to_json(state, {1, "digest"});
   REQUIRE(write_file(path, text));
   auto again = read_state(path, {1, "digest"});
   CHECK(state_to_json(again.value_or_throw(), {1, "digest"}) == text);
-  CHECK(again->unfinished == std::vector<uint64_t>{4, 6});
+  CHECK(again->unfinished_graphs == std::vector<uint64_t>{4, 6});
   CHECK(!read_state(path, {1, "another"}));
 }
 
@@ -348,12 +351,12 @@ TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences
     CAPTURE(graph);
     FuzzReport report = fuzz(Session{.jobs = 1}, {.seed = 2000000,
                                                   .graph = graph,
-                                                  .grow = {test_path("golden/kernels.jsonl.gz")},
-                                                  .known = test_path("known_unsound.md")});
+                                                  .golden_files = {test_path("golden/kernels.jsonl.gz")},
+                                                  .known_rules_file = test_path("known_unsound.md")});
     CHECK(report.error == "");
     REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].known == known);
-    CHECK(report.findings[0].times == 1);
+    CHECK(report.findings[0].known_entry == known);
+    CHECK(report.findings[0].num_graphs == 1);
     CHECK(report.exit_code() == 0);
   }
 }
@@ -361,11 +364,11 @@ TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences
 TEST_CASE("check_kernel accepts cancellation in sums, and rounding beyond the end of a dtype") {
   for (const char* graph : {"62517", "32895"}) {
     CAPTURE(graph);
-    FuzzReport report =
-        fuzz(Session{.jobs = 1}, {.seed = 2000000, .graph = graph, .grow = {test_path("golden/kernels.jsonl.gz")}});
+    FuzzReport report = fuzz(Session{.jobs = 1},
+                             {.seed = 2000000, .graph = graph, .golden_files = {test_path("golden/kernels.jsonl.gz")}});
     CHECK(report.error == "");
     CHECK(report.findings.empty());
-    CHECK(report.rounding > 0);
+    CHECK(report.num_rounding > 0);
   }
 }
 #endif
@@ -375,7 +378,7 @@ TEST_CASE("Maker rejects truncated golden files") {
   fs::path cut = fs::temp_directory_path() / ("tgc_fuzz_test." + std::to_string(getpid()) + ".jsonl.gz");
   fs::copy_file(test_path("golden/kernels.jsonl.gz"), cut);
   fs::resize_file(cut, fs::file_size(cut) / 2);
-  FuzzReport report = fuzz(Session(), {.count = 1, .grow = {cut.string()}});
+  FuzzReport report = fuzz(Session(), {.num_graphs = 1, .golden_files = {cut.string()}});
   CHECK(report.exit_code() == 2);
   CHECK(report.error.find(cut.string()) != std::string::npos);
   fs::remove(cut);

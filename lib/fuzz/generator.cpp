@@ -67,10 +67,10 @@ class Algebra {
     UOp value = stored_value(2 + int(c_.uniform(3)));
     if (!reduced.empty()) value = value.reduce(reduced, c_.one_in(3) ? Op::MAX : Op::ADD);
     UOp at = loops.back();
-    int64_t stride = at.vmax().as_int().small() + 1;
+    int64_t stride = at.vmax().as_int().small_value() + 1;
     for (size_t i = loops.size() - 1; i-- > 0;) {
       at = loops[i] * Const(stride) + at;
-      stride *= loops[i].vmax().as_int().small() + 1;
+      stride *= loops[i].vmax().as_int().small_value() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
     if (c_.one_in(24)) {  // store the old element of the buffer, in all or some iterations
@@ -88,7 +88,7 @@ class Algebra {
   int64_t number() {
     if (c_.one_in(8)) return c_.one_of(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
-    if (c_.one_in(4)) d = c_.one_of(terms_).vmax().as_int().small() + 1;
+    if (c_.one_in(4)) d = c_.one_of(terms_).vmax().as_int().small_value() + 1;
     switch (c_.uniform(6)) {
       case 0: return d - 1;
       case 1: return d + 1;
@@ -142,7 +142,7 @@ class Algebra {
     int64_t size = c_.one_of(kSizes);
     UOp wrapped = ((at % constant(size)) + constant(size)) % constant(size), valid;
     bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMaxElements);
-    if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small() + 1;
+    if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small_value() + 1;
     if (c_.one_in(2)) valid = condition(depth);
     if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, g_.invalid());
     static constexpr Scalar kTypes[] = {Scalar::Float32, Scalar::Int32, Scalar::Float32, Scalar::UInt8,
@@ -158,7 +158,8 @@ class Algebra {
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_read_first = c_.one_in(2);
         UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
-        UOp buffer = g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small() + 1), {}, Arg(buffer_++));
+        UOp buffer =
+            g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small_value() + 1), {}, Arg(buffer_++));
         UOp read = buffer.index(wanted);
         return is_read_first ? gate.where(read, other) : gate.where(other, read);
       }
@@ -205,7 +206,7 @@ UOp with_fitting_buffers(UOp root) {
       if (!most.is_integral() || most.as_int() >= Int(kMaxElements)) return {};
       UOp term = size == 1 ? end.src(i) : end.src(i) * Const(size);
       at = at ? term + at : term;
-      size *= most.as_int().small() + 1;
+      size *= most.as_int().small_value() + 1;
       if (size > 4 * kMaxElements) return {};
     }
     UOp now =
@@ -220,7 +221,7 @@ UOp with_fitting_buffers(UOp root) {
     if (!low.is_integral() || !high.is_integral() || low.as_int() < Int(0) || high.as_int() >= Int(8 * kMaxElements))
       return {};
     auto& [buffer, size] = sizes[u.src(0).id()];
-    buffer = u.src(0), size = std::max(size, high.as_int().small() + 1);
+    buffer = u.src(0), size = std::max(size, high.as_int().small_value() + 1);
   }
   for (auto& [id, sized] : sizes) {
     auto& [buffer, size] = sized;
@@ -281,7 +282,7 @@ uint64_t RandomSource::next() {
 RowMajor row_major(std::span<const UOp> loops) {
   RowMajor out;
   for (UOp loop : loops) {
-    int64_t n = loop.vmax().as_int().small() + 1;
+    int64_t n = loop.vmax().as_int().small_value() + 1;
     out.at = out.at ? out.at * Const(n) + loop : loop;
     out.size *= n;
   }

@@ -77,11 +77,11 @@ class KernelCheck {
 
     ApplicationLog log;
     Compilation c = begin(k_.ast);
-    c.watch(&log);
+    c.set_watcher(&log);
     bool passed = stages(c);
-    for (const Application& a : log.list()) on_rule(a);
+    for (const Application& a : log.all_rewrites()) on_rule(a);
     std::string listing = passed ? print_uops(*c.list()) : "";
-    c.watch(nullptr);
+    c.set_watcher(nullptr);
     if (!passed) return;
     if (c_.one_in(4)) unwatched(listing);
     if (!out_.failure && c_.one_in(3)) check_equivalent();
@@ -93,13 +93,13 @@ class KernelCheck {
   void compile_alone(const std::function<void(const Application&)>& on_rule) {
     ApplicationLog log;
     Compilation c = begin(k_.ast);
-    c.watch(&log);
+    c.set_watcher(&log);
     auto& list = c.list();
-    for (const Application& a : log.list()) on_rule(a);
+    for (const Application& a : log.all_rewrites()) on_rule(a);
     if (!list) return (void)record_refusal(list.diag());
     out_.kind = Kind::Compiled;
     unwatched(print_uops(*list));
-    c.watch(nullptr);
+    c.set_watcher(nullptr);
   }
 
   Compilation begin(UOp ast, const Settings* settings = nullptr) const {
@@ -110,8 +110,8 @@ class KernelCheck {
 
   Result<Arrays> in_ref(Result<Executable> kernel) {
     if (!kernel) return kernel.diag();
-    out_.runs++;
-    auto done = ref_.run(std::move(kernel));
+    out_.num_ref_runs++;
+    auto done = ref_.run_reference(std::move(kernel));
     if (!done) return done.diag();
     has_undefined_ = !done->notes.empty();
     return std::move(done->outputs);
@@ -134,12 +134,12 @@ class KernelCheck {
     }
     const Arrays made = with_untouched(*actual);
     Arrays settled;
-    auto compared = ref_.compare(k_.ast, made, expected_, {}, Recheck::Always, &settled);
+    auto compared = ref_.compare_arrays(k_.ast, made, expected_, {}, Recheck::Always, &settled);
     if (!compared) return fail(device, "wrong", what + ": " + compared.diag().text()), false;
     for (const Comparison& c : *compared) {
-      if (c.passed()) continue;
+      if (c.has_passed()) continue;
       if (!rounding_) rounding_.emplace(ref_, k_.ast, expected_);
-      if (rounding_->explains(made, settled, root)) return out_.rounding++, true;
+      if (rounding_->explains_differences(made, settled, root)) return out_.num_rounding++, true;
       const std::string renderer = device.substr(device.find(':') + 1);
       std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, renderer);
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
@@ -180,16 +180,16 @@ class KernelCheck {
   }
 
   bool stages(Compilation& c) {
-    while (const StageRow* row = c.next()) {
+    while (const StageRow* row = c.next_row()) {
       if (!row->is_graph_stage()) break;
-      auto step = c.step();
+      auto step = c.run_step();
       if (!step) return record_refusal(step.diag());
-      if (!step->changed() || is_packed(*row, step->after)) continue;
+      if (!step->has_changed() || is_packed(*row, step->after)) continue;
       if (!matches_expected(in_ref(Executable::for_ref(step->after)), step->after, "REF",
                        "after '" + std::string(row->name) + "'"))
         return false;
     }
-    const UOp last = c.current();
+    const UOp last = c.current_graph();
     auto& list = c.list();
     if (!list) return record_refusal(list.diag());
     return is_packed(row_of(StageKind::FinalRules), list->back()) ||
@@ -204,9 +204,9 @@ class KernelCheck {
 
   // Runs the stages before the linear list. Returns the resulting graph; the empty UOp if a stage refuses the graph.
   static UOp last_graph(Compilation& c) {
-    while (c.next() && c.next()->is_graph_stage())
-      if (!c.step()) return {};
-    return c.current();
+    while (c.next_row() && c.next_row()->is_graph_stage())
+      if (!c.run_step()) return {};
+    return c.current_graph();
   }
 
   // Checks an equivalent kernel (equivalent_kernel), or this kernel with the setting NOOPT changed.
@@ -221,7 +221,7 @@ class KernelCheck {
     if (matches_expected(in_ref(Executable::for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);
-    out_.failure->other = std::move(failed);
+    out_.failure->equivalent = std::move(failed);
   }
 
   void on_device(const std::string& device) {
@@ -239,7 +239,7 @@ class KernelCheck {
     if (!kernel) return fail(device, "compile", "on " + device + ": " + kernel.diag().text());
     auto own = ref_.inputs_for(*kernel);
     if (!own) return;
-    out_.device_runs++;
+    out_.num_device_runs++;
     auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
     const std::string cause = vector_cause(*list, place->target->renderer);
     matches_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
@@ -251,7 +251,7 @@ class KernelCheck {
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
   VariableValues variables_;
-  const ReferenceRunner ref_{inputs_, variables_, {.in_process = true, .timeout_seconds = kMaxSeconds}};
+  const ReferenceRunner ref_{inputs_, variables_, {.runs_in_process = true, .timeout_seconds = kMaxSeconds}};
   std::optional<RoundingEffect> rounding_;  // computed when it is needed first
   bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
 };
@@ -265,7 +265,7 @@ FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const s
   FuzzOutcome out;
   auto done = catch_failures([&] { return KernelCheck(kernel, chance, out).run(devices, on_rule), Unit{}; });
   if (!done && out.kind != FuzzOutcome::Kind::Failed)
-    out = {FuzzOutcome::Kind::Refused, std::nullopt, out.runs, out.device_runs};
+    out = {FuzzOutcome::Kind::Refused, std::nullopt, out.num_ref_runs, out.num_device_runs};
   return out;
 }
 

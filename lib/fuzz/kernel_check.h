@@ -27,7 +27,7 @@ struct FuzzFailure {
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
   std::string message;
   bool is_non_finite = false;  // true if in every differing element, one of the two values is NaN or infinite
-  std::optional<FuzzKernel> other = {};  // the equivalent kernel, if only the equivalent kernel failed
+  std::optional<FuzzKernel> equivalent = {};  // the equivalent kernel, if only the equivalent kernel failed
 };
 
 struct FuzzOutcome {
@@ -37,8 +37,8 @@ struct FuzzOutcome {
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
-  size_t runs = 0, device_runs = 0;
-  size_t rounding = 0;  // number of runs whose differences are explained by rounding
+  size_t num_ref_runs = 0, num_device_runs = 0;
+  size_t num_rounding = 0;  // number of runs whose differences are explained by rounding
 };
 
 // Returns true if the kernel is too large for REF.

@@ -41,26 +41,27 @@ class LiveCampaign {
  public:
   LiveCampaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
       : session_(session), spec_(spec), report_(report) {
-    session_.over.imports = true, session_.over.target = spec.device;
-    session_.live->set_seconds(kAnswerSeconds);
+    session_.overrides.imports_kernels = true, session_.overrides.target = spec.device;
+    session_.live_pool->set_limit_seconds(kAnswerSeconds);
     report_.has_known_rules = true;
-    known_ = spec.known.empty() ? KnownRules::built_in() : std::move(KnownRules::read(spec.known).value_or_throw());
+    known_ = spec.known_rules_file.empty() ? KnownRules::built_in()
+                                           : std::move(KnownRules::read(spec.known_rules_file).value_or_throw());
   }
 
   void run() {
     const auto begin = Clock::now();
-    uint64_t first = 0, end = spec_.count;
+    uint64_t first = 0, end = spec_.num_graphs;
     if (!spec_.graph.empty()) {
       const auto number = parse_number<uint64_t>(spec_.graph);
       if (!number) throw Failure("--graph=" + spec_.graph + " is no number of a kernel");
       first = *number, end = first + 1;
-    } else if (spec_.minutes > 0) {
+    } else if (spec_.limit_minutes > 0) {
       end = UINT64_MAX;
     }
     OrderedPool pool(session_.jobs);
     for (uint64_t number = first; number < end; number++) {
-      const bool is_over = spec_.minutes > 0 && seconds_since(begin) > 60 * spec_.minutes;
-      if (session_.cancelled() || (is_over && spec_.graph.empty())) break;
+      const bool is_over = spec_.limit_minutes > 0 && seconds_since(begin) > 60 * spec_.limit_minutes;
+      if (session_.is_cancelled() || (is_over && spec_.graph.empty())) break;
       if (!pool.submit([this, number] { return check(number); },
                        [this, number](Outcome&& outcome) { count(number, std::move(outcome)); }))
         break;
@@ -93,24 +94,26 @@ class LiveCampaign {
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
         return found({}, {.verdict = what, .message = error}, what, *made);
       }
-      if (auto& refused = imported_from(*made).refused) {
-        session_.note(name + ": " + refused->text());
+      if (auto& refused = imported_from(*made).import_error) {
+        session_.report_note(name + ": " + refused->text());
         return Outcome{Outcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
-      options.compare.each_stage = options.compare.accepts_rounding = true;
+      options.compare.runs_each_stage = options.compare.accepts_rounding = true;
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
       // a library is missing, such as that of a compiler
       if (report.error.starts_with("cannot load ")) throw Failure(report.error);
       // the time limit ended the comparison, so rounding may explain a difference
-      const bool is_cut = !report.out_of_time.empty();
+      const bool is_cut = !report.runs_left_out.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
-      const bool has_rounding = std::ranges::any_of(report.arrays, is_rounded) ||
-                                (report.stages && std::ranges::any_of(report.stages->arrays, is_rounded));
-      Outcome out{.runs = 1 + (report.stages ? report.stages->stages_run : 0), .device_runs = report.device != "REF",
+      const bool has_rounding =
+          std::ranges::any_of(report.comparisons, is_rounded) ||
+          (report.stage_difference && std::ranges::any_of(report.stage_difference->comparisons, is_rounded));
+      Outcome out{.runs = 1 + (report.stage_difference ? report.stage_difference->num_stages_run : 0),
+                  .device_runs = report.device != "REF",
                   .rounding = has_rounding};
       std::string symptom = "wrong";
       auto finding = finding_of(report, *made, symptom, out.cause);
@@ -119,11 +122,11 @@ class LiveCampaign {
       return found(std::move(out), std::move(*finding), symptom, *made);
     });
   }
-  static bool is_rounded(const Comparison& c) { return c.rounded > 0; }
+  static bool is_rounded(const Comparison& c) { return c.num_rounded > 0; }
 
   Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
-    if (finding.known.empty())  // otherwise, bisect has named an entry
-      finding.known =
+    if (finding.known_entry.empty())  // otherwise, bisect has named an entry
+      finding.known_entry =
           known_.entry_of({.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
@@ -133,10 +136,10 @@ class LiveCampaign {
   // to the kind of failure, and `cause` to the known cause or the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
-    if (report.stages && !report.stages->stage.empty()) {
-      const std::string& stage = report.stages->stage;
+    if (report.stage_difference && !report.stage_difference->stage.empty()) {
+      const std::string& stage = report.stage_difference->stage;
       return FuzzFinding{.verdict = "stage", .stage = stage,
-                         .message = "after '" + stage + "': " + first_difference(report.stages->arrays)};
+                         .message = "after '" + stage + "': " + first_difference(report.stage_difference->comparisons)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
       return std::nullopt;  // the AST itself has no meaning, because it reads out of bounds
@@ -145,10 +148,10 @@ class LiveCampaign {
       cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));
       return FuzzFinding{.verdict = "trouble", .stage = stage_in(report.error), .message = report.error};
     }
-    if (std::ranges::all_of(report.arrays, &Comparison::passed)) return std::nullopt;
+    if (std::ranges::all_of(report.comparisons, &Comparison::has_passed)) return std::nullopt;
     FuzzFinding out{.verdict = "source", .stage = "source",
-                    .message = "on " + in.info.target + ": " + first_difference(report.arrays)};
-    cause = expected_divergence(in.root, report.arrays, in.info.target.substr(in.info.target.find(':') + 1));
+                    .message = "on " + in.info.target + ": " + first_difference(report.comparisons)};
+    cause = expected_divergence(in.root, report.comparisons, in.info.target.substr(in.info.target.find(':') + 1));
     if (!cause.empty()) out.message += "; " + cause;
     return out;
   }
@@ -156,9 +159,9 @@ class LiveCampaign {
   // [3]: 5, expected 4".
   static std::string first_difference(const std::vector<Comparison>& arrays) {
     for (const Comparison& c : arrays)
-      if (std::string text = c.text(); !c.passed())
-        return text.substr(0, text.find('\n')) + "; [" + std::to_string(c.worst->index) + "]: " + c.worst->actual +
-               ", expected " + c.worst->expected;
+      if (std::string text = c.text(); !c.has_passed())
+        return text.substr(0, text.find('\n')) + "; [" + std::to_string(c.worst_difference->flat_index) +
+               "]: " + c.worst_difference->actual + ", expected " + c.worst_difference->expected;
     return {};
   }
   // Returns the stage that an error names: "after 'expander': ...".
@@ -171,51 +174,53 @@ class LiveCampaign {
   void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
-    with_rewrites.cancel = &limit, with_rewrites.over.live_rewrites = true;
+    with_rewrites.cancel = &limit, with_rewrites.overrides.records_live_rewrites = true;
     auto again = with_rewrites.compiler()->compile(random_input(spec_.seed + number, finding.name));
     if (!again) return;
     const BisectReport report = bisect(with_rewrites, *again, options);
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;
     finding.verdict = name_of(report.verdict.kind);
     if (!report.verdict.stage.empty()) finding.stage = report.verdict.stage;
-    finding.rule = report.verdict.rule, finding.known = report.verdict.entry, node = report.verdict.before;
+    finding.rule = report.verdict.rule, finding.known_entry = report.verdict.entry, node = report.verdict.before;
     if (!report.verdict.detail.empty() && report.verdict.detail != finding.message)
       finding.message += "; " + report.verdict.detail;
   }
 
   void note_refusal(const std::string& error, const std::string& name) {
     std::lock_guard guard(lock_);
-    auto [it, is_new] = report_.refusals.try_emplace(error.substr(0, error.find('\n')), 0);
+    auto [it, is_new] = report_.refusal_counts.try_emplace(error.substr(0, error.find('\n')), 0);
     it->second++;
-    if (is_new) session_.note(name + ": tinygrad refuses it: " + error);
+    if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
   // Adds an outcome to the report. Called in the order of the kernels' numbers.
   void count(uint64_t number, Outcome outcome) {
-    report_.made++;
-    (outcome.kind == Outcome::Kind::Refused   ? report_.refused
-     : outcome.kind == Outcome::Kind::LeftOut ? report_.left_out
-                                              : report_.graphs)++;
-    report_.runs += outcome.runs, report_.device_runs += outcome.device_runs, report_.rounding += outcome.rounding;
-    session_.progress(std::to_string(report_.made) + " kernels, " + std::to_string(findings_.size()) + " findings");
+    report_.num_made++;
+    (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused
+     : outcome.kind == Outcome::Kind::LeftOut ? report_.num_left_out
+                                              : report_.num_compared)++;
+    report_.num_ref_runs += outcome.runs, report_.num_device_runs += outcome.device_runs,
+        report_.num_rounding += outcome.rounding;
+    session_.report_progress(std::to_string(report_.num_made) + " kernels, " + std::to_string(findings_.size()) +
+                             " findings");
     if (!outcome.finding) return;
     FuzzFinding& f = *outcome.finding;
     const std::string symptom = outcome.cause.empty() ? f.verdict + " " + f.stage : outcome.cause;
     const std::string culprit = f.rule.empty() ? symptom : f.rule;
-    auto [it, is_new] = findings_.try_emplace(f.known.empty() ? culprit : "known: " + f.known, f);
+    auto [it, is_new] = findings_.try_emplace(f.known_entry.empty() ? culprit : "known: " + f.known_entry, f);
     FuzzFinding& kept = it->second;
-    kept.times++;
+    kept.num_graphs++;
     if (!is_new) return;
-    kept.graph = number, kept.name = std::to_string(number);
-    kept.repro_command = "tgc fuzz --live=" + shell_word(session_.over.live) + " --seed=" + std::to_string(spec_.seed) +
-                         " --graph=" + kept.name +
+    kept.graph_number = number, kept.name = std::to_string(number);
+    kept.repro_command = "tgc fuzz --live=" + shell_word(session_.overrides.live_command) +
+                         " --seed=" + std::to_string(spec_.seed) + " --graph=" + kept.name +
                          (spec_.device.empty() ? "" : " --device=" + shell_word(spec_.device)) +
-                         session_.over.other_options;
-    if (spec_.folder.empty()) return session_.note(kept.line());
+                         session_.overrides.other_options;
+    if (spec_.folder.empty()) return session_.report_note(kept.line());
     std::filesystem::create_directories(spec_.folder);
     kept.file = (std::filesystem::path(spec_.folder) / ("fuzz" + kept.name + ".json")).string();
     write_file(kept.file, outcome.kernel).value_or_throw();
-    session_.note(kept.line());
+    session_.report_note(kept.line());
   }
 
   Session session_;
@@ -231,7 +236,7 @@ class LiveCampaign {
 FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec) {
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] {
-    if (!spec.grow.empty() || !spec.state.empty() || !spec.tinygrad.empty())
+    if (!spec.golden_files.empty() || !spec.state_file.empty() || !spec.tinygrad_command.empty())
       throw Failure("--grow, --state and --tinygrad are for tgc's own pipeline, not for --live");
     return LiveCampaign(session, spec, report).run(), Unit{};
   });

@@ -38,7 +38,7 @@ constexpr int64_t kMaxNodes = 220;
 Settings settings_of(const GoldenSettings& recorded) {
   Settings out;
   out.CPU_COUNT = 4;
-  for (auto& [name, value] : recorded) (void)out.set(name, value);
+  for (auto& [name, value] : recorded) (void)out.set_value(name, value);
   out.DEBUG = 0;
   return out;
 }
@@ -47,7 +47,7 @@ std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, RandomSource& ch
   Settings settings = settings_of(recorded);
   if (chance.one_in(4)) {
     auto [name, value] = chance.one_of(kSettings);
-    (void)settings.set(name, value);
+    (void)settings.set_value(name, value);
   }
   return std::make_shared<Graph>(settings);
 }
@@ -60,24 +60,25 @@ Result<KernelText> text_of(const FuzzKernel& kernel) {
   return KernelText{*text, changed_settings(kernel.graph->settings()), kernel.target};
 }
 
-Maker::Maker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
-  for (const std::string& file : grow) read(file);
+GraphMaker::GraphMaker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
+  for (const std::string& file : grow) read_golden_file(file);
   for (const CatalogRule& r : catalog_rules())
     if (!short_file(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);  // the rules of lib/spec only check
   find_targets();
 }
 
-void Maker::read(const std::string& file) {
+void GraphMaker::read_golden_file(const std::string& file) {
   auto reader = std::move(GoldenReader::open(file).value_or_throw());
   bool has_tensor_graphs = reader.header().level == "tensor";
-  while (auto record = std::move(reader.next().value_or_throw()))
-    if (record->nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
+  while (auto record = std::move(reader.next_record().value_or_throw()))
+    if (record->num_nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
       (has_tensor_graphs ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  if (reader.cut()) throw Failure(*reader.cut());  // the file must be complete, because all graphs depend on it
+  // the file must be complete, because all graphs depend on it
+  if (reader.cut_error()) throw Failure(*reader.cut_error());
 }
 
-std::string Maker::goldens() const {
+std::string GraphMaker::golden_digest() const {
   std::string all;
   for (auto* list : {&kernels_, &tensors_})
     for (const KernelText& text : *list) {
@@ -87,7 +88,7 @@ std::string Maker::goldens() const {
   return to_hex(sha256(all));
 }
 
-void Maker::find_targets() {
+void GraphMaker::find_targets() {
   Graph graph;
   for (const char* name : kTargets) {
     auto target = parse_target(name, graph.settings());
@@ -101,7 +102,7 @@ void Maker::find_targets() {
 }
 
 // Returns the name of the rule; "NAME#2" if it is the second rule with this name.
-std::string Maker::name_of(const Rule& rule) const {
+std::string GraphMaker::name_of(const Rule& rule) const {
   size_t nth = 1;
   for (const Rule* r : rules_) {
     if (r == &rule) break;
@@ -110,31 +111,31 @@ std::string Maker::name_of(const Rule& rule) const {
   return std::string(rule.name) + (nth > 1 ? "#" + std::to_string(nth) : "");
 }
 
-const Rule* Maker::rule_of(std::string_view name) const {
+const Rule* GraphMaker::rule_of(std::string_view name) const {
   for (const Rule* r : rules_)
     if (name.starts_with(r->name) && name_of(*r) == name) return r;
   throw Failure("there is no rule '" + std::string(name) + "' that a graph was made from");
 }
 
-RandomSource Maker::chance_of(uint64_t number, uint64_t purpose) const {
+RandomSource GraphMaker::random_source_of(uint64_t number, uint64_t purpose) const {
   return RandomSource((seed_ * 0x100000001B3ull + number) ^ purpose << 48);
 }
 
-RandomSource Maker::chance_for(const Recipe& recipe) const {
+RandomSource GraphMaker::random_source_for(const Recipe& recipe) const {
   const Recipe::Step& s = recipe.steps[0];
-  return chance_of(s.number, 1 + s.kernel.value_or(0));
+  return random_source_of(s.number, 1 + s.kernel.value_or(0));
 }
 
 // ---- making a graph
 
-MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
+MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering) const {
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
   MadeGraph out{.recipe = {{{.number = number}}}};
-  RandomSource chance = chance_of(number, 0);
+  RandomSource chance = random_source_of(number, 0);
   bool is_parent = number < tensors_.size();
   if (is_parent || chance.one_in(16)) {
-    auto made = catch_failures([&] { return tensors(is_parent ? &tensors_[number] : nullptr, chance); });
-    if (made) out.tensors = std::move(*made);
+    auto made = catch_failures([&] { return make_tensors(is_parent ? &tensors_[number] : nullptr, chance); });
+    if (made) out.tensor_graph = std::move(*made);
     return out;
   }
   auto made = catch_failures([&] { return kernel(number - tensors_.size(), chance, steering, out.recipe); });
@@ -142,34 +143,34 @@ MadeGraph Maker::make(uint64_t number, const Steering& steering) const {
   return out;
 }
 
-MadeGraph Maker::remake(const Recipe& recipe) const {
+MadeGraph GraphMaker::remake_graph(const Recipe& recipe) const {
   const Recipe::Step& step = recipe.steps[0];
-  Steering as_it_was{
+  MakerSteering as_it_was{
       .rule = [&](RandomSource&) { return rule_of(step.rule); },
       .parent = [&](RandomSource&) -> std::optional<Ancestor> {
         if (recipe.steps.size() < 2) return std::nullopt;
-        MadeGraph parent = remake(recipe.parent());
+        MadeGraph parent = remake_graph(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
         return Ancestor{recipe.parent(), text_of(*parent.kernel).value_or_throw()};
       }};
-  MadeGraph out = make(step.number, as_it_was);
-  if (step.kernel && out.tensors) {
-    Compilation whole = std::move(Compilation::begin(std::move(*out.tensors), {}).value_or_throw());
+  MadeGraph out = make_graph(step.number, as_it_was);
+  if (step.kernel && out.tensor_graph) {
+    Compilation whole = std::move(Compilation::begin(std::move(*out.tensor_graph), {}).value_or_throw());
     if (auto& schedule = whole.schedule(); !schedule) throw Failure(schedule.diag());
-    out = scheduled(whole, step.number, *step.kernel);
+    out = kernel_of_schedule(whole, step.number, *step.kernel);
   }
-  if ((!out.kernel && !out.tensors) || out.recipe.text() != recipe.text())
+  if ((!out.kernel && !out.tensor_graph) || out.recipe.text() != recipe.text())
     throw Failure("this seed, with these golden files to grow from, makes no graph '" + recipe.text() + "'");
   return out;
 }
 
-MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const {
+MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, size_t n) const {
   MadeGraph out{.recipe = {{{.number = number, .kernel = n}}}};
   auto one = whole.kernel(n);
   if (!one) return out;
-  RandomSource chance = chance_of(number, n + 1);
+  RandomSource chance = random_source_of(number, n + 1);
   std::string target = chance.one_of(kTargets);
-  InputGraph in = std::move(*one).take();
+  InputGraph in = std::move(*one).take_input();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
   if (toposort(kernel.ast).size() < size_t(kMaxNodes) && is_kernel(kernel.ast)) out.kernel = std::move(kernel);
   return out;
@@ -177,10 +178,10 @@ MadeGraph Maker::scheduled(Compilation& whole, uint64_t number, size_t n) const 
 
 // ---- making a kernel
 
-std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, const Steering& steering,
-                                        Recipe& recipe) const {
+std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
+                                             Recipe& recipe) const {
   // the first kernels are the unchanged golden kernels
-  if (number < kernels_.size()) return grown(kernels_[number], chance, true);
+  if (number < kernels_.size()) return grow_from(kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.uniform(12);
   if (kind >= 8) {
@@ -188,16 +189,16 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, c
     auto rare = chance.one_in(2) ? steering.parent(choice) : std::nullopt;
     const KernelText* golden = kernels_.empty() ? nullptr : &kernels_[choice.uniform(kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
-    if (rare || golden) out = grown(rare ? rare->text : *golden, chance, false);
+    if (rare || golden) out = grow_from(rare ? rare->text : *golden, chance, false);
   }
   if (!out) {
     out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
     Graph& graph = *out->graph;
     out->ast = chance.one_in(24)   ? matmul_kernel(graph, chance)
-               : kind < 3          ? from_rule(*out, chance, steering, recipe)
+               : kind < 3          ? kernel_from_rule(*out, chance, steering, recipe)
                : kind >= 7         ? RandomKernel(graph, chance.next()).make_ast()
                : chance.one_in(6)  ? edge_kernel(graph, chance)
-               : chance.one_in(50) ? grid(*out, chance)
+               : chance.one_in(50) ? make_grid_kernel(*out, chance)
                                    : UOp();
     if (!out->ast && kind >= 3) out->ast = algebra_kernel(graph, chance);
   }
@@ -206,7 +207,8 @@ std::optional<FuzzKernel> Maker::kernel(uint64_t number, RandomSource& chance, c
   return out;
 }
 
-std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& chance, bool is_unchanged) const {
+std::optional<FuzzKernel> GraphMaker::grow_from(const KernelText& parent, RandomSource& chance,
+                                                bool is_unchanged) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
@@ -222,7 +224,8 @@ std::optional<FuzzKernel> Maker::grown(const KernelText& parent, RandomSource& c
 
 // Makes a kernel from the pattern of a rule, for a target whose stages have this rule. Returns the empty UOp if no
 // kernel can be made from the patterns of 16 rules.
-UOp Maker::from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const {
+UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
+                                 Recipe& recipe) const {
   RandomSource choice(chance.next());
   const RandomSource given(chance.next());
   for (int tries = 0; tries < 16; tries++) {
@@ -238,7 +241,7 @@ UOp Maker::from_rule(FuzzKernel& out, RandomSource& chance, const Steering& stee
   return {};
 }
 
-UOp Maker::grid(FuzzKernel& out, RandomSource& chance) const {
+UOp GraphMaker::make_grid_kernel(FuzzKernel& out, RandomSource& chance) const {
   out.target = chance.one_of(kTargetsWithLimits);
   auto target = parse_target(out.target, out.graph->settings());
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
@@ -246,13 +249,13 @@ UOp Maker::grid(FuzzKernel& out, RandomSource& chance) const {
 
 // ---- making a tensor graph: the unchanged or mutated `parent`, or a new graph
 
-std::optional<InputGraph> Maker::tensors(const KernelText* parent, RandomSource& chance) const {
+std::optional<InputGraph> GraphMaker::make_tensors(const KernelText* parent, RandomSource& chance) const {
   bool is_unchanged = parent;
   if (!parent && !tensors_.empty() && chance.one_in(3)) parent = &tensors_[chance.uniform(tensors_.size())];
   Settings settings = settings_of(parent ? parent->settings : GoldenSettings());
   if (!is_unchanged && chance.one_in(2)) {
     auto [name, value] = chance.one_of(kTensorSettings);
-    (void)settings.set(name, value);
+    (void)settings.set_value(name, value);
   }
   if (!parent) {
     InputGraph out{.graph = std::make_shared<Graph>(settings), .is_tensor_graph = true};
@@ -324,7 +327,7 @@ Result<Recipe> parse_recipe(std::string_view text) {
 GoldenSettings changed_settings(const Settings& settings) {
   GoldenSettings out;
   for (const SettingInfo& s : all_settings())
-    if (settings.*s.value != s.default_value) out[std::string(s.name)] = std::to_string(settings.*s.value);
+    if (settings.*s.member != s.default_value) out[std::string(s.name)] = std::to_string(settings.*s.member);
   return out;
 }
 
@@ -332,7 +335,7 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
                                            const std::string& name) {
   return catch_failures([&] {
     CheckPlan plan = std::move(make_check_plan("").value_or_throw());
-    plan.explain = true;
+    plan.explains_difference = true;
     InputGraph in = std::move(load_recorded(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
     in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
     auto record = std::move(tinygrad.ask(question_about(in)).value_or_throw());

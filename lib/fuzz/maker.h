@@ -67,7 +67,7 @@ struct Ancestor {
 };
 
 // Choices that depend on the earlier graphs of the campaign. Campaign sets them.
-struct Steering {
+struct MakerSteering {
   std::function<const Rule*(RandomSource&)> rule;  // returns a rule; prefers rules that applied in few graphs
   // returns a graph in which a rare rule applied; nullopt to mutate no such graph
   std::function<std::optional<Ancestor>(RandomSource&)> parent;
@@ -77,42 +77,42 @@ struct Steering {
 struct MadeGraph {
   Recipe recipe;
   std::optional<FuzzKernel> kernel = {};
-  std::optional<InputGraph> tensors = {};
+  std::optional<InputGraph> tensor_graph = {};
 };
 
-class Maker {
+class GraphMaker {
  public:
   // `grow` names golden files. The first graphs are their records with few nodes, unchanged except for settings; later
   // graphs may be mutations of them. Throws Failure if a file cannot be read or is truncated.
-  Maker(uint64_t seed, const std::vector<std::string>& grow);
+  GraphMaker(uint64_t seed, const std::vector<std::string>& grow);
 
-  MadeGraph make(uint64_t number, const Steering& steering) const;
+  MadeGraph make_graph(uint64_t number, const MakerSteering& steering) const;
   // Makes the graph of a recipe. Throws Failure if the seed and the golden files make no such graph.
-  MadeGraph remake(const Recipe& recipe) const;
+  MadeGraph remake_graph(const Recipe& recipe) const;
   // Returns one kernel of the schedule of tensor graph `number`; an empty MadeGraph if the kernel cannot be checked.
-  MadeGraph scheduled(Compilation& whole, uint64_t number, size_t kernel) const;
+  MadeGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the random generator for the checks of the graph of this recipe.
-  RandomSource chance_for(const Recipe& recipe) const;
+  RandomSource random_source_for(const Recipe& recipe) const;
 
   // Returns a digest of the golden files, on which the graphs depend.
-  std::string goldens() const;
+  std::string golden_digest() const;
 
   // Returns all rules except those of lib/spec, which only check nodes.
   std::span<const Rule* const> rules() const { return rules_; }
 
  private:
-  RandomSource chance_of(uint64_t number, uint64_t purpose) const;
-  void read(const std::string& file);
+  RandomSource random_source_of(uint64_t number, uint64_t purpose) const;
+  void read_golden_file(const std::string& file);
   void find_targets();
   std::string name_of(const Rule& rule) const;
   const Rule* rule_of(std::string_view name) const;
 
-  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const Steering& steering,
+  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
                                    Recipe& recipe) const;
-  std::optional<FuzzKernel> grown(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
-  UOp from_rule(FuzzKernel& out, RandomSource& chance, const Steering& steering, Recipe& recipe) const;
-  UOp grid(FuzzKernel& out, RandomSource& chance) const;
-  std::optional<InputGraph> tensors(const KernelText* parent, RandomSource& chance) const;
+  std::optional<FuzzKernel> grow_from(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
+  UOp kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering, Recipe& recipe) const;
+  UOp make_grid_kernel(FuzzKernel& out, RandomSource& chance) const;
+  std::optional<InputGraph> make_tensors(const KernelText* parent, RandomSource& chance) const;
 
   uint64_t seed_;
   std::vector<const Rule*> rules_;

@@ -89,7 +89,7 @@ class Mutator {
 
   void apply(const MutationStep& step) {
     s_ = step;
-    at_ = step.node % nodes_.size();
+    at_ = step.node_position % nodes_.size();
     if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return change_order();
     UOp u = nodes_[at_], now = changed(u);
     if (!(now == u)) replace_node(now);
@@ -98,7 +98,7 @@ class Mutator {
   std::vector<UOp> take() && { return std::move(nodes_); }
 
  private:
-  UOp other() const { return nodes_[s_.other % nodes_.size()]; }
+  UOp other() const { return nodes_[s_.other_position % nodes_.size()]; }
   // Returns node number `i`, modulo their count, of the nodes with an op in `ops`; the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
@@ -110,30 +110,30 @@ class Mutator {
   UOp with_source(UOp u, UOp source) const {
     if (!u.num_src() || !source) return u;
     std::vector<UOp> src = sources(u);
-    src[s_.slot % src.size()] = source;
+    src[s_.slot_index % src.size()] = source;
     return u.with_src(src);
   }
-  UOp source_of(UOp u) const { return u.num_src() ? u.src(s_.slot % u.num_src()) : u; }
+  UOp source_of(UOp u) const { return u.num_src() ? u.src(s_.slot_index % u.num_src()) : u; }
 
   UOp changed(UOp u) {
     std::vector<UOp> src = sources(u);
-    size_t slot = src.empty() ? 0 : s_.slot % src.size();
+    size_t slot = src.empty() ? 0 : s_.slot_index % src.size();
     switch (s_.kind % kNumMutations) {
-      case 0: return u.replace({.op = Op(s_.value % kNumOps)});
-      case 1: return u.replace({.op = similar_op(u.op(), s_.value)});
-      case 2: return u.with_dtype(any_dtype(s_.value));
-      case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value % kNumScalars)));
-      case 4: return u.with_arg(edge_value(g_, s_.value));
+      case 0: return u.replace({.op = Op(s_.value_choice % kNumOps)});
+      case 1: return u.replace({.op = similar_op(u.op(), s_.value_choice)});
+      case 2: return u.with_dtype(any_dtype(s_.value_choice));
+      case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value_choice % kNumScalars)));
+      case 4: return u.with_arg(edge_value(g_, s_.value_choice));
       case 5: return u.with_arg(other().arg());
       case 6:  // change an item of a tuple
         if (u.arg().is_tuple() && !u.arg().items().empty()) {
           std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
-          items[s_.slot % items.size()] = edge_value(g_, s_.value);
+          items[s_.slot_index % items.size()] = edge_value(g_, s_.value_choice);
           return u.with_arg(g_.tuple(items));
         }
         return u;
       case 7:
-        if (src.size() > 1) std::swap(src[slot], src[s_.other % src.size()]);
+        if (src.size() > 1) std::swap(src[slot], src[s_.other_position % src.size()]);
         return u.with_src(src);
       case 8:
         if (!src.empty()) src.erase(src.begin() + int64_t(slot));
@@ -142,29 +142,29 @@ class Mutator {
       case 10: return with_source(u, other());
       case 11:
         if (src.empty()) return u;
-        return with_source(u, g_.node(Op::CONST, src[slot].dtype(), {}, edge_value(g_, s_.value)));
+        return with_source(u, g_.node(Op::CONST, src[slot].dtype(), {}, edge_value(g_, s_.value_choice)));
       case 12: return with_source(u, g_.node(Op::CONST, source_of(u).dtype(), {}, g_.invalid().arg()));
       case 13:  // add a second range with the same axis
-        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
+        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
           return with_source(u, g_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
         return u;
       case 14:  // change the size of a range
-        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other); r && r.num_src())
+        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
           return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
       case 15:  // insert a subgraph of another graph
         if (UOp part = nodes_.size() < kMutantNodes ? donated_subgraph() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
-      case 17: return g_.node(Op(s_.value % kNumOps), u.dtype(), u, other().arg());
-      case 18: return u.rtag(edge_value(g_, s_.value));
+      case 17: return g_.node(Op(s_.value_choice % kNumOps), u.dtype(), u, other().arg());
+      case 18: return u.rtag(edge_value(g_, s_.value_choice));
       case 19:
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
         return with_source(u, other());
       case 20: return with_source(u, u);  // use a copy of the node as its source (nodes are immutable)
       case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
-      case 22: return src.assign(1 + s_.value % 40, other()), u.with_src(src);
+      case 22: return src.assign(1 + s_.value_choice % 40, other()), u.with_src(src);
       default: return with_source(u, source_of(other()));
     }
   }
@@ -172,16 +172,16 @@ class Mutator {
   int64_t edge_size() {
     static constexpr int64_t kSizes[] = {0, 1, -1, 3, 1 << 20, int64_t(1) << 31, int64_t(1) << 40, int64_t(1) << 61,
                                          std::numeric_limits<int64_t>::max()};
-    return kSizes[s_.value % std::size(kSizes)];
+    return kSizes[s_.value_choice % std::size(kSizes)];
   }
-  UOp size_const(DType dtype) { return g_.node(Op::CONST, dtype, {}, edge_value(g_, s_.value)); }
+  UOp size_const(DType dtype) { return g_.node(Op::CONST, dtype, {}, edge_value(g_, s_.value_choice)); }
   size_t position(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
 
   UOp donated_subgraph() const {
-    UOp root = donor_ ? donor_(g_, s_.other) : UOp();
+    UOp root = donor_ ? donor_(g_, s_.other_position) : UOp();
     if (!root) return root;
     std::vector<UOp> below = toposort(root);
-    return below[s_.value % below.size()];
+    return below[s_.value_choice % below.size()];
   }
 
   // Replaces the node at position at_ by `now`. Rebuilds all nodes that depend on the replaced node.
@@ -208,7 +208,7 @@ class Mutator {
   }
 
   void change_order() {
-    size_t to = s_.other % nodes_.size();
+    size_t to = s_.other_position % nodes_.size();
     switch (s_.kind % kNumMutations) {
       case kNumMutations - 3:
         if (nodes_.size() > 1) nodes_.erase(nodes_.begin() + int64_t(at_));
@@ -234,8 +234,8 @@ std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes) {
   return out;
 }
 
-Result<std::vector<UOp>> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
-                                 const Donor& donor) {
+Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
+                                      const Donor& donor) {
   if (nodes.empty()) return nodes;
   return catch_failures([&] {
     Mutator mutator(std::move(nodes), is_list, donor);

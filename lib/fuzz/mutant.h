@@ -16,10 +16,10 @@ namespace tgc {
 // One mutation. The values of its fields are taken modulo the number of choices.
 struct MutationStep {
   uint8_t kind = 0;
-  uint8_t slot = 0;    // index of a source of the node, or of an item of its arg
-  uint16_t node = 0;   // position of the node to change
-  uint16_t other = 0;  // position of a second node, or number of the graph to take a subgraph from
-  uint16_t value = 0;  // selects an op, dtype, arg value or size, as `kind` requires
+  uint8_t slot_index = 0;    // index of a source of the node, or of an item of its arg
+  uint16_t node_position = 0;   // position of the node to change
+  uint16_t other_position = 0;  // position of a second node, or number of the graph to take a subgraph from
+  uint16_t value_choice = 0;  // selects an op, dtype, arg value or size, as `kind` requires
 };
 inline constexpr size_t kStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;
@@ -34,7 +34,7 @@ using Donor = std::function<UOp(Graph& into, size_t number)>;
 // Applies the steps to `nodes`, a toposort or (if is_list) a linear list. Returns the new nodes in the same kind of
 // order; the root of a toposort is last. Ignores steps that do not apply. Returns an error if a step makes an invalid
 // dtype.
-Result<std::vector<UOp>> mutated(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
-                                 const Donor& donor);
+Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
+                                      const Donor& donor);
 
 }  // namespace tgc

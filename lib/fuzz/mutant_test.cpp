@@ -14,7 +14,7 @@ namespace {
 std::string mutant(uint64_t seed, std::span<const MutationStep> steps, bool with_donor = true) {
   Graph graph;
   Donor donor = [](Graph& into, size_t number) { return RandomKernel(into, number % 50 + 100).make_ast(); };
-  auto nodes = mutated(toposort(RandomKernel(graph, seed).make_ast()), false, steps, with_donor ? donor : Donor())
+  auto nodes = mutate_nodes(toposort(RandomKernel(graph, seed).make_ast()), false, steps, with_donor ? donor : Donor())
                    .value_or_throw();
   CHECK(toposort(nodes.back()) == nodes);
   return graph_to_json(nodes.back());
@@ -26,8 +26,11 @@ TEST_CASE("mutants: equal steps give equal graphs, and each kind of step changes
   for (int kind = 0; kind < kNumMutations; kind++) {
     std::set<std::string> seen;
     for (uint16_t n = 0; n < 40; n++) {
-      MutationStep step{.kind = uint8_t(kind), .slot = uint8_t(n), .node = uint16_t(n * 7), .other = uint16_t(n * 5),
-                        .value = uint16_t(n * 131)};
+      MutationStep step{.kind = uint8_t(kind),
+                        .slot_index = uint8_t(n),
+                        .node_position = uint16_t(n * 7),
+                        .other_position = uint16_t(n * 5),
+                        .value_choice = uint16_t(n * 131)};
       std::string text = mutant(3, {&step, 1});
       CHECK(text == mutant(3, {&step, 1}));
       seen.insert(std::move(text));
@@ -42,8 +45,8 @@ TEST_CASE("mutants: steps remove, swap and duplicate entries of a list") {
   Graph graph;
   UOp a = graph.constant(dtypes::int32, 1), b = graph.constant(dtypes::int32, 2), c = a + b;
   auto after = [&](int kind) {
-    MutationStep step{.kind = uint8_t(kind), .node = 0, .other = 1};
-    return mutated({a, b, c}, true, {&step, 1}, {}).value_or_throw();
+    MutationStep step{.kind = uint8_t(kind), .node_position = 0, .other_position = 1};
+    return mutate_nodes({a, b, c}, true, {&step, 1}, {}).value_or_throw();
   };
   CHECK(after(kNumMutations - 3) == std::vector{b, c});
   CHECK(after(kNumMutations - 2) == std::vector{b, a, c});
@@ -53,6 +56,6 @@ TEST_CASE("mutants: steps remove, swap and duplicate entries of a list") {
 TEST_CASE("mutants: bytes are decoded as steps, without an incomplete last step") {
   std::vector<uint8_t> bytes(2 * kStepBytes + 3, 1);
   REQUIRE(steps_of(bytes).size() == 2);
-  CHECK(steps_of(bytes)[1].node == 0x0101);
+  CHECK(steps_of(bytes)[1].node_position == 0x0101);
   CHECK(steps_of({}).empty());
 }

@@ -61,9 +61,9 @@ Ran run(InputKind kind, const std::string& text, const Target& target, int resum
   for (const StageRow& row : stage_rows()) {
     if (!row.kernel || ++number <= resume_after) continue;
     if (auto status = c.run_through(row); !status) return out.refused = true, out.list = status.diag().message, out;
-    out.problem += well_formed(c.current(), Spec::Full, row.name);
+    out.problem += well_formed(c.current_graph(), Spec::Full, row.name);
     if (!with_texts) continue;
-    auto json = write_graph(Format::Json, c.current(), {});
+    auto json = write_graph(Format::Json, c.current_graph(), {});
     if (!json) return out.problem = json.diag().text(), out;
     out.stages.push_back(*json);
   }

@@ -53,7 +53,7 @@ class RandomKernel {
     for (size_t i = ranges.size(); i-- > 0;) {
       UOp term = size == 1 ? ranges[i] : ranges[i] * size;
       out = out ? term + out : term;
-      size *= int64_t(ranges[i].vmax().as_int().small()) + 1;
+      size *= int64_t(ranges[i].vmax().as_int().small_value()) + 1;
     }
     return out ? out : index_const(0);
   }

@@ -13,21 +13,21 @@ using Json = nlohmann::json;
 
 // The counts that a state file holds, with their names in JSON. Reading and writing use this one list.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
-    {"made", &FuzzReport::made},         {"graphs", &FuzzReport::graphs},
-    {"compiled", &FuzzReport::compiled}, {"refused", &FuzzReport::refused},
-    {"left_out", &FuzzReport::left_out}, {"rounding", &FuzzReport::rounding},
-    {"runs", &FuzzReport::runs},         {"device_runs", &FuzzReport::device_runs},
-    {"with_tinygrad", &FuzzReport::with_tinygrad},
-    {"schedules_with_tinygrad", &FuzzReport::schedules_with_tinygrad}};
+    {"made", &FuzzReport::num_made},         {"graphs", &FuzzReport::num_compared},
+    {"compiled", &FuzzReport::num_compiled}, {"refused", &FuzzReport::num_refused},
+    {"left_out", &FuzzReport::num_left_out}, {"rounding", &FuzzReport::num_rounding},
+    {"runs", &FuzzReport::num_ref_runs},         {"device_runs", &FuzzReport::num_device_runs},
+    {"with_tinygrad", &FuzzReport::num_equal_kernels},
+    {"schedules_with_tinygrad", &FuzzReport::num_equal_schedules}};
 constexpr std::pair<const char*, std::string FuzzFinding::*> kTexts[] = {
     {"verdict", &FuzzFinding::verdict}, {"stage", &FuzzFinding::stage}, {"rule", &FuzzFinding::rule},
     {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::message},   {"name", &FuzzFinding::name},
-    {"again", &FuzzFinding::repro_command}, {"file", &FuzzFinding::file}, {"known", &FuzzFinding::known}};
+    {"again", &FuzzFinding::repro_command}, {"file", &FuzzFinding::file}, {"known", &FuzzFinding::known_entry}};
 
 FuzzFinding finding_of(const Json& from) {
   FuzzFinding out;
   for (auto& [name, text] : kTexts) out.*text = from.at(name).get<std::string>();
-  out.graph = from.at("graph"), out.times = from.at("times"), out.nodes = from.at("nodes");
+  out.graph_number = from.at("graph"), out.num_graphs = from.at("times"), out.num_nodes = from.at("nodes");
   return out;
 }
 
@@ -43,9 +43,11 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
     throw Failure(Diag{.message = its.seed == of.seed ? "it is of a campaign that grows from other golden files"
                                                       : "it is of a campaign of seed " + std::to_string(its.seed),
                        .file = path});
-  CampaignState out{.next = from.at("next"), .unfinished = from.at("unfinished"), .counts = from.at("counts"),
+  CampaignState out{.next_graph = from.at("next"),
+                    .unfinished_graphs = from.at("unfinished"),
+                    .rule_counts = from.at("counts"),
                     .applied_rules = from.at("noted")};
-  for (const Json& one : from.at("rare")) out.rare.push_back(ancestor_of(one));
+  for (const Json& one : from.at("rare")) out.rare_graphs.push_back(ancestor_of(one));
   for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_of(one));
   for (auto& [name, count] : kCounts) out.report.*count = from.at("so_far").at(name);
   out.report.seconds = from.at("so_far").at("seconds");
@@ -56,24 +58,24 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
 
 std::string state_to_json(const CampaignState& state, const CampaignName& of) {
   return json_object([&](JsonWriter& json) {
-    json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.goldens); });
-    json.member("next", state.next).member("unfinished", state.unfinished);
+    json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.golden_digest); });
+    json.member("next", state.next_graph).member("unfinished", state.unfinished_graphs);
     json.key("so_far").object([&] {
       for (auto& [name, count] : kCounts) json.member(name, state.report.*count);
       json.member("seconds", state.report.seconds);
     });
-    json.line().member("counts", state.counts);
+    json.start_line().member("counts", state.rule_counts);
     json.member("noted", state.applied_rules);
-    json.line().key("findings").object([&] {
+    json.start_line().key("findings").object([&] {
       for (auto& [key, f] : state.findings)
         json.key(key).object([&] {
           for (auto& [name, text] : kTexts) json.member(name, f.*text);
-          json.member("graph", f.graph).member("times", f.times).member("nodes", f.nodes);
+          json.member("graph", f.graph_number).member("times", f.num_graphs).member("nodes", f.num_nodes);
         });
     });
-    json.line().key("rare").array([&] {
-      for (const Ancestor& a : state.rare)
-        json.line().object([&] {
+    json.start_line().key("rare").array([&] {
+      for (const Ancestor& a : state.rare_graphs)
+        json.start_line().object([&] {
           json.member("name", a.recipe.text()).member("target", a.text.target).member("ast", a.text.ast);
           json.member("settings", a.text.settings);
         });

@@ -12,19 +12,19 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next = 0;                             // number of the first graph that was not begun
-  std::vector<uint64_t> unfinished;              // numbers of graphs below `next` that did not finish
-  std::map<std::string, uint64_t> counts;        // maps a rule to the number of graphs in which it applied
+  uint64_t next_graph = 0;                             // number of the first graph that was not begun
+  std::vector<uint64_t> unfinished_graphs;              // numbers of graphs below `next_graph` that did not finish
+  std::map<std::string, uint64_t> rule_counts;        // maps a rule to the number of graphs in which it applied
   std::set<std::string> applied_rules;           // the rules that applied, also those that made no node
-  std::vector<Ancestor> rare;  // graphs in which rare rules applied, in the order in which they were found
+  std::vector<Ancestor> rare_graphs;  // graphs in which rare rules applied, in the order in which they were found
   std::map<std::string, FuzzFinding> findings;   // maps a key to its finding; findings with equal keys count as one
   FuzzReport report;                             // the counts and seconds of the campaign so far
 };
 
-// Identifies a campaign by its seed and golden files (FuzzSpec::grow).
+// Identifies a campaign by its seed and golden files (FuzzSpec::golden_files).
 struct CampaignName {
   uint64_t seed = 0;
-  std::string goldens;  // digest of the golden files, see Maker::goldens()
+  std::string golden_digest;  // digest of the golden files, see GraphMaker::golden_digest()
 
   bool operator==(const CampaignName&) const = default;
 };

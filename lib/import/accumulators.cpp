@@ -35,7 +35,7 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
     if (!store.is(Op::STORE) || store.num_src() < 2) continue;
     const UOp buffer = buffer_of(store.src(0));
     if (!buffer.is(Op::BUFFER)) continue;
-    auto& around = enclosing_[buffer];
+    auto& around = enclosing_ranges_[buffer];
     // for each node, the group ranges that no node below it has ended; the accumulator's own nodes are left out
     std::unordered_map<UOp, std::unordered_set<UOp>> open;
     for (UOp u : toposort(store.src(1), [&](UOp n) { return !(buffer_of(n) == buffer); })) {
@@ -55,8 +55,8 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
 }
 
 bool Importer::is_outside(UOp range, UOp memory) const {
-  auto found = enclosing_.find(buffer_of(memory));
-  return found != enclosing_.end() && is_group_range(range) && !found->second.contains(range);
+  auto found = enclosing_ranges_.find(buffer_of(memory));
+  return found != enclosing_ranges_.end() && is_group_range(range) && !found->second.contains(range);
 }
 
 }  // namespace tgc::import

@@ -10,12 +10,12 @@ namespace tgc::import {
 Affine AffineMath::index(UOp node, int64_t min, int64_t max) {
   if (min == max) return Affine::number(min);
   bounds_[node] = {min, max};
-  return {.terms = {{node, 1}}, .min = min, .max = max};
+  return {.terms = {{node, 1}}, .min_value = min, .max_value = max};
 }
 
 Affine AffineMath::sum(const Affine& a, const Affine& b) {
-  Affine out{.constant = checked_add(a.constant, b.constant), .min = checked_add(a.min, b.min),
-             .max = checked_add(a.max, b.max)};
+  Affine out{.constant = checked_add(a.constant, b.constant), .min_value = checked_add(a.min_value, b.min_value),
+             .max_value = checked_add(a.max_value, b.max_value)};
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
     if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first.id() < b.terms[j].first.id())) {
@@ -28,7 +28,7 @@ Affine AffineMath::sum(const Affine& a, const Affine& b) {
       i++, j++;
     }
   }
-  if (out.is_number()) out.min = out.max = out.constant;
+  if (out.is_number()) out.min_value = out.max_value = out.constant;
   return out;
 }
 
@@ -36,27 +36,27 @@ Affine AffineMath::scaled(const Affine& a, int64_t factor) {
   if (factor == 0) return {};
   Affine out = a;
   for (auto& term : out.terms) term.second = checked_mul(term.second, factor);
-  for (int64_t* number : {&out.constant, &out.min, &out.max}) *number = checked_mul(*number, factor);
-  if (factor < 0) std::swap(out.min, out.max);
+  for (int64_t* number : {&out.constant, &out.min_value, &out.max_value}) *number = checked_mul(*number, factor);
+  if (factor < 0) std::swap(out.min_value, out.max_value);
   return out;
 }
 
-Affine AffineMath::within(Affine a, int64_t size) {
+Affine AffineMath::checked_within(Affine a, int64_t size) {
   if (a.is_number() || size <= 0) return a;
-  a.min = std::max<int64_t>(a.min, 0), a.max = std::min(a.max, size - 1);
+  a.min_value = std::max<int64_t>(a.min_value, 0), a.max_value = std::min(a.max_value, size - 1);
   return a;
 }
 
-void AffineMath::bound(Affine& a) const {
-  a.min = a.max = a.constant;
+void AffineMath::set_bounds(Affine& a) const {
+  a.min_value = a.max_value = a.constant;
   for (auto& [node, factor] : a.terms) {
     const Bounds& b = bounds_.at(node);
-    a.min = checked_add(a.min, checked_mul(factor, factor > 0 ? b.min : b.max));
-    a.max = checked_add(a.max, checked_mul(factor, factor > 0 ? b.max : b.min));
+    a.min_value = checked_add(a.min_value, checked_mul(factor, factor > 0 ? b.min_value : b.max_value));
+    a.max_value = checked_add(a.max_value, checked_mul(factor, factor > 0 ? b.max_value : b.min_value));
   }
 }
 
-void AffineMath::split(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const {
+void AffineMath::split_terms(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const {
   if (divisor <= 0) throw Refusal{"it has no elements"};
   auto floored = [&](int64_t x) { return floored_quotient(x, divisor); };
   for (auto& [node, factor] : a.terms) {
@@ -65,30 +65,33 @@ void AffineMath::split(const Affine& a, int64_t divisor, Affine& whole, Affine& 
     if (r) rest.terms.emplace_back(node, r);
   }
   whole.constant = floored(a.constant), rest.constant = floored_remainder(a.constant, divisor);
-  bound(whole), bound(rest);
-  if (whole.is_number() && whole.constant == 0) rest.min = a.min, rest.max = a.max;  // the bounds of `a` may be tighter
+  set_bounds(whole), set_bounds(rest);
+  // the bounds of `a` may be tighter
+  if (whole.is_number() && whole.constant == 0) rest.min_value = a.min_value, rest.max_value = a.max_value;
 }
 
 Affine AffineMath::quotient(const Affine& a, int64_t divisor) {
   if (divisor == 1) return a;
   Affine whole, rest;
-  split(a, divisor, whole, rest);
-  if (rest.min >= 0 && rest.max < divisor) return whole;
-  if (rest.is_number()) return plus(whole, rest.constant / divisor);
-  UOp divided = node(rest).alu(Op::IDIV, number(divisor));
-  return sum(whole, index(divided, std::max<int64_t>(rest.min, 0) / divisor, std::max<int64_t>(rest.max, 0) / divisor));
+  split_terms(a, divisor, whole, rest);
+  if (rest.min_value >= 0 && rest.max_value < divisor) return whole;
+  if (rest.is_number()) return plus_number(whole, rest.constant / divisor);
+  UOp divided = make_node(rest).alu(Op::IDIV, number(divisor));
+  return sum(whole, index(divided, std::max<int64_t>(rest.min_value, 0) / divisor,
+                          std::max<int64_t>(rest.max_value, 0) / divisor));
 }
 
 Affine AffineMath::remainder(const Affine& a, int64_t divisor) {
   if (divisor == 1) return {};
   Affine whole, rest;
-  split(a, divisor, whole, rest);
-  if (rest.min >= 0 && rest.max < divisor) return rest;
+  split_terms(a, divisor, whole, rest);
+  if (rest.min_value >= 0 && rest.max_value < divisor) return rest;
   if (rest.is_number()) return Affine::number(rest.constant % divisor);
-  return index(node(rest).alu(Op::MOD, number(divisor)), 0, std::min(divisor - 1, std::max<int64_t>(rest.max, 0)));
+  return index(make_node(rest).alu(Op::MOD, number(divisor)), 0,
+               std::min(divisor - 1, std::max<int64_t>(rest.max_value, 0)));
 }
 
-UOp AffineMath::node(const Affine& a) {
+UOp AffineMath::make_node(const Affine& a) {
   UOp out;
   for (auto& [index, factor] : a.terms) {
     UOp term = factor == 1 ? index : index.alu(Op::MUL, number(factor));
@@ -100,8 +103,8 @@ UOp AffineMath::node(const Affine& a) {
 
 UOp AffineMath::is_between(const Affine& a, int64_t min, int64_t end) {
   UOp out;
-  if (a.min < min) out = negate(node(a).alu(Op::CMPLT, number(min)));
-  if (a.max >= end) out = both(out, node(a).alu(Op::CMPLT, number(end)));
+  if (a.min_value < min) out = negate(make_node(a).alu(Op::CMPLT, number(min)));
+  if (a.max_value >= end) out = logical_and(out, make_node(a).alu(Op::CMPLT, number(end)));
   return out;
 }
 

@@ -12,9 +12,9 @@ namespace tgc::import {
 struct Affine {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;
-  int64_t min = 0, max = 0;
+  int64_t min_value = 0, max_value = 0;
 
-  static Affine number(int64_t value) { return {.constant = value, .min = value, .max = value}; }
+  static Affine number(int64_t value) { return {.constant = value, .min_value = value, .max_value = value}; }
   bool is_number() const { return terms.empty(); }
 };
 
@@ -27,24 +27,24 @@ class AffineMath {
   Affine index(UOp node, int64_t min, int64_t max);  // returns the value of `node`, which lies in min..max (inclusive)
   static Affine sum(const Affine& a, const Affine& b);
   static Affine scaled(const Affine& a, int64_t factor);
-  static Affine plus(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
+  static Affine plus_number(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
   // Return a // divisor and a % divisor. `divisor` must be positive, and `a` not negative.
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
   // Returns `a` with the bounds 0..size-1. The caller promises that `a` is used only where its value lies in them.
-  static Affine within(Affine a, int64_t size);
+  static Affine checked_within(Affine a, int64_t size);
 
-  UOp node(const Affine& a);  // returns a node that computes `a`
+  UOp make_node(const Affine& a);  // returns a node that computes `a`
   // Returns the condition min <= a < end as a node; the empty UOp if it is always true.
   UOp is_between(const Affine& a, int64_t min, int64_t end);
 
  private:
   struct Bounds {
-    int64_t min, max;
+    int64_t min_value, max_value;
   };
   // Splits `a` into divisor * whole + rest, where the factors of `rest` are in 0..divisor-1.
-  void split(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const;
-  void bound(Affine& a) const;
+  void split_terms(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const;
+  void set_bounds(Affine& a) const;
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;

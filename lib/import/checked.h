@@ -29,18 +29,18 @@ class Checked : public std::vector<T> {
   Checked() = default;
   Checked(Base items) : Base(std::move(items)) {}
 
-  T& operator[](size_t i) { return Base::operator[](within(i)); }
-  const T& operator[](size_t i) const { return Base::operator[](within(i)); }
+  T& operator[](size_t i) { return Base::operator[](checked_index(i)); }
+  const T& operator[](size_t i) const { return Base::operator[](checked_index(i)); }
   T& at(size_t i) { return (*this)[i]; }
   const T& at(size_t i) const { return (*this)[i]; }
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[this->size() - 1]; }
   const T& back() const { return (*this)[this->size() - 1]; }
-  void pop_back() { within(0), Base::pop_back(); }
+  void pop_back() { checked_index(0), Base::pop_back(); }
 
   // Returns `count` items from `first` on.
-  Checked part(size_t first, size_t count) const {
+  Checked subrange(size_t first, size_t count) const {
     if (first > this->size() || count > this->size() - first) refuse_index(first + count, this->size());
     return Checked(this->begin() + ptrdiff_t(first), this->begin() + ptrdiff_t(first + count));
   }
@@ -57,7 +57,7 @@ class Checked : public std::vector<T> {
   void append(const Base& items) { this->insert(this->end(), items.begin(), items.end()); }
 
  private:
-  size_t within(size_t i) const {
+  size_t checked_index(size_t i) const {
     if (i >= this->size()) [[unlikely]] refuse_index(i, this->size());
     return i;
   }

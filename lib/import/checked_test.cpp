@@ -13,9 +13,9 @@ TEST_CASE("checked: a vector refuses indices that it does not have") {
   CHECK(sizes[2] == 4);
   CHECK_THROWS_AS(sizes[3], Refusal);
   CHECK_THROWS_AS(sizes[size_t(-1)], Refusal);
-  CHECK(sizes.part(1, 2) == Sizes{3, 4});
-  CHECK_THROWS_AS(sizes.part(2, 2), Refusal);
-  CHECK_THROWS_AS(sizes.part(4, 0), Refusal);
+  CHECK(sizes.subrange(1, 2) == Sizes{3, 4});
+  CHECK_THROWS_AS(sizes.subrange(2, 2), Refusal);
+  CHECK_THROWS_AS(sizes.subrange(4, 0), Refusal);
   CHECK_THROWS_AS(sizes.keep_last(4), Refusal);
   sizes.keep_last(1);
   CHECK(sizes == Sizes{4});

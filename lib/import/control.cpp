@@ -96,7 +96,7 @@ Arg kernel_info(Importer& im, UOp u) {
   if (!has_name && !opts.is_tuple() && !has_no_locals) return {};
   return im.to.record(RecordClass::KernelInfo, {im.to.str(name.is_str() ? name.text() : "test"), im.to.tuple({}),
                                                 has_no_locals, im.to.tuple({}),
-                                                opts.is_tuple() ? copied(im.to, opts) : Arg()});
+                                                opts.is_tuple() ? copy_arg(im.to, opts) : Arg()});
 }
 
 // Imports SINK(stores; KernelInfo).

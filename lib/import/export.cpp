@@ -61,7 +61,7 @@ class Exporter {
 UOp export_same(Exporter& ex, UOp u) {
   if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
   if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
-  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copied(ex.to, u.arg()));
+  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copy_arg(ex.to, u.arg()));
 }
 
 UOp export_buffer(Exporter& ex, UOp u) {
@@ -181,7 +181,7 @@ UOp export_sink(Exporter& ex, UOp u) {
   const Arg none = ex.to.tuple({});
   const Arg info = u.arg().is_none()
                        ? ex.to.record(RecordClass::KernelInfo, {ex.to.str("test"), none, Arg(false), none, Arg()})
-                       : copied(ex.to, u.arg());
+                       : copy_arg(ex.to, u.arg());
   return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
 }
 

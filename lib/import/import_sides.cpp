@@ -41,7 +41,7 @@ double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa)
 // Returns the scalars of `u` as numbers of `dtype`; a scalar with a condition as WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
-  const Value numbers = im.numbers(u, own.is_weak ? dtype : own.dtype);
+  const Value numbers = im.number_value(u, own.is_weak ? dtype : own.dtype);
   std::vector<UOp> out;
   for (const Element& e : numbers.elements) {
     const bool is_bits = !own.is_weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
@@ -62,8 +62,8 @@ struct StoredNumber {
 StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
   if (tag.kind() == Arg::Kind::DType && is_float_of_any_release(tag.dtype())) {
-    const Value value = im.numbers(original.src(1));
-    const auto places = im.places(original.src(0));
+    const Value value = im.number_value(original.src(1));
+    const auto places = im.element_places(original.src(0));
     if (value.elements.size() == 1 && dtypes::is_float(value.dtype) && places.size() == 1 && places[0].buffer)
       return {im.pointer(places[0]), value.elements[0].node.cast(Importer::type_of(tag.dtype()).dtype)};
   }
@@ -112,8 +112,8 @@ Graph& SidesImporter::graph() const { return importer_->to; }
 
 void SidesImporter::import_below(UOp u) {
   refused_.resize(u.graph().size());
-  for (UOp s : toposort(u, [&](UOp n) { return !importer_->has(n); })) {
-    if (importer_->has(s)) continue;
+  for (UOp s : toposort(u, [&](UOp n) { return !importer_->has_value(n); })) {
+    if (importer_->has_value(s)) continue;
     const bool has_refused = std::ranges::any_of(s.src(), [&](UOp x) { return refused_[x.id()]; });
     try {
       if (has_refused || refused_[s.id()]) throw Refusal{"a node below it cannot be imported"};
@@ -128,7 +128,7 @@ void SidesImporter::import_below(UOp u) {
 Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
     Imported out;
-    before = importer_->known.of(store_to_place(before)), after = importer_->known.of(after);
+    before = importer_->known_ops.of(store_to_place(before)), after = importer_->known_ops.of(after);
     try {
       import_below(before), import_below(after);
       Importer& im = *importer_;

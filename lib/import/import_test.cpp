@@ -306,7 +306,7 @@ TEST_CASE("import: vectors of 0.13") {
   auto loads = [](const Import& k) {
     std::set<int64_t> out;  // the indices
     for (UOp u : toposort(k.imported.root))
-      if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small());
+      if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small_value());
     return out;
   };
   Import vector(InputKind::Json, "tinygrad 0.13.0", graph + R"j({"op":"STORE","dtype":"dtypes.void","src":[3,6]},
@@ -317,7 +317,7 @@ TEST_CASE("import: vectors of 0.13") {
                  R"j({"op":"GEP","dtype":"dtypes.float","src":[6],"arg":[2]},
 {"op":"STORE","dtype":"dtypes.void","src":[2,7]},{"op":"SINK","dtype":"dtypes.void","src":[8]})j");
   REQUIRE(element.error == "");
-  CHECK(element.stored().src(0).src(0).src(1).vmax().as_int().small() == 6);
+  CHECK(element.stored().src(0).src(0).src(1).vmax().as_int().small_value() == 6);
   // a REDUCE to a scalar adds up the elements of the vector
   Import sum(InputKind::Json, "tinygrad 0.13.0", graph +
                                R"j({"op":"REDUCE","dtype":"dtypes.float","src":[6],"arg":[{"value":"Ops.ADD"},[]]},
@@ -404,12 +404,12 @@ TEST_CASE("import: the table of upgrades") {
   for (const import::Upgrade& row : import::upgrades()) {
     INFO(std::string(row.name));
     CHECK(names.insert(row.name).second);
-    CHECK((row.make != nullptr) == row.refused.empty());
-    CHECK(row.since <= row.until);
+    CHECK((row.make != nullptr) == row.refusal_reason.empty());
+    CHECK(row.first_release <= row.last_release);
     bool used = false;  // at least one release of the row has at least one of its ops
     row.ops.for_each([&](Op op) {
       for (Release r : known_releases())
-        used |= row.since <= r && r <= row.until && has_op(r, op);
+        used |= row.first_release <= r && r <= row.last_release && has_op(r, op);
     });
     CHECK(used);
   }

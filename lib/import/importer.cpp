@@ -22,8 +22,9 @@ constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all values tog
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
   const Arg word = tag.is_tuple() && tag.items().size() == 2 ? tag[0] : tag;
-  if (!word.is_int() || !word.as_int().is_small() || word.as_int().small() < 0 || word.as_int().small() > 1) return {};
-  return word.as_int().small();
+  if (!word.is_int() || !word.as_int().is_small() || word.as_int().small_value() < 0 || word.as_int().small_value() > 1)
+    return {};
+  return word.as_int().small_value();
 }
 
 // If `u` stands for one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
@@ -42,21 +43,21 @@ void take_word(Importer& im, UOp u, Value& value) {
 }  // namespace
 
 void Importer::import(UOp u) {
-  if (has(u)) return;
+  if (has_value(u)) return;
   const Upgrade* row = find_upgrade(u);
   if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "no upgrade is known for it"};
-  if (!row->make) throw Refusal{std::string(row->refused)};
+  if (!row->make) throw Refusal{std::string(row->refusal_reason)};
   check_sources(u);
   throw_if_late();
   const size_t first = to.size();
   Value value = row->make(*this, u);
   take_word(*this, u, value);
   check_made(first);
-  elements_ += int64_t(value.elements.size());
-  if (elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
+  num_elements_ += int64_t(value.elements.size());
+  if (num_elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
-  origins->add(to, known.original(u));
+  origins->add(to, known_ops.original(u));
 }
 
 // Checks the structure of all nodes of `to` from the id `first` on, because other code reads sources, args and dtypes
@@ -78,7 +79,7 @@ Type Importer::type_of(DType original) {
   return {scalar};
 }
 
-Type Importer::joined(UOpSpan sources) const {
+Type Importer::joined_type(UOpSpan sources) const {
   std::vector<DType> floats, ints;
   bool has_weakint = false, has_weakfloat = false;
   for (UOp s : sources) {
@@ -125,7 +126,7 @@ UOp Importer::index_node(const Element& place, DType dtype) {
 UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
 
-Checked<Element> Importer::places(UOp source) {
+Checked<Element> Importer::element_places(UOp source) {
   const Value& v = (*this)[source];
   if (!v.view) return v.elements;
   const Sizes& shape = v.view->shape();
@@ -139,24 +140,24 @@ Checked<Element> Importer::places(UOp source) {
   return out;
 }
 
-Value Importer::numbers(UOp source, DType dtype) {
+Value Importer::number_value(UOp source, DType dtype) {
   const Value& v = (*this)[source];
   if (v.dtype == dtypes::void_) throw Refusal{"its source has no value"};
   // do not round to float32 in between: cast the number that was cast to weakfloat directly to `dtype`
   if (v.is_weak && v.dtype == dtypes::float32 && source.is(Op::CAST) && !(dtype == dtypes::float32)) {
-    Value number = numbers(source.src(0), dtype);
+    Value number = number_value(source.src(0), dtype);
     number.is_weak = true;
     return number;
   }
   // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
   if (v.is_weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
-    if (depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
-    depth_++;
+    if (numbers_depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
+    numbers_depth_++;
     Value wide = elementwise(*this, source, {dtypes::float64});
-    depth_--;
+    numbers_depth_--;
     return wide;
   }
-  Value out{.elements = places(source),
+  Value out{.elements = element_places(source),
             .shape = v.view ? v.view->shape() : v.shape,
             .dtype = dtype,
             .is_weak = v.is_weak};
@@ -168,26 +169,27 @@ Value Importer::numbers(UOp source, DType dtype) {
 }
 
 UOp Importer::scalar(UOp source, DType dtype) {
-  Value v = numbers(source, dtype);
+  Value v = number_value(source, dtype);
   if (v.elements.size() != 1) throw Refusal{"its source is a vector"};
   const Element& e = v.elements[0];
   return e.valid ? e.valid.where(e.node, literal(dtype, Const(0))) : e.node;
 }
 
-Sizes Importer::ints(UOp source) {
+Sizes Importer::constant_ints(UOp source) {
   Sizes out;
   const Value& v = (*this)[source];
   for (const Element& e : v.elements) {
     Const most = e.buffer ? Const() : e.node.vmax();
     if (!most.is_integral() || !most.as_int().is_small()) throw Refusal{"its size is no number"};
-    if (most.as_int().small() < 0 || most.as_int().small() > INT32_MAX) throw Refusal{"its size is out of range"};
-    out.push_back(most.as_int().small());
+    if (most.as_int().small_value() < 0 || most.as_int().small_value() > INT32_MAX)
+      throw Refusal{"its size is out of range"};
+    out.push_back(most.as_int().small_value());
   }
   return out;
 }
 
 int64_t Importer::size(UOp source) {
-  const Sizes sizes = ints(source);
+  const Sizes sizes = constant_ints(source);
   if (sizes.size() != 1) throw Refusal{"its size is no number"};
   return sizes[0];
 }
@@ -200,7 +202,7 @@ class Walk {
   explicit Walk(const Settings& settings) : im_(settings) {}
 
   ImportedGraph graph(UOp root) {
-    root = im_.known.of(root);
+    root = im_.known_ops.of(root);
     const std::vector<UOp> nodes = toposort(root);
     if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
@@ -214,7 +216,7 @@ class Walk {
   ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
     std::vector<UOp> nodes;
-    for (UOp u : recorded) nodes.push_back(im_.known.of(u));
+    for (UOp u : recorded) nodes.push_back(im_.known_ops.of(u));
     UOpSet listed(im_.to);
     ImportedGraph out;
     auto push = [&](UOp node) {
@@ -222,20 +224,20 @@ class Walk {
         if (listed.insert(n) || (n == node && n.in({Op::IF, Op::ENDIF}))) out.list.push_back(n);
     };
     for (UOp u : nodes) {
-      for (UOp s : toposort(u, [&](UOp n) { return !im_.has(n); })) import(s);
+      for (UOp s : toposort(u, [&](UOp n) { return !im_.has_value(n); })) import(s);
       const Value& value = im_[u];
       // add addresses here, because their first use may be inside of a range and another use after its end
       if (value.view) push(value.view->buffer);
       for (const Element& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
-      im_.origins->add(im_.to, im_.known.original(u));
+      im_.origins->add(im_.to, im_.known_ops.original(u));
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
     return finish(std::move(out));
   }
 
-  UOp original() const { return im_.known.original(at); }  // the recorded node that is being imported, for errors
+  UOp original() const { return im_.known_ops.original(at); }  // the recorded node that is being imported, for errors
   UOp at;  // the node that is being imported; KnownOps may have made it from the recorded node
 
  private:

@@ -24,13 +24,13 @@ class Importer {
   const std::shared_ptr<Graph> graph;
   Graph& to;  // *graph, the imported graph
   bool is_list = false;  // the original is a linear list; set before the first import()
-  KnownOps known;        // replaces nodes whose ops are described as data
+  KnownOps known_ops;        // replaces nodes whose ops are described as data
 
   // Makes the value of `u`, whose sources must have values already. Throws Refusal.
   void import(UOp u);
-  bool has(UOp u) const { return u.id() < values_.size() && values_[u.id()].made; }
+  bool has_value(UOp u) const { return u.id() < values_.size() && values_[u.id()].is_made; }
   const Value& operator[](UOp u) const {
-    if (!has(u)) throw Refusal{"a source of it has no value"};
+    if (!has_value(u)) throw Refusal{"a source of it has no value"};
     return values_[u.id()].value;
   }
   std::shared_ptr<ImportOrigins> origins = std::make_shared<ImportOrigins>();
@@ -44,20 +44,20 @@ class Importer {
   // ---- dtypes
   // Returns the type of the elements of `original`, a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
   static Type type_of(DType original);
-  Type joined(UOpSpan sources) const;  // returns the type to which the values of the sources promote
+  Type joined_type(UOpSpan sources) const;  // returns the type to which the values of the sources promote
 
   // ---- values of sources
   // Returns the value of `source` as numbers of `dtype`.
-  Value numbers(UOp source, DType dtype);
-  Value numbers(UOp source) { return numbers(source, (*this)[source].dtype); }
+  Value number_value(UOp source, DType dtype);
+  Value number_value(UOp source) { return number_value(source, (*this)[source].dtype); }
   // Returns the value of `source`, which must be a scalar, as a number; an Invalid becomes 0.
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
-  Checked<Element> places(UOp source);
+  Checked<Element> element_places(UOp source);
   // returns the elements of an integer value, each its maximum if it is symbolic; Refusal: negative or above 2^31 - 1
-  Sizes ints(UOp source);
-  int64_t size(UOp source);  // returns the element of an integer value that has one element, as ints() does
+  Sizes constant_ints(UOp source);
+  int64_t size(UOp source);  // returns the element of an integer value that has one element, as constant_ints() does
 
   // ---- nodes
   UOp literal(DType dtype, Const value);
@@ -69,17 +69,17 @@ class Importer {
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }
 
  private:
-  struct Made {
+  struct MadeValue {
     Value value;
-    bool made = false;
+    bool is_made = false;
   };
   UOp index_node(const Element& place, DType dtype);
-  std::deque<Made> values_;  // indexed by the id of the original node
+  std::deque<MadeValue> values_;  // indexed by the id of the original node
   // by buffer: the group ranges on which its stored values depend
-  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_;
+  std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // checks the nodes of `to` from the id `first` on
-  int depth_ = 0;            // nesting of numbers()
-  int64_t elements_ = 0;     // number of elements of all values
+  int numbers_depth_ = 0;            // nesting of number_value()
+  int64_t num_elements_ = 0;     // number of elements of all values
 };
 
 // Returns the value of the elementwise op `u`, whose operands are converted to `type`.

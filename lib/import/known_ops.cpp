@@ -58,9 +58,9 @@ class FileReader {
       else if (key == "version") version = in_.number();
       else in_.array([&] { out.push_back(row()); });
     });
-    in_.end();
+    in_.expect_end();
     if (format != "tgc-upgrades" || version != "1")
-      in_.fail(0, "this is no file of upgrades", R"({"format":"tgc-upgrades","version":1,"ops":[...]})");
+      in_.throw_error(0, "this is no file of upgrades", R"({"format":"tgc-upgrades","version":1,"ops":[...]})");
     return out;
   }
 
@@ -73,7 +73,7 @@ class FileReader {
       if (std::ranges::find(known, key) != known.end()) return read(key);
       std::string names;
       for (std::string_view name : known) names.append(names.empty() ? "" : ", ").append(name);
-      in_.fail(at, "unknown member '" + std::string(key) + "'", names);
+      in_.throw_error(at, "unknown member '" + std::string(key) + "'", names);
     });
   }
 
@@ -81,7 +81,7 @@ class FileReader {
     const size_t at = in_.position();
     Row out;
     out.made = node({"op", "is", "src", "arg", "dtype", "since"}, &out);
-    if (out.op.empty()) in_.fail(at, "a row without 'op'", R"({"op":"NEW","is":"KNOWN"})");
+    if (out.op.empty()) in_.throw_error(at, "a row without 'op'", R"({"op":"NEW","is":"KNOWN"})");
     return out;
   }
 
@@ -90,7 +90,8 @@ class FileReader {
     const size_t begin = in_.position();
     NodeForm out;
     std::string is;
-    if (++nested_ > kMostNested) in_.fail(begin, "nodes nested more than " + std::to_string(kMostNested) + " deep");
+    if (++nested_ > kMostNested)
+      in_.throw_error(begin, "nodes nested more than " + std::to_string(kMostNested) + " deep");
     members(known, [&](std::string_view key) {
       const size_t at = in_.position();
       if (key == "op") to->op = name(in_.string(), at);
@@ -103,7 +104,7 @@ class FileReader {
     nested_--;
     if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // the op itself is known
     if (is.empty() && to) return out;
-    if (is.empty()) in_.fail(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
+    if (is.empty()) in_.throw_error(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
     return out;
   }
 
@@ -124,7 +125,7 @@ class FileReader {
     Graph graph;
     graph.set_release(Release::Other);
     auto value = catch_failures([&] { return read_value(graph, out.dtype); });
-    if (!value || value->kind() != Arg::Kind::DType) in_.fail(at, "found '" + out.dtype + "'", "a dtype");
+    if (!value || value->kind() != Arg::Kind::DType) in_.throw_error(at, "found '" + out.dtype + "'", "a dtype");
   }
 
   ArgForm arg() {
@@ -139,7 +140,8 @@ class FileReader {
       case Number: return constant_number(out), out;
       case Array:
         out.kind = ArgForm::Kind::Tuple;
-        if (++nested_ > kMostNested) in_.fail(at, "lists nested more than " + std::to_string(kMostNested) + " deep");
+        if (++nested_ > kMostNested)
+          in_.throw_error(at, "lists nested more than " + std::to_string(kMostNested) + " deep");
         in_.array([&] { out.items.push_back(arg()); });
         nested_--;
         return out;
@@ -159,15 +161,15 @@ class FileReader {
     const size_t at = in_.position();
     const std::string text(in_.number());
     if (text.find_first_of(".eE") != text.npos) out.constant = parse_py_float(text).value_or(0);
-    else if (auto i = Int::parse(text); i && i->is_small()) out.constant = i->small();
-    else in_.fail(at, "found " + text, "a number of 64 bits");
+    else if (auto i = Int::parse(text); i && i->is_small()) out.constant = i->small_value();
+    else in_.throw_error(at, "found " + text, "a number of 64 bits");
   }
 
   std::string enum_value() {
     const size_t at = in_.position();
     std::string text = in_.string();
     const size_t dot = text.find('.');
-    if (dot == text.npos) in_.fail(at, "found '" + text + "'", "a value such as Ops.ADD");
+    if (dot == text.npos) in_.throw_error(at, "found '" + text + "'", "a value such as Ops.ADD");
     return name(text.substr(0, dot), at), name(text.substr(dot + 1), at), text;
   }
 
@@ -176,20 +178,20 @@ class FileReader {
     auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     auto is_in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
     if (text.empty() || !is_letter(text[0]) || !std::ranges::all_of(text, is_in_name))
-      in_.fail(at, "found '" + text + "'", "a name");
+      in_.throw_error(at, "found '" + text + "'", "a name");
     return text;
   }
   Op known_op(const std::string& text, size_t at) {
     const Op op = op_of(text);
-    if (op == Op::OTHER) in_.fail(at, "unknown op '" + text + "'", "'is' with an op of tinygrad that tgc knows");
-    if (kHoldCode.contains(op)) in_.fail(at, "the op '" + text + "' holds code", "an op without code");
+    if (op == Op::OTHER) in_.throw_error(at, "unknown op '" + text + "'", "'is' with an op of tinygrad that tgc knows");
+    if (kHoldCode.contains(op)) in_.throw_error(at, "the op '" + text + "' holds code", "an op without code");
     return op;
   }
   int64_t number(int64_t limit) {
     const size_t at = in_.position();
     const int64_t n = in_.int64();
     if (n < 0 || n >= limit)
-      in_.fail(at, "found " + std::to_string(n), "a number from 0 to " + std::to_string(limit - 1));
+      in_.throw_error(at, "found " + std::to_string(n), "a number from 0 to " + std::to_string(limit - 1));
     return n;
   }
 
@@ -270,14 +272,14 @@ Status use_op_upgrades(std::string_view json, const std::string& file) {
 UOp KnownOps::of(UOp root) {
   const Release release = root.graph().release();
   if (std::ranges::none_of(rows(), [&](const Row& row) { return row.since <= release; })) return root;
-  for (UOp u : toposort(root, [&](UOp n) { return !known_.contains(n); }))
-    if (!known_.contains(u)) known_.emplace(u, made_for(u));
-  return known_.at(root);
+  for (UOp u : toposort(root, [&](UOp n) { return !replacements_.contains(n); }))
+    if (!replacements_.contains(u)) replacements_.emplace(u, replacement_of(u));
+  return replacements_.at(root);
 }
 
-UOp KnownOps::made_for(UOp u) {
+UOp KnownOps::replacement_of(UOp u) {
   std::vector<UOp> src;
-  for (UOp s : u.src()) src.push_back(known_.at(s));
+  for (UOp s : u.src()) src.push_back(replacements_.at(s));
   UOp made = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
   for (const Row& row : rows()) {
     if (row.op != shown_op(u) || row.since > u.graph().release()) continue;

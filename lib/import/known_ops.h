@@ -28,8 +28,8 @@ class KnownOps {
   UOp original(UOp u) const;
 
  private:
-  UOp made_for(UOp u);
-  std::unordered_map<UOp, UOp> known_, originals_;  // recorded node -> its replacement, and back
+  UOp replacement_of(UOp u);
+  std::unordered_map<UOp, UOp> replacements_, originals_;  // recorded node -> its replacement, and back
 };
 
 }  // namespace tgc

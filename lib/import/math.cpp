@@ -55,7 +55,7 @@ Value make_vector_const(Importer& im, UOp u) {
 Value make_cast(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return cast_pointer(im, u);
   const Type type = Importer::type_of(u.dtype());
-  Value out = im.numbers(u.src(0), type.dtype);
+  Value out = im.number_value(u.src(0), type.dtype);
   out.is_weak = type.is_weak;
   return out;
 }
@@ -64,7 +64,7 @@ Value make_cast(Importer& im, UOp u) {
 Value make_bitcast(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
-  Value from = im.numbers(u.src(0));
+  Value from = im.number_value(u.src(0));
   const int64_t in = from.dtype.itemsize(), out_size = type.dtype.itemsize();
   if (!in || !out_size || from.is_weak || type.is_weak) throw Refusal{"it is a bitcast of a dtype without a size"};
   Value out{.shape = from.shape, .dtype = type.dtype};
@@ -145,9 +145,9 @@ UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
 // Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
 UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
   if (!yes.valid && !no.valid) return cond.valid;
-  UOp if_yes = both(cond.node, yes.valid), if_no = both(negate(cond.node), no.valid);
+  UOp if_yes = logical_and(cond.node, yes.valid), if_no = logical_and(negate(cond.node), no.valid);
   UOp valid = is_false(yes.valid) ? if_no : is_false(no.valid) ? if_yes : if_yes.alu(Op::OR, if_no);
-  return both(cond.valid, valid);
+  return logical_and(cond.valid, valid);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ Value elementwise(Importer& im, UOp u, Type type) {
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .is_weak = type.is_weak && !compares};
   Checked<Value> from;
   for (size_t i = 0; i < u.num_src(); i++) {
-    from.push_back(im.numbers(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
+    from.push_back(im.number_value(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
     out.shape = broadcast_shape(out.shape, from[i].shape);
   }
   Checked<Checked<Element>> operands;
@@ -167,7 +167,7 @@ Value elementwise(Importer& im, UOp u, Type type) {
   for (size_t k = 0; k < operands[0].size(); k++) {
     Checked<UOp> x;
     UOp valid;
-    for (auto& operand : operands) x.push_back(operand[k].node), valid = both(valid, operand[k].valid);
+    for (auto& operand : operands) x.push_back(operand[k].node), valid = logical_and(valid, operand[k].valid);
     if (u.is(Op::WHERE)) {
       const Element &cond = operands[0][k], &yes = operands[1][k], &no = operands[2][k];
       valid = valid_choice(cond, yes, no);
@@ -183,11 +183,11 @@ Value elementwise(Importer& im, UOp u, Type type) {
 
 Value make_alu(Importer& im, UOp u) {
   std::span<const UOp> sources = u.src();
-  if (u.in(ops::Comparison)) return elementwise(im, u, im.joined(sources));
+  if (u.in(ops::Comparison)) return elementwise(im, u, im.joined_type(sources));
   const Type own = Importer::type_of(u.dtype());
   if (!own.is_weak) return elementwise(im, u, own);
   // a weak node takes the dtype of a source that is not weak; so does a shift, whose dtype is that of its first source
-  const Type of_sources = im.joined(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
+  const Type of_sources = im.joined_type(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
   const bool is_strong = !of_sources.is_weak && of_sources.dtype != dtypes::bool_;
   return elementwise(im, u, is_strong ? of_sources : own);
 }

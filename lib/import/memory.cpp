@@ -15,7 +15,7 @@ Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
 }
 
 // Returns the shape of a PARAM or BUFFER: its first source, which is a size or a STACK of sizes.
-Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.ints(u.src(0)) : Sizes{}; }
+Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.constant_ints(u.src(0)) : Sizes{}; }
 
 Arg known_slot_of(UOp u) {
   Arg slot = slot_of(u);
@@ -44,7 +44,7 @@ Value make_pointer(Importer& im, UOp u) {
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // 0.11 writes a register's number so
   UOp buffer = im.to.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
-                          copied(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
+                          copy_arg(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
@@ -60,14 +60,14 @@ Value make_local_buffer(Importer& im, UOp u) {
 
 // Imports STAGE(x, ranges; opts): a buffer with an axis for each range, followed by the axes of x.
 Value make_stage(Importer& im, UOp u) {
-  Value x = im.numbers(u.src(0));
+  Value x = im.number_value(u.src(0));
   Checked<UOp> ranges;
   Sizes shape;
   for (UOp s : sources_from(u, 1)) {
     ranges.push_back(im.scalar(s));
     shape.push_back(im.size(s) + 1);
   }
-  Arg opts = copied(im.to, u.arg());
+  Arg opts = copy_arg(im.to, u.arg());
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
   if (x.shape.empty())
     return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
@@ -118,7 +118,7 @@ Value make_core_number(Importer& im, UOp u) {
 
 Value make_named_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
-  UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copied(im.to, u.arg()));
+  UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copy_arg(im.to, u.arg()));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
@@ -161,7 +161,7 @@ class Choice {
       for (int64_t k = size - 1; k-- > 0;)
         out = choose_one(im_, index.node, k, at(axis + 1, position + k * stride), out);
     }
-    out.valid = both(out.valid, index.valid);
+    out.valid = logical_and(out.valid, index.valid);
     return out;
   }
 
@@ -186,7 +186,7 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
     size_t position = 0;
     const Sizes place = unravel(i, indexed);
     for (const Value& index : indices) {
-      const Sizes part = place.part(position, index.shape.size());
+      const Sizes part = place.subrange(position, index.shape.size());
       position += index.shape.size();
       at.push_back(index.elements[size_t(ravel(part, index.shape))]);
     }
@@ -201,7 +201,7 @@ UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.to.constant(index.dtype(), v); };
   if (py_less(index.vmin(), 0)) valid = negate(index.alu(Op::CMPLT, number(0)));
-  if (!py_less(index.vmax(), size)) valid = both(valid, index.alu(Op::CMPLT, number(size)));
+  if (!py_less(index.vmax(), size)) valid = logical_and(valid, index.alu(Op::CMPLT, number(size)));
   return valid;
 }
 
@@ -224,7 +224,8 @@ Value make_index(Importer& im, UOp u) {
       continue;
     }
     const Value& at = im[u.src(i)];
-    indices.push_back(im.numbers(u.src(i), at.is_invalid() || at.dtype == dtypes::bool_ ? dtypes::index : at.dtype));
+    indices.push_back(
+        im.number_value(u.src(i), at.is_invalid() || at.dtype == dtypes::bool_ ? dtypes::index : at.dtype));
     indexed.insert(indexed.end(), indices.back().shape.begin(), indices.back().shape.end());
   }
   const Sizes& shape = from.view ? from.view->shape() : from.shape;
@@ -244,11 +245,11 @@ Value make_index(Importer& im, UOp u) {
     UOp valid = gate;
     size_t position = 0;
     for (const Value& index : indices) {
-      const Sizes part = place.part(position, index.shape.size());
+      const Sizes part = place.subrange(position, index.shape.size());
       position += index.shape.size();
       const Element& e = index.elements[size_t(ravel(part, index.shape))];
-      if (is_image(*from.view)) valid = both(valid, within(im, e.node, shape[at.size()]));
-      at.push_back(e.node), valid = both(valid, e.valid);
+      if (is_image(*from.view)) valid = logical_and(valid, within(im, e.node, shape[at.size()]));
+      at.push_back(e.node), valid = logical_and(valid, e.valid);
     }
     for (; position < place.size(); position++) at.push_back(im.to.constant(dtype, place[position]));
     out.elements.push_back({from.view->index(at), valid, from.view->buffer});
@@ -322,7 +323,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
     UOp at = word.node.alu(Op::MUL, im.to.constant(index, 32 / bits)).alu(Op::ADD, im.to.constant(index, k));
     UOp valid = word.valid;  // gets a further condition below, because the last word may reach beyond the buffer
     const int64_t size = word.buffer.dtype().size();
-    if (!py_less(at.vmax(), size)) valid = both(valid, at.alu(Op::CMPLT, im.to.constant(index, size)));
+    if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.to.constant(index, size)));
     out.push_back({{at, valid, word.buffer},
                    im.to.constant(dtypes::uint32, k * bits),
                    im.to.constant(dtypes::uint32, (int64_t(1) << bits) - 1)});
@@ -357,7 +358,7 @@ void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& 
   for (Part& part : parts_of(im, word)) {
     UOp is_kept = kept.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     is_kept = is_kept.alu(Op::CMPNE, im.to.constant(dtypes::uint32, 0));
-    part.place.valid = both(part.place.valid, negate(is_kept));
+    part.place.valid = logical_and(part.place.valid, negate(is_kept));
     UOp number = bits.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     const DType small = dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16;
     if (dtypes::is_float(dtype)) number = number.cast(small).bitcast(dtype);
@@ -381,16 +382,17 @@ bool is_order(Importer& im, UOp u, UOp source) {
 Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
-  Value out{.elements = im.places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
+  Value out{
+      .elements = im.element_places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
   Checked<Element> otherwise, gates;
   const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
-  if (has_otherwise) otherwise = broadcast_to(im.numbers(u.src(1), dtype), out.shape);
+  if (has_otherwise) otherwise = broadcast_to(im.number_value(u.src(1), dtype), out.shape);
   if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
-    gates = broadcast_to(im.numbers(u.src(2), dtypes::bool_), out.shape);
+    gates = broadcast_to(im.number_value(u.src(2), dtypes::bool_), out.shape);
   for (size_t i = 0; i < out.elements.size(); i++) {
     Element& e = out.elements[i];
     if (!e.buffer) throw Refusal{"its source is no place in memory"};
-    if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
+    if (!gates.empty()) e.valid = logical_and(e.valid, gates[i].node);
     if (is_false(e.valid)) {
       e = {otherwise.empty() ? im.literal(dtype, Const(0)) : otherwise[i].node};
       continue;
@@ -415,26 +417,26 @@ Value make_load(Importer& im, UOp u) {
 // Imports STORE(place, value, gate), or STORE(place, value, ranges) of 0.11.
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
-  Checked<Element> places = im.places(u.src(0));
+  Checked<Element> places = im.element_places(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
   auto is_word = [&](const Element& e) {
     return e.buffer && (is_packed(e.buffer, stored.dtype) || spans_elements(e.buffer, stored.dtype));
   };
   const bool is_packed_word = !stored.is_weak && std::ranges::any_of(places, is_word);
-  Value value = im.numbers(u.src(1), is_packed_word ? stored.dtype : to.dtype);
+  Value value = im.number_value(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
   Checked<Element> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;
-  if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.numbers(u.src(2)), shape);
+  if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.number_value(u.src(2)), shape);
   else
     for (UOp s : sources_from(u, 2))
       if (!is_order(im, u, s)) ranges.push_back(im.scalar(s));
   for (size_t i = 0; i < places.size(); i++) {
     Element& e = places[i];
     if (!e.buffer) throw Refusal{"its target is no place in memory"};
-    e.valid = both(e.valid, values[i].valid);
-    if (!gates.empty()) e.valid = both(e.valid, gates[i].node);
+    e.valid = logical_and(e.valid, values[i].valid);
+    if (!gates.empty()) e.valid = logical_and(e.valid, gates[i].node);
     if (is_packed_word && spans_elements(e.buffer, stored.dtype)) store_span(im, e, values[i].node, stores);
     else if (is_packed_word) store_word(im, e, values[i].node, stores);
     else if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));

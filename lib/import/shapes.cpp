@@ -30,11 +30,11 @@ Checked<Element> moved(const Value& from, const Sizes& to, Source source) {
 // Imports SHRINK(x, offset, size). For a part of a buffer, an offset need not be constant and may be Invalid.
 Value shrink(Importer& im, UOp u, Value value) {
   const Value& offset = im[u.src(1)];
-  Sizes sizes = im.ints(u.src(2));
+  Sizes sizes = im.constant_ints(u.src(2));
   const Sizes& from = value.view ? value.view->shape() : value.shape;
   if (sizes.size() != from.size() || offset.elements.size() != from.size()) throw Refusal{"its shape is unknown"};
   if (!value.view) {
-    const Sizes first = im.ints(u.src(1));
+    const Sizes first = im.constant_ints(u.src(1));
     for (size_t axis = 0; axis < from.size(); axis++)
       if (first[axis] + sizes[axis] > from[axis]) throw Refusal{"it is larger than its source"};
     Value out = value;
@@ -48,7 +48,7 @@ Value shrink(Importer& im, UOp u, Value value) {
   UOp valid;
   View::Step step{.op = Op::SHRINK, .sizes = sizes};
   for (const Element& e : offset.elements)
-    step.offset.push_back(e.buffer ? im.read(e) : e.node), valid = both(valid, e.valid);
+    step.offset.push_back(e.buffer ? im.read(e) : e.node), valid = logical_and(valid, e.valid);
   const DType dtype = step.offset[0].dtype();
   value.view->steps.push_back(std::move(step));
   if (product(sizes) > kMostPlaces && !valid) return value;
@@ -69,12 +69,12 @@ Value make_stack(Importer& im, UOp u) {
     return im[u.src(0)];  // the vector of one pointer: an INDEX of it adds the elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
-  const Type type = im.joined(u.src());
+  const Type type = im.joined_type(u.src());
   out.dtype = type.dtype, out.is_weak = type.is_weak;
   for (size_t i = 0; i < u.num_src(); i++) {
     const Value& v = im[u.src(i)];
     const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // places stay places
-    Value part = keeps ? v : im.numbers(u.src(i), type.dtype);
+    Value part = keeps ? v : im.number_value(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
     if (checked_mul(product(part.shape), int64_t(u.num_src())) != elements_in(out.shape))
       throw Refusal{"its sources differ in shape"};
@@ -86,7 +86,8 @@ Value make_stack(Importer& im, UOp u) {
 
 // Imports GEP(vector; indices): the elements of the vector at the indices.
 Value make_gep(Importer& im, UOp u) {
-  const Value from{.elements = im.places(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
+  const Value from{
+      .elements = im.element_places(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
   const Sizes chosen = integers(u.arg());
   Value out{.shape = chosen.size() == 1 ? Sizes{} : Sizes{int64_t(chosen.size())}, .dtype = from.dtype,
             .is_weak = from.is_weak};
@@ -103,9 +104,9 @@ Value make_movement(Importer& im, UOp u) {
   const Sizes from = value.view ? value.view->shape() : value.shape;
   Sizes sizes = from, ints;
   switch (u.op()) {
-    case Op::RESHAPE: sizes = im.ints(u.src(1)); break;
+    case Op::RESHAPE: sizes = im.constant_ints(u.src(1)); break;
     case Op::EXPAND:
-      sizes = im.ints(u.src(1)), ints = {int64_t(sizes.size())};
+      sizes = im.constant_ints(u.src(1)), ints = {int64_t(sizes.size())};
       sizes.insert(sizes.end(), from.begin(), from.end());
       break;
     case Op::PERMUTE:
@@ -179,7 +180,7 @@ Value make_reduce(Importer& im, UOp u) {
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   Type type = Importer::type_of(u.dtype());
   if (type.is_weak && type.dtype == dtypes::index) type = {dtypes::int64};
-  Value from = im.numbers(u.src(0), type.dtype);
+  Value from = im.number_value(u.src(0), type.dtype);
   for (Element& e : from.elements)
     if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};
   if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
@@ -231,13 +232,13 @@ Value elements_of(UOp node) {
 // Returns all numbers of `source` as one vector.
 UOp whole_vector(Importer& im, UOp source) {
   std::vector<UOp> group;
-  for (const Element& e : im.numbers(source).elements) group.push_back(e.node);
+  for (const Element& e : im.number_value(source).elements) group.push_back(e.node);
   return vector_of(im, group);
 }
 
 // Returns the elements of a WMMA's operand as vectors of `count` elements, after broadcasting to the axes `leading`.
 Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
-  Value v = im.numbers(operand);
+  Value v = im.number_value(operand);
   Sizes shape = leading;
   shape.push_back(count);
   const Checked<Element> elements = broadcast_to(v, shape);
@@ -257,7 +258,7 @@ Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
   return elements_of(im.to.node(Op::CONTRACT, dtype.vec(count_of(u.dtype())), im.scalar(u.src(0), dtype),
-                                copied(im.to, u.arg())));
+                                copy_arg(im.to, u.arg())));
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
@@ -265,7 +266,7 @@ Value make_unroll(Importer& im, UOp u) {
   if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
     throw Refusal{"it is the index of an axis without a range"};  // 0.11 writes UNROLLs of constants
   const DType dtype = Importer::type_of(u.dtype()).dtype;
-  return {.elements = {{im.to.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copied(im.to, u.arg()))}},
+  return {.elements = {{im.to.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copy_arg(im.to, u.arg()))}},
           .shape = {}, .dtype = dtype};
 }
 Value make_vector_wmma(Importer& im, UOp u) {
@@ -273,7 +274,7 @@ Value make_vector_wmma(Importer& im, UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src().first(3)) src.push_back(whole_vector(im, s));
   for (UOp s : sources_from(u, 3)) src.push_back(im.scalar(s));
-  return elements_of(im.to.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copied(im.to, u.arg())));
+  return elements_of(im.to.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copy_arg(im.to, u.arg())));
 }
 
 // Imports WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` names the upcast ranges over
@@ -306,7 +307,7 @@ Value make_wmma(Importer& im, UOp u) {
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
       else if (const int64_t size = integer(axis[1]); size != 1) {
-        longer.push_back(copied(im.to, axis));
+        longer.push_back(copy_arg(im.to, axis));
         counts[i] = product(Sizes{counts[i], size});
       }
     axes.push_back(im.to.tuple(longer));
@@ -315,8 +316,8 @@ Value make_wmma(Importer& im, UOp u) {
   std::string name = "WMMA";
   for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
   name.append("_").append(arg[1].dtype().name()).append("_").append(dtype.name());
-  Arg made = im.to.tuple({im.to.str(name), copied(im.to, arg[0]), arg[1], Arg(dtype), im.to.str(arg[2].text()), arg[3],
-                          im.to.tuple(axes), im.to.tuple({})});
+  Arg made = im.to.tuple({im.to.str(name), copy_arg(im.to, arg[0]), arg[1], Arg(dtype), im.to.str(arg[2].text()),
+                          arg[3], im.to.tuple(axes), im.to.tuple({})});
   Value out{.shape = leading, .dtype = dtype};
   if (!is_expanded) {
     UOp a = im.to.node(Op::CONTRACT, im[u.src(0)].dtype.vec(counts[0]), im.scalar(u.src(0)), axes[0]);

@@ -33,13 +33,13 @@ UOp below_shards(UOp argument) {
 }  // namespace
 
 // Returns the array of part `number` of an array that is stored in `parts` parts.
-size_t TensorLowering::part(size_t memory, int64_t number, int64_t parts) {
+size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t parts) {
   if (parts == 1) return memory;
-  const TensorMemory whole = out_.memories[memory];
-  const size_t view = new_memory(whole.dtype, whole.size / parts, 1);
-  out_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
-  const int64_t begin = checked_mul(checked_mul(number, whole.size / parts), whole.dtype.itemsize());
-  out_.memories[view].offset = checked_add(whole.offset, begin);
+  const TensorMemory whole = program_.memories[memory];
+  const size_t view = new_memory(whole.dtype, whole.num_elements / parts, 1);
+  program_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
+  const int64_t begin = checked_mul(checked_mul(number, whole.num_elements / parts), whole.dtype.itemsize());
+  program_.memories[view].view_offset = checked_add(whole.view_offset, begin);
   return view;
 }
 
@@ -52,33 +52,35 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
     }
     case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
     case Op::MSELECT: {
-      const int64_t parts = facts_.devices(u.src(0));
+      const int64_t parts = facts_.num_devices(u.src(0));
       return argument(u.src(0), int64_t(axis(integer(u.arg()), size_t(parts))), parts);
     }
     case Op::SHRINK: {
       if (facts_.shape(u.src(0)).size() != 1) break;
-      auto offset = facts_.number(facts_.offsets(u).at(0));
+      auto offset = facts_.integer_value(facts_.index_offsets(u).at(0));
       if (!offset) break;
       Argument whole = argument(u.src(0), device, devices);
-      const TensorMemory m = out_.memories[whole.memory];
+      const TensorMemory m = program_.memories[whole.memory];
       const size_t view = new_memory(m.dtype, facts_.shape(u)[0], 1);
-      out_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
-      out_.memories[view].offset = checked_add(m.offset, checked_mul(*offset, m.dtype.itemsize()));
+      program_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
+      program_.memories[view].view_offset = checked_add(m.view_offset, checked_mul(*offset, m.dtype.itemsize()));
       return {view, whole.buffer};
     }
     default:
       if (is_memory(u) || (u.is(Op::AFTER) && is_memory(base(u)))) {
         const size_t memory = version_of(u);
-        const int64_t parts = out_.memories[memory].devices;
+        const int64_t parts = program_.memories[memory].num_devices;
         if (parts > 1 && parts != devices) throw Refusal{"its buffers are on different devices"};
-        return {part(memory, device, parts), base(u)};
+        return {part_of_memory(memory, device, parts), base(u)};
       }
       break;
   }
   if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the device's own part
-  if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() || (facts_.devices(u) > 1 && facts_.devices(u) != devices))
+  if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() ||
+      (facts_.num_devices(u) > 1 && facts_.num_devices(u) != devices))
     throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
-  return {part(array_of(u), device, facts_.devices(u)), {}};  // a value: it is stored in an array before the call
+  // a value: it is stored in an array before the call
+  return {part_of_memory(array_of(u), device, facts_.num_devices(u)), {}};
 }
 
 // Returns the array to which a call stores for its argument `to`: a part of the array in `stored` for the argument's
@@ -87,21 +89,21 @@ size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t be
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);
   if (is_new) {
-    const TensorMemory old = out_.memories[before];
-    it->second = new_memory(old.dtype, old.size, 1);
-    out_.memories[it->second].devices = old.devices;
-    copy(before, it->second);
+    const TensorMemory old = program_.memories[before];
+    it->second = new_memory(old.dtype, old.num_elements, 1);
+    program_.memories[it->second].num_devices = old.num_devices;
+    copy_memory(before, it->second);
   }
-  const TensorMemory m = out_.memories[to.memory];
+  const TensorMemory m = program_.memories[to.memory];
   if (!m.view_of) return it->second;
-  const size_t view = new_memory(m.dtype, m.size, 1);
-  out_.memories[view].view_of = it->second, out_.memories[view].offset = m.offset;
+  const size_t view = new_memory(m.dtype, m.num_elements, 1);
+  program_.memories[view].view_of = it->second, program_.memories[view].view_offset = m.view_offset;
   return view;
 }
 
 // Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores. If
 // `only` is not empty, `version` is the array with the content of this buffer before the call.
-TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
+TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t version) {
   at = call;
   throw_if_late();
   Graph own(graph_.settings());
@@ -109,7 +111,7 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   UOp body = call.src(0);
   for (UOp u : toposort(body)) {
     if (is_variable(u) || u.is(Op::DEFINE_VAR))
-      if (auto n = facts_.number(u)) {
+      if (auto n = facts_.integer_value(u)) {
         numbers[u] = graph_.node(Op::CONST, u.dtype(), {}, *n);
         continue;
       }
@@ -121,9 +123,9 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
   std::vector<UOp> arguments;
   int64_t devices = 1;
   for (UOp a : sources_from(call, 1)) {
-    if (facts_.number(a)) continue;
+    if (facts_.integer_value(a)) continue;
     arguments.push_back(a);
-    devices = std::max({devices, facts_.devices(a), facts_.devices(below_shards(a))});
+    devices = std::max({devices, facts_.num_devices(a), facts_.num_devices(below_shards(a))});
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
   Stored stored;
@@ -132,16 +134,17 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
     if (arguments.size() != 2) throw Refusal{"it copies " + std::to_string(arguments.size()) + " arguments"};
     for (int64_t d = 0; d < devices; d++) {
       const Argument to = argument(arguments[0], d, devices), from = argument(arguments[1], d, devices);
-      const TensorMemory &x = out_.memories[to.memory], &y = out_.memories[from.memory];
-      if (!(x.dtype == y.dtype) || x.size != y.size) throw Refusal{"it copies to an array of another size"};
-      copy(from.memory, stored_part(stored, to, before(to, arguments[0])));
+      const TensorMemory &x = program_.memories[to.memory], &y = program_.memories[from.memory];
+      if (!(x.dtype == y.dtype) || x.num_elements != y.num_elements)
+        throw Refusal{"it copies to an array of another size"};
+      copy_memory(from.memory, stored_part(stored, to, before(to, arguments[0])));
     }
     return stored;
   }
   NotImportable why;
   auto imported = import_graph(copy_into(own, body), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{imported.diag().message + "; its kernel has a record of its own, which can be compared"};
-  out_.graphs.push_back(imported->graph);
+  program_.graphs.push_back(imported->graph);
   const std::vector<size_t> slots = stored_slots(imported->root);
   for (int64_t d = 0; d < devices; d++) {
     TensorKernel kernel{.ast = imported->root, .memories = {}, .variables = {}};
@@ -151,15 +154,15 @@ TensorLowering::Stored TensorLowering::run(UOp call, UOp only, size_t version) {
       kernel.memories.push_back(a.memory);
     }
     if (devices > 1) kernel.variables = device_number(d);
-    out_.kernels.push_back(std::move(kernel));
+    program_.kernels.push_back(std::move(kernel));
   }
   return stored;
 }
 
-void TensorLowering::call(UOp u, UOp buffer, size_t& version) {
+void TensorLowering::apply_call(UOp u, UOp buffer, size_t& version) {
   const bool is_argument = std::ranges::any_of(sources_from(u, 1), [&](UOp a) { return base(a) == buffer; });
   if (!is_argument) return;
-  auto stored = run(u, buffer, version);
+  auto stored = run_call(u, buffer, version);
   if (auto it = stored.find(buffer); it != stored.end()) version = it->second;
 }
 
@@ -171,11 +174,11 @@ void TensorLowering::run_calls(UOp list) {
       continue;
     }
     if (!u.is(Op::CALL)) throw Refusal{"its list has a " + std::string(shown_op(u))};
-    for (auto& [buffer, memory] : run(u, {}, 0)) {
+    for (auto& [buffer, memory] : run_call(u, {}, 0)) {
       memories_[buffer] = memory;
-      auto output = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
-      if (output != out_.outputs.end()) output->memory = memory;
-      else out_.outputs.push_back({memory, {out_.memories[memory].size}, buffer});
+      auto output = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
+      if (output != program_.outputs.end()) output->memory_index = memory;
+      else program_.outputs.push_back({memory, {program_.memories[memory].num_elements}, buffer});
     }
   }
 }

@@ -54,7 +54,7 @@ const Sizes& TensorFacts::shape(UOp u) const {
   return *f.shape;
 }
 
-std::optional<int64_t> TensorFacts::number(UOp u) const {
+std::optional<int64_t> TensorFacts::integer_value(UOp u) const {
   if (u.is_const()) return make_number(u);
   if (assumed_device_) return make_number(u);
   if (auto it = numbers_.find(u); it != numbers_.end()) return it->second;
@@ -74,18 +74,18 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
     auto it = by_name.find(name.is_str() ? std::string(name.text()) : std::string());
     return it == by_name.end() ? std::nullopt : std::optional(it->second);
   }
-  if (u.is(Op::BIND)) return number(u.src(1));
+  if (u.is(Op::BIND)) return integer_value(u.src(1));
   if (u.is(Op::AFTER)) {  // AFTER(variable, STORE(variable, value)) gives the variable a value
     for (UOp s : sources_from(u, 1))
-      if (s.is(Op::STORE) && s.src(0) == u.src(0)) return number(s.src(1));
-    return number(u.src(0));
+      if (s.is(Op::STORE) && s.src(0) == u.src(0)) return integer_value(s.src(1));
+    return integer_value(u.src(0));
   }
-  if (u.is(Op::CAST)) return number(u.src(0));
+  if (u.is(Op::CAST)) return integer_value(u.src(0));
   if (!u.in(ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CDIV, Op::CMOD})) return std::nullopt;
   if (u.in({Op::RECIPROCAL, Op::FDIV, Op::SQRT, Op::EXP2, Op::LOG2, Op::SIN, Op::POW})) return std::nullopt;
   std::vector<Arg> operands;
   for (UOp s : u.src())
-    if (auto n = number(s)) operands.push_back(Arg(*n));
+    if (auto n = integer_value(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
   if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow: tinygrad's do not wrap
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
@@ -110,7 +110,7 @@ void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
   }
 }
 
-Checked<UOp> TensorFacts::parts(UOp u) const {
+Checked<UOp> TensorFacts::index_elements(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
   Checked<UOp> out;
   if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // a vector of equal elements
@@ -120,10 +120,10 @@ Checked<UOp> TensorFacts::parts(UOp u) const {
   return out;
 }
 
-Sizes TensorFacts::numbers(UOp u) const {
+Sizes TensorFacts::integer_values(UOp u) const {
   Sizes out;
-  for (UOp part : parts(u))
-    if (auto n = number(part)) out.push_back(*n);
+  for (UOp part : index_elements(u))
+    if (auto n = integer_value(part)) out.push_back(*n);
     else throw Refusal{"a size of it is not known"};
   return out;
 }
@@ -132,7 +132,7 @@ Sizes TensorFacts::numbers(UOp u) const {
 // device 0.
 Sizes TensorFacts::numbers_on_first_device(UOp u) const {
   assumed_device_ = 0;
-  const Sizes out = numbers(u);
+  const Sizes out = integer_values(u);
   assumed_device_.reset();
   return out;
 }
@@ -172,10 +172,10 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       if (u.dtype().is_ptr()) return Sizes{u.dtype().size()};
       if (!field_of(u.arg(), "axis").is_none()) throw Refusal{"it is sharded"};
       if (u.is(Op::BUFFER) && u.arg().is_int()) return Sizes{u.arg().as_int().int64_or_throw("a size")};
-      return u.num_src() ? numbers(u.src(0)) : Sizes{};
+      return u.num_src() ? integer_values(u.src(0)) : Sizes{};
     case Op::DEFINE_GLOBAL: return Sizes{u.dtype().size()};
     case Op::RESHAPE: case Op::EXPAND: {
-      Sizes out = u.num_src() > 1 ? numbers(u.src(1)) : integers(u.arg());
+      Sizes out = u.num_src() > 1 ? integer_values(u.src(1)) : integers(u.arg());
       if (u.is(Op::EXPAND) && expands_front()) out.insert(out.end(), first().begin(), first().end());
       if (u.is(Op::RESHAPE) && product(out) != product(first())) throw Refusal{"it changes the number of elements"};
       if (u.is(Op::EXPAND) && !expands_front() && out.size() != first().size()) throw Refusal{"its shape does not fit"};
@@ -218,21 +218,21 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       Sizes out = first(), axes = integers(u.arg());
       if (axes.size() != 1) throw Refusal{"it is sharded over several axes"};
       if (axes[0] < 0 || axes[0] >= int64_t(out.size())) throw Refusal{"it is sharded over an axis that it lacks"};
-      out[size_t(axes[0])] = checked_mul(out[size_t(axes[0])], devices(u.src(0)));
+      out[size_t(axes[0])] = checked_mul(out[size_t(axes[0])], num_devices(u.src(0)));
       return out;
     }
     case Op::INDEX: {
       Sizes out;
       for (UOp s : sources_from(u, 1)) out.append(shape(s));
       if (u.num_src() - 1 > first().size()) throw Refusal{"it has more indices than its source has axes"};
-      out.append(first().part(u.num_src() - 1, first().size() - (u.num_src() - 1)));
+      out.append(first().subrange(u.num_src() - 1, first().size() - (u.num_src() - 1)));
       return out;
     }
     case Op::STAGE: case Op::BUFFERIZE: {
       Sizes out;
       for (UOp s : sources_from(u, 1))
-        if (auto size = s.is(Op::RANGE) ? number(s.src(0)) : std::nullopt) out.push_back(*size);
-        else if (number(s)) out.push_back(1);
+        if (auto size = s.is(Op::RANGE) ? integer_value(s.src(0)) : std::nullopt) out.push_back(*size);
+        else if (integer_value(s)) out.push_back(1);
         else throw Refusal{"its range " + std::string(shown_op(s)) + " has no size"};
       out.insert(out.end(), first().begin(), first().end());
       return out;
@@ -262,29 +262,30 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
 
 int64_t TensorFacts::make_devices(UOp u) const {
   int64_t most = 1;
-  for (UOp s : sources(u)) most = std::max(most, devices(s));
+  for (UOp s : sources(u)) most = std::max(most, num_devices(s));
   switch (u.op()) {
     case Op::PARAM: case Op::BUFFER:
       if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
       return count_of_devices(field_of(u.arg(), "device"));
     case Op::RANGE:
-      if (is_device_axis(u)) return std::max<int64_t>(number(u.src(0)).value_or(1), 1);
+      if (is_device_axis(u)) return std::max<int64_t>(integer_value(u.src(0)).value_or(1), 1);
       return most;
     case Op::DEFINE_VAR: return is_device_number(u) ? integer(item(u.arg(), 2)) + 1 : 1;
     case Op::MSTACK: return int64_t(u.num_src());
     case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
-    case Op::COPY: return u.arg().is_tuple() || (u.num_src() > 1 && u.src(1).arg().is_tuple()) ? devices(u.src(0)) : 1;
-    case Op::AFTER: return devices(u.src(0));
+    case Op::COPY:
+      return u.arg().is_tuple() || (u.num_src() > 1 && u.src(1).arg().is_tuple()) ? num_devices(u.src(0)) : 1;
+    case Op::AFTER: return num_devices(u.src(0));
     default: return most;
   }
 }
 
 // Throws Refusal if there are too many devices or axes, or if the number of elements of all devices overflows 64 bits.
 void TensorFacts::check_size(const Facts& facts) const {
-  if (facts.devices > kMostDevices) throw Refusal{"it is on too many devices"};
+  if (facts.num_devices > kMostDevices) throw Refusal{"it is on too many devices"};
   if (!facts.shape) return;
   if (facts.shape->size() > kMostAxes) throw Refusal{"it has too many axes"};
-  checked_mul(product(*facts.shape), facts.devices);
+  checked_mul(product(*facts.shape), facts.num_devices);
 }
 
 void TensorFacts::add(UOp u) {
@@ -300,7 +301,7 @@ void TensorFacts::add(UOp u) {
   if (u.is(Op::RANGE) && !is_device_axis(u)) f.loops.push_back(u);
   if (u.in(kStages | OpSet{Op::REDUCE, Op::END}))
     std::erase_if(f.loops, [&](UOp r) { return std::ranges::count(sources_from(u, 1), r) > 0; });
-  f.devices = make_devices(u);
+  f.num_devices = make_devices(u);
   f.shape = make_shape(u);
   check_size(f);
   facts_.emplace(u, std::move(f));

@@ -15,13 +15,13 @@ namespace tgc {
 // An array that the kernels read or store.
 struct TensorMemory {
   DType dtype;
-  int64_t size = 0;          // number of elements; of a buffer on several devices, of all devices together
-  int64_t devices = 1;       // number of devices; each holds one of as many equal parts, which follow one another
+  int64_t num_elements = 0;          // number of elements; of a buffer on several devices, of all devices together
+  int64_t num_devices = 1;       // number of devices; each holds one of as many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
   // the original BUFFER or PARAM, or the common value that sides or pairs read; empty: made by a kernel
   UOp buffer = {};
   std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
-  int64_t offset = 0;                  // with `view_of`: where the part begins in the larger array, in bytes
+  int64_t view_offset = 0;                  // with `view_of`: where the part begins in the larger array, in bytes
 };
 
 struct TensorKernel {
@@ -32,10 +32,11 @@ struct TensorKernel {
 
 // A result of the program: a value of the original graph, or the content of one of its buffers after all stores.
 struct TensorOutput {
-  size_t memory = 0;  // the array with the result: an index into TensorProgram::memories
+  size_t memory_index = 0;  // the array with the result: an index into TensorProgram::memories
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM whose content the output is; empty if the output is a value
-  std::optional<size_t> source = {};  // with TensorImport::with_values, for a value: which source of the sink it is
+  // with TensorImport::outputs_values, for a value: which source of the sink it is
+  std::optional<size_t> source_index = {};
 };
 
 struct TensorProgram {
@@ -55,8 +56,8 @@ struct TensorVariables {
 // Options of import_tensor_graph().
 struct TensorImport {
   UOpSpan arguments = {};    // nodes of the same graph that replace the PARAMs, or the arguments of the call; by slot
-  int invalid = 0;           // the number that Invalid elements of values get
-  bool with_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
+  int invalid_value = 0;           // the number that Invalid elements of values get
+  bool outputs_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
 };
 // Imports the tensor graph under `sink`, which is a SINK, a call of such a graph, or a LINEAR list of calls of kernels.
 // If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, `why`

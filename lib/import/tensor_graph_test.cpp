@@ -55,7 +55,7 @@ TEST_CASE("tensor graph: a store makes a new array, and earlier values keep the 
 later = x.after(x.store(x*two)))", "later, x+y");
   REQUIRE(t.error == "");
   REQUIRE(t.program.kernels.size() == 2);
-  const size_t later = t.program.outputs[0].memory;
+  const size_t later = t.program.outputs[0].memory_index;
   CHECK_FALSE(t.program.memories[later].buffer);  // not x itself
   const UOp x = t.program.outputs[0].buffer;
   REQUIRE(x);
@@ -190,12 +190,12 @@ TEST_CASE("linear functions of indices") {
   const Affine i = math.index(graph.range(Const(4), 0, AxisType::LOOP), 0, 3);
   const Affine j = math.index(graph.range(Const(5), 1, AxisType::LOOP), 0, 4);
   const Affine flat = AffineMath::sum(AffineMath::scaled(i, 5), j);
-  CHECK(math.node(math.quotient(flat, 5)) == math.node(i));
-  CHECK(math.node(math.remainder(flat, 5)) == math.node(j));
-  CHECK(math.node(math.quotient(flat, 7)).is(Op::IDIV));
-  CHECK(math.node(math.remainder(AffineMath::scaled(flat, 6), 5)) == math.node(j));  // 6 * j % 5 is j
+  CHECK(math.make_node(math.quotient(flat, 5)) == math.make_node(i));
+  CHECK(math.make_node(math.remainder(flat, 5)) == math.make_node(j));
+  CHECK(math.make_node(math.quotient(flat, 7)).is(Op::IDIV));
+  CHECK(math.make_node(math.remainder(AffineMath::scaled(flat, 6), 5)) == math.make_node(j));  // 6 * j % 5 is j
   CHECK_FALSE(math.is_between(j, 0, 5));
-  CHECK(math.is_between(AffineMath::plus(j, -1), 0, 5));
+  CHECK(math.is_between(AffineMath::plus_number(j, -1), 0, 5));
   CHECK(AffineMath::sum(i, AffineMath::scaled(i, -1)).is_number());
 }
 
@@ -205,7 +205,7 @@ part = bits.after(bits.store(UOp(Ops.BITCAST, dtypes.uint, (y,), dtypes.uint)))
 later = x.after(part))", "later, later*y");
   REQUIRE(t.error == "");
   CHECK(t.program.outputs[0].buffer);
-  CHECK(t.program.outputs[0].memory != t.program.outputs[1].memory);
+  CHECK(t.program.outputs[0].memory_index != t.program.outputs[1].memory_index);
   bool stores_as_uint = false;
   for (const TensorMemory& m : t.program.memories) stores_as_uint |= m.view_of && m.dtype == dtypes::uint32;
   CHECK(stores_as_uint);
@@ -216,7 +216,7 @@ TEST_CASE("tensor graph: an effect below movement ops is an effect, and is appli
 view = UOp(Ops.RESHAPE, dtypes.float, (later, s23))
 again = x.after(view))", "later, again");
   REQUIRE(t.error == "");
-  CHECK(t.program.outputs[0].memory == t.program.outputs[1].memory);
+  CHECK(t.program.outputs[0].memory_index == t.program.outputs[1].memory_index);
   CHECK(has(t.kernel(t.program.kernels.size() - 1), "*"));
 }
 
@@ -236,7 +236,7 @@ later = x.after(first.store(x*UOp.const(2.0, dtypes.weakfloat))))", "first, late
   auto last = std::ranges::find_if(t.program.outputs, [&](auto& o) { return o.buffer == t.root.src(0).src(0); });
   REQUIRE(last != t.program.outputs.end());
   CHECK(has(t.kernel(t.program.kernels.size() - 1), "*"));
-  CHECK(std::ranges::count(t.program.kernels.back().memories, last->memory) == 1);
+  CHECK(std::ranges::count(t.program.kernels.back().memories, last->memory_index) == 1);
 }
 
 TEST_CASE("tensor graph: a store to a STAGE of a buffer changes the buffer") {
@@ -248,7 +248,7 @@ later = x.after(stage.index(j).store(y.index(j)).end(j)))", "later");
   REQUIRE(t.program.outputs.size() == 1);
   const TensorOutput& o = t.program.outputs[0];
   CHECK(o.buffer == t.root.src(0).src(0));
-  CHECK_FALSE(t.program.memories[o.memory].buffer);  // another array than x before the store
+  CHECK_FALSE(t.program.memories[o.memory_index].buffer);  // another array than x before the store
 }
 
 TEST_CASE("tensor graph: an argument of a kernel that is a value is stored before the call") {

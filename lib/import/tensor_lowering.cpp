@@ -115,31 +115,31 @@ class Inliner {
 size_t TensorLowering::new_memory(DType dtype, int64_t size, int64_t devices) {
   const int64_t all = checked_mul(size, devices);
   if (checked_mul(all, dtype.itemsize()) > kMaxBufferBytes) throw Refusal{"its array is too large"};
-  out_.memories.push_back({.dtype = dtype, .size = all, .devices = devices});
-  return out_.memories.size() - 1;
+  program_.memories.push_back({.dtype = dtype, .num_elements = all, .num_devices = devices});
+  return program_.memories.size() - 1;
 }
 
 size_t TensorLowering::memory_of(UOp buffer) {
   if (auto it = memories_.find(buffer); it != memories_.end()) return it->second;
   const DType dtype = buffer.dtype().base();
   if (!can_be_stored(dtype)) throw Refusal{"its dtype " + std::string(dtype.repr()) + " has no array"};
-  const size_t memory = new_memory(dtype, product(facts_.shape(buffer)), facts_.devices(buffer));
-  out_.memories[memory].buffer = buffer;
+  const size_t memory = new_memory(dtype, product(facts_.shape(buffer)), facts_.num_devices(buffer));
+  program_.memories[memory].buffer = buffer;
   return memories_[buffer] = memory;
 }
 
 // Returns an array with the memory of the array `memory` and another dtype.
 size_t TensorLowering::array_as(size_t memory, DType dtype) {
-  const TensorMemory whole = out_.memories[memory];
+  const TensorMemory whole = program_.memories[memory];
   if (whole.dtype == dtype) return memory;
   auto [it, is_new] = reinterpreted_.try_emplace({memory, dtype.base()});
   if (!is_new) return it->second;
-  const int64_t bytes = whole.size * whole.dtype.itemsize();
+  const int64_t bytes = whole.num_elements * whole.dtype.itemsize();
   if (!can_be_stored(dtype) || bytes % dtype.itemsize()) throw Refusal{"its buffer is no array of its dtype"};
   const size_t view = new_memory(dtype, bytes / dtype.itemsize(), 1);
-  out_.memories[view].devices = whole.devices;
-  out_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
-  out_.memories[view].offset = whole.offset;
+  program_.memories[view].num_devices = whole.num_devices;
+  program_.memories[view].view_of = whole.view_of ? whole.view_of : memory;
+  program_.memories[view].view_offset = whole.view_offset;
   return it->second = view;
 }
 
@@ -147,7 +147,7 @@ size_t TensorLowering::version_of(UOp target) {
   while (!is_memory(target)) {
     const bool is_view = views_.contains(target) || (target.is(Op::BITCAST) && is_memory(base(target)));
     if (auto it = memories_.find(target); it != memories_.end()) return it->second;
-    if (auto it = stored_.find(target); it != stored_.end() && !is_view) return it->second;
+    if (auto it = value_arrays_.find(target); it != value_arrays_.end() && !is_view) return it->second;
     if (!target.num_src()) throw Refusal{"it stores to no buffer"};
     target = target.src(0);
   }
@@ -160,7 +160,7 @@ Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
   constexpr int64_t kFirst = 1000000;  // the recorded loops have smaller numbers
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
-                          graph_.tuple({kFirst + kernel_.loops++, AxisType::LOOP}));
+                          graph_.tuple({kFirst + kernel_.num_loops++, AxisType::LOOP}));
   loops.push_back(range);
   return math_.index(range, 0, std::max<int64_t>(size - 1, 1));
 }
@@ -168,33 +168,33 @@ Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
 UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
   auto& define = kernel_.defines[memory];
   if (!define) {
-    const TensorMemory& m = out_.memories[memory];
-    define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.size), {}, int64_t(kernel_.memories.size()));
+    const TensorMemory& m = program_.memories[memory];
+    define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.num_elements), {}, int64_t(kernel_.memories.size()));
     kernel_.memories.push_back(memory);
   }
-  UOp i = math_.node(index);
+  UOp i = math_.make_node(index);
   if (valid) i = valid.where(i, graph_.invalid());
-  return graph_.node(Op::INDEX, out_.memories[memory].dtype, {define, i});
+  return graph_.node(Op::INDEX, program_.memories[memory].dtype, {define, i});
 }
 
-void TensorLowering::finish(UOp store, const std::vector<UOp>& loops) {
-  if (out_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
+void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
+  if (program_.kernels.size() >= kMostKernels) throw Refusal{"it needs too many kernels"};
   UOp root = graph_.sink(loops.empty() ? store : graph_.node(Op::END, dtypes::void_, prepend(store, loops)));
   Graph own(graph_.settings());  // a graph of this kernel only, because an import takes memory for each node of a graph
   NotImportable why;
   auto imported = import_graph(copy_into(own, root), {}, graph_.settings(), &why);
   if (!imported) throw Refusal{why.reason.empty() ? imported.diag().message : why.reason};
-  out_.graphs.push_back(imported->graph);
-  out_.kernels.push_back({imported->root, std::move(kernel_.memories), {}});
+  program_.graphs.push_back(imported->graph);
+  program_.kernels.push_back({imported->root, std::move(kernel_.memories), {}});
   kernel_ = {};
 }
 
 // Makes the kernel that stores all values of `u`.
 void TensorLowering::store_all(size_t memory, UOp u) {
-  if (out_.memories[memory].size == 0) return;
+  if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
   Point p;
-  if (facts_.devices(u) > 1) p.device = loop(facts_.devices(u), loops);
+  if (facts_.num_devices(u) > 1) p.device = loop(facts_.num_devices(u), loops);
   if (u.in({Op::STAGE, Op::BUFFERIZE})) {
     // the ranges of a STAGE are its first axes
     const Sizes& shape = facts_.shape(u);
@@ -207,19 +207,19 @@ void TensorLowering::store_all(size_t memory, UOp u) {
     Point q{.device = p.device};
     for (size_t axis = p.place.size(); axis < shape.size(); axis++) q.place.push_back(loop(shape[axis], loops));
     p.place.insert(p.place.end(), q.place.begin(), q.place.end());
-    UOp to = address(memory, flat(u, p), {});
-    return finish(graph_.node(Op::STORE, dtypes::void_, {to, value(u.src(0), q)}), loops);
+    UOp to = address(memory, flat_index(u, p), {});
+    return finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, value(u.src(0), q)}), loops);
   }
   for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
-  UOp to = address(memory, flat(u, p), {});
-  finish(graph_.node(Op::STORE, dtypes::void_, {to, make_value(u, p)}), loops);
+  UOp to = address(memory, flat_index(u, p), {});
+  finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, make_value(u, p)}), loops);
 }
 
-void TensorLowering::copy(size_t from, size_t to) {
+void TensorLowering::copy_memory(size_t from, size_t to) {
   std::vector<UOp> loops;
-  const Affine i = loop(out_.memories[from].size, loops);
+  const Affine i = loop(program_.memories[from].num_elements, loops);
   UOp target = address(to, i, {});
-  finish(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
+  finish_kernel(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
 }
 
 // ---- which values are stored
@@ -230,7 +230,7 @@ void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
     if (u.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI})) continue;
     for (UOp s : u.src()) {
       while (s.in(ops::Movement | OpSet{Op::UNSHARD, Op::MULTI}) && s.num_src()) s = s.src(0);
-      uses_[s]++;
+      use_counts_[s]++;
     }
   }
 }
@@ -239,10 +239,10 @@ bool TensorLowering::is_stored(UOp u) const {
   if (u.in(kNeverStored) || !can_be_stored(u.dtype()) || !facts_.has_shape(u)) return false;
   if (!facts_.reads_memory(u) || !facts_.open_loops(u).empty()) return false;
   if (u.in(kAlwaysStored)) return true;
-  const int64_t size = checked_mul(product(facts_.shape(u)), facts_.devices(u));
+  const int64_t size = checked_mul(product(facts_.shape(u)), facts_.num_devices(u));
   if (size > kMostShared) return false;
-  auto uses = uses_.find(u), depth = depth_.find(u);
-  return (uses != uses_.end() && uses->second > 1) || (depth != depth_.end() && depth->second > kDeepest);
+  auto uses = use_counts_.find(u), depth = value_depths_.find(u);
+  return (uses != use_counts_.end() && uses->second > 1) || (depth != value_depths_.end() && depth->second > kDeepest);
 }
 
 void TensorLowering::lower(UOp u) {
@@ -250,8 +250,8 @@ void TensorLowering::lower(UOp u) {
   throw_if_late();
   facts_.add(u);
   int deepest = 0;
-  for (UOp s : u.src()) deepest = std::max(deepest, depth_[s]);
-  depth_[u] = deepest + 1;
+  for (UOp s : u.src()) deepest = std::max(deepest, value_depths_[s]);
+  value_depths_[u] = deepest + 1;
   if (u.in({Op::AFTER, Op::ASSIGN}) && u.num_src() > 1) {
     if (u.is(Op::AFTER)) note_other_stores(u);
     UOp buffer = base(u.src(0));
@@ -260,7 +260,7 @@ void TensorLowering::lower(UOp u) {
     size_t version = version_of(u.src(0));
     apply_version(u, buffer, version);
     memories_[u] = version;
-    depth_[u] = 0;
+    value_depths_[u] = 0;
     if (u.is(Op::AFTER)) note_invalid(u);
     return;
   }
@@ -270,16 +270,16 @@ void TensorLowering::lower(UOp u) {
   if (is_wide_bitcast) {  // a BITCAST to another size: use the source's array as an array of the other dtype
     UOp from = u.src(0);
     const size_t memory = array_of(from);
-    const TensorMemory whole = out_.memories[memory];
-    const size_t view = new_memory(u.dtype(), product(facts_.shape(u)), whole.devices);
-    out_.memories[view].view_of = memory;
-    stored_[u] = view;
-    depth_[u] = 0;
+    const TensorMemory whole = program_.memories[memory];
+    const size_t view = new_memory(u.dtype(), product(facts_.shape(u)), whole.num_devices);
+    program_.memories[view].view_of = memory;
+    value_arrays_[u] = view;
+    value_depths_[u] = 0;
     return;
   }
   if (!is_stored(u) && !has_nested_loops(u)) return;
   array_of(u);
-  depth_[u] = 0;
+  value_depths_[u] = 0;
 }
 
 // Returns true if `u` is a reduction over a value that is itself computed with a loop at each use. Such a reduction is
@@ -295,16 +295,16 @@ bool TensorLowering::has_nested_loops(UOp u) {
 }
 
 size_t TensorLowering::array_of(UOp u) {
-  if (auto it = stored_.find(u); it != stored_.end()) return it->second;
+  if (auto it = value_arrays_.find(u); it != value_arrays_.end()) return it->second;
   if (!can_be_stored(u.dtype())) throw Refusal{"its dtype " + std::string(u.dtype().repr()) + " has no array"};
-  const size_t memory = new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
+  const size_t memory = new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
   store_all(memory, u);
-  return stored_[u] = memory;
+  return value_arrays_[u] = memory;
 }
 
 TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   at = root;
-  invalid_ = what.invalid;
+  invalid_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
   if (root.in(kCalls) && root.num_src()) facts_.note_forms(order(root.src(0)));
   if (root.in(kCalls) && root.num_src() && !is_body_of_kernel(root.src(0)))
@@ -326,7 +326,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (root.is(Op::LINEAR)) run_calls(root);
   else
     for (size_t i = 0; i < root.num_src(); i++) {
-      if (what.with_values) add_value(root.src(i), i);
+      if (what.outputs_values) add_value(root.src(i), i);
       else add_output(root.src(i));
     }
   for (UOp u : nodes) {
@@ -334,7 +334,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
     if (other == other_stores_.end()) continue;
     for (UOp buffer : other->second) add_stores_of(u, buffer);
   }
-  if (what.with_values)
+  if (what.outputs_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
   // a buffer on several devices that is read outside of the ops per device has the same content on each device
@@ -342,21 +342,22 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   UOpSet whole(graph_);
   for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))
     if (is_memory(u)) whole.insert(u);
-  for (TensorMemory& m : out_.memories) m.is_replicated = m.devices > 1 && m.buffer && whole.contains(m.buffer);
+  for (TensorMemory& m : program_.memories) m.is_replicated = m.num_devices > 1 && m.buffer && whole.contains(m.buffer);
   check_program();
-  return std::move(out_);
+  return std::move(program_);
 }
 
 // Checks what the code that runs the program relies on: parts lie within their arrays, and a kernel has an array for
 // each of its slots. Throws Refusal.
 void TensorLowering::check_program() const {
-  auto bytes = [](const TensorMemory& m) { return checked_mul(m.size, m.dtype.itemsize()); };
-  for (const TensorMemory& m : out_.memories) {
+  auto bytes = [](const TensorMemory& m) { return checked_mul(m.num_elements, m.dtype.itemsize()); };
+  for (const TensorMemory& m : program_.memories) {
     if (!m.view_of) continue;
-    const TensorMemory& whole = out_.memories.at(*m.view_of);
-    if (m.offset < 0 || checked_add(m.offset, bytes(m)) > bytes(whole)) throw Refusal{"a part of an array is outside"};
+    const TensorMemory& whole = program_.memories.at(*m.view_of);
+    if (m.view_offset < 0 || checked_add(m.view_offset, bytes(m)) > bytes(whole))
+      throw Refusal{"a part of an array is outside"};
   }
-  for (const TensorKernel& kernel : out_.kernels)
+  for (const TensorKernel& kernel : program_.kernels)
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
 }
@@ -365,15 +366,15 @@ void TensorLowering::check_program() const {
 // becomes the buffer's content after both stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
-  auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
+  auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
   size_t version = memories_.at(after);
-  if (last != out_.outputs.end() && !std::ranges::includes(effects_[version], effects_[last->memory])) {
-    version = last->memory;
-    apply(after, buffer, version, {});
+  if (last != program_.outputs.end() && !std::ranges::includes(effects_[version], effects_[last->memory_index])) {
+    version = last->memory_index;
+    apply_effect(after, buffer, version, {});
   }
-  for (TensorOutput& o : out_.outputs)
-    if (o.buffer == buffer) o.memory = version;
-  out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
+  for (TensorOutput& o : program_.outputs)
+    if (o.buffer == buffer) o.memory_index = version;
+  program_.outputs.push_back({version, {program_.memories[version].num_elements}, buffer});
 }
 
 // Adds the value `u` as an output; it is source `number` of the sink.
@@ -384,11 +385,11 @@ void TensorLowering::add_value(UOp u, size_t number) {
     u = graph_.node(Op::CAST, is_float_of_any_release(u.dtype()) ? dtypes::float64 : dtypes::int64, u);
     facts_.add(u);
   }
-  auto it = stored_.find(u);
-  const size_t memory = it != stored_.end() ? it->second
-                                            : new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
-  if (it == stored_.end()) store_all(memory, u);
-  out_.outputs.push_back({memory, facts_.shape(u), {}, number});
+  auto it = value_arrays_.find(u);
+  const size_t memory = it != value_arrays_.end() ? it->second
+                                            : new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
+  if (it == value_arrays_.end()) store_all(memory, u);
+  program_.outputs.push_back({memory, facts_.shape(u), {}, number});
 }
 
 void TensorLowering::add_output(UOp u) {
@@ -399,7 +400,7 @@ void TensorLowering::add_output(UOp u) {
     add_stored_output(stored);
     return;
   }
-  out_.outputs.push_back({array_of(u), facts_.shape(u), {}});
+  program_.outputs.push_back({array_of(u), facts_.shape(u), {}});
 }
 
 }  // namespace tgc::import

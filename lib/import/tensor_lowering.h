@@ -23,16 +23,18 @@ class TensorFacts {
   bool has_shape(UOp u) const { return at(u).shape.has_value(); }
   const Sizes& shape(UOp u) const;                      // throws Refusal if `u` has no shape
   // Returns the number of devices, each of which has a value of `u` of its own; 1 if all have the same value.
-  int64_t devices(UOp u) const { return at(u).devices; }
+  int64_t num_devices(UOp u) const { return at(u).num_devices; }
   bool reads_memory(UOp u) const { return at(u).reads_memory; }
   const std::vector<UOp>& open_loops(UOp u) const { return at(u).loops; }  // the RANGEs on which `u` depends
 
-  std::optional<int64_t> number(UOp u) const;  // returns the value of an integer expression; nullopt: not constant
-  Sizes numbers(UOp u) const;                  // returns the values of a vector of constant integers; throws Refusal
-  Sizes numbers_on_first_device(UOp u) const;  // as numbers(), with 0 as the number of the device
-  Checked<UOp> parts(UOp u) const;             // returns the elements of a vector of indices
+  // returns the value of an integer expression; nullopt: not constant
+  std::optional<int64_t> integer_value(UOp u) const;
+  // returns the values of a vector of constant integers; throws Refusal
+  Sizes integer_values(UOp u) const;
+  Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), with 0 as the number of the device
+  Checked<UOp> index_elements(UOp u) const;             // returns the elements of a vector of indices
   // Returns, for a PAD or SHRINK, the first index of each axis as a node.
-  Checked<UOp> offsets(UOp u) const { return parts(u.src(1)); }
+  Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
   // Sets expands_front() and has_sizes() from `nodes`, a whole graph. The release alone does not decide, because
   // commits between two releases have some of the later release's forms of movement ops.
   void note_forms(const std::vector<UOp>& nodes);
@@ -48,7 +50,7 @@ class TensorFacts {
  private:
   struct Facts {
     std::optional<Sizes> shape;
-    int64_t devices = 1;
+    int64_t num_devices = 1;
     bool reads_memory = false;
     std::vector<UOp> loops;
   };
@@ -110,8 +112,8 @@ class TensorLowering {
     UOp before, after;
     UOp culprit;  // TensorPairs::culprits
     RangedPoint point;
-    bool is_use = false;    // compare how the value's array is indexed, not how its elements are computed
-    bool is_place = false;  // both nodes are targets of stores: compare their places in the buffer
+    bool compares_use = false;    // compare how the value's array is indexed, not how its elements are computed
+    bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
   };
 
   // ---- choice of the values that are stored in arrays (tensor_lowering.cpp)
@@ -127,8 +129,9 @@ class TensorLowering {
   struct Kernel {
     std::vector<size_t> memories;
     std::unordered_map<size_t, UOp> defines;
-    std::map<std::vector<uint32_t>, UOp> known;  // the scalars that value() made, by the ids of the node and the point
-    int64_t loops = 0;
+    // the scalars that value() made, by the ids of the node and the point
+    std::map<std::vector<uint32_t>, UOp> known_scalars;
+    int64_t num_loops = 0;
   };
   void check_program() const;
   size_t new_memory(DType dtype, int64_t size, int64_t devices);
@@ -139,16 +142,16 @@ class TensorLowering {
   Affine loop(int64_t size, std::vector<UOp>& loops);
   UOp address(size_t memory, const Affine& index, UOp valid);
   void store_all(size_t memory, UOp value);
-  void copy(size_t from, size_t to);
-  void finish(UOp store, const std::vector<UOp>& loops);
+  void copy_memory(size_t from, size_t to);
+  void finish_kernel(UOp store, const std::vector<UOp>& loops);
 
   // ---- stores (tensor_stores.cpp)
-  void apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
+  void apply_effect(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
   void apply_version(UOp u, UOp buffer, size_t& version);
   template <class Apply>
   void apply_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
-  bool repeats(UOp view) const;  // returns true if several elements of the view are one element of its buffer
+  bool repeats_elements(UOp view) const;  // returns true if several elements of the view are one element of its buffer
   UOp state_below(UOp target) const;
   void note_other_stores(UOp after);
   void note_invalid(UOp after);
@@ -159,13 +162,13 @@ class TensorLowering {
     size_t memory;
     UOp buffer;  // the BUFFER or PARAM below the argument
   };
-  void call(UOp u, UOp buffer, size_t& version);
+  void apply_call(UOp u, UOp buffer, size_t& version);
   using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with the buffer's content after a call
-  Stored run(UOp call, UOp only, size_t version);
+  Stored run_call(UOp call, UOp only, size_t version);
   size_t stored_part(Stored& stored, const Argument& to, size_t before);
   void run_calls(UOp list);
   Argument argument(UOp u, int64_t device, int64_t devices);
-  size_t part(size_t memory, int64_t number, int64_t parts);
+  size_t part_of_memory(size_t memory, int64_t number, int64_t parts);
 
   // ---- sides (tensor_sides.cpp)
   void choose_leaves(UOp before, UOp after);
@@ -184,15 +187,15 @@ class TensorLowering {
   // ---- values (tensor_values.cpp)
   UOp value(UOp u, const Point& p);
   UOp make_value(UOp u, const Point& p);
-  UOp operands(UOp u, const Point& p);
+  UOp value_of_operands(UOp u, const Point& p);
   UOp value_of_reduce(UOp u, const Point& p);
   UOp sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes);
   UOp choose_value(UOp u, const Affine& index, const Checked<UOp>& values);
   UOp value_of_index(UOp u, const Point& p);
   Point source_point(UOp u, const Point& p, UOp& condition);  // returns the point of a movement op's source
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
-  Affine affine(UOp u, const Point& p, int64_t size);
-  Affine flat(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
+  Affine affine_value(UOp u, const Point& p, int64_t size);
+  Affine flat_index(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
   UOp base(UOp target) const;  // returns the buffer, or else the value, of which `target` is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
@@ -202,24 +205,25 @@ class TensorLowering {
   Graph& graph_;
   TensorFacts facts_;
   AffineMath math_;
-  TensorProgram out_;
+  TensorProgram program_;
   Kernel kernel_;
-  std::optional<int> invalid_;  // TensorImport::invalid; nullopt: a load or store of an Invalid element does nothing
+  // TensorImport::invalid_value; nullopt: a load or store of an Invalid element does nothing
+  std::optional<int> invalid_;
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // if not null, gets the indices and sizes of padded axes
   using Buffers = std::set<UOp, ById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its effects store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
-  std::unordered_map<UOp, size_t> stored_;  // by value: the array that holds it
+  std::unordered_map<UOp, size_t> value_arrays_;  // by value: the array that holds it
   std::map<size_t, std::set<uint32_t>> effects_;  // by array that holds a buffer's content: ids of the applied effects
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
   std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
-  std::unordered_map<UOp, int> uses_, depth_;
+  std::unordered_map<UOp, int> use_counts_, value_depths_;
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
-  int64_t affine_steps_ = 0;  // number of calls of affine()
+  int64_t affine_steps_ = 0;  // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
   std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if STAGEs differ
-  std::set<std::pair<uint32_t, uint32_t>> paired_;  // the stores that pair_stores() has paired, by id
+  std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id
 };
 
 }  // namespace tgc::import

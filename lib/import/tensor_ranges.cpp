@@ -40,7 +40,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
       out.push_back({});
       continue;
     }
-    if (facts_.number(loop.src(0)) != size) return std::nullopt;
+    if (facts_.integer_value(loop.src(0)) != size) return std::nullopt;
     out.push_back(math_.index(value(loop, {}), 0, std::max<int64_t>(size - 1, 1)));
   }
   return next == loops.size() ? std::optional(out) : std::nullopt;
@@ -68,7 +68,7 @@ bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UO
     pairs_.resize(first);
     return false;
   };
-  if (before.is_const() || facts_.number(before)) return before == after;
+  if (before.is_const() || facts_.integer_value(before)) return before == after;
   UOp indexed = after.is(Op::INDEX) ? after.src(0) : UOp();
   if (before.in(kLeaves)) {
     if (!indexed || !(base(indexed) == base(before))) return unpaired();
@@ -136,7 +136,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
       if (!is_last && !rest.is(Op::WHERE)) break;
       RangedPoint q = p;
       q.place.drop_first(1);
-      q.valid = both(p.valid, math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
+      q.valid = logical_and(p.valid, math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
       pair_values(before.src(i), q, is_last ? rest : rest.src(1), before);
       if (!is_last) rest = rest.src(2);
     }
@@ -158,13 +158,13 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
 
 // Makes one input array for both nodes. Returns false if `before` has an array already; `after` gets the same array.
 bool TensorLowering::share_leaf(UOp before, UOp after) {
-  const bool is_new = !stored_.contains(before);
+  const bool is_new = !value_arrays_.contains(before);
   if (is_new) {
     if (!can_be_stored(before.dtype())) throw Refusal{"its dtype has no array"};
-    stored_[before] = new_memory(before.dtype(), product(facts_.shape(before)), 1);
-    out_.memories[stored_[before]].buffer = before;
+    value_arrays_[before] = new_memory(before.dtype(), product(facts_.shape(before)), 1);
+    program_.memories[value_arrays_[before]].buffer = before;
   }
-  stored_[after] = stored_[before];
+  value_arrays_[after] = value_arrays_[before];
   return is_new;
 }
 
@@ -184,7 +184,7 @@ void TensorLowering::pair_targets(UOp before, UOp after, const RangedPoint& p) {
 
 // Pairs the values that the AFTERs below the two nodes store, and the places to which they store them.
 void TensorLowering::pair_stores(UOp before, UOp after) {
-  if (before == after || !paired_.insert({before.id(), after.id()}).second) return;
+  if (before == after || !paired_stores_.insert({before.id(), after.id()}).second) return;
   if (after.is(Op::END) && before.is(Op::STORE)) {
     UOp store = after.src(0);
     if (!store.is(Op::STORE)) return;
@@ -211,9 +211,9 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     if (!std::ranges::count(loops, r)) loops.push_back(r);
   for (UOp side : {pair.before, pair.after}) {
     Sizes dims;
-    for (UOp r : loops) dims.push_back(facts_.number(r.src(0)).value_or(0));
+    for (UOp r : loops) dims.push_back(facts_.integer_value(r.src(0)).value_or(0));
     if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
-    DType dtype = pair.is_place ? dtypes::int64 : pair.before.dtype();
+    DType dtype = pair.compares_place ? dtypes::int64 : pair.before.dtype();
     if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
     const size_t memory = new_memory(dtype, product(dims), 1);
     std::vector<UOp> around;
@@ -226,12 +226,12 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     const bool is_before = side == pair.before;
     const Point p = is_before ? Point(pair.point) : Point{.valid = pair.point.valid};
     UOp x, valid;
-    if (pair.is_place) x = math_.node(place_in(side, p, valid));
-    else x = is_before && !pair.is_use ? make_value(side, p) : value(side, p);
-    if (pair.is_place || !(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
+    if (pair.compares_place) x = math_.make_node(place_in(side, p, valid));
+    else x = is_before && !pair.compares_use ? make_value(side, p) : value(side, p);
+    if (pair.compares_place || !(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
     if (p.valid) x = graph_.node(Op::WHERE, dtype, {p.valid, x, graph_.node(Op::CONST, dtype, {}, 0)});
-    finish(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
-    out_.outputs.push_back({memory, dims, {}});
+    finish_kernel(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
+    program_.outputs.push_back({memory, dims, {}});
   }
 }
 
@@ -245,7 +245,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     for (UOp u : order(root)) {
       at = u;
       facts_.add(u);
-      if (facts_.devices(u) > 1) throw Refusal{"it is on several devices"};
+      if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
   // make each AFTER an input array, because pair_stores() compares what it stores separately
   for (UOp u : order(before))
@@ -259,7 +259,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
     out.culprits.push_back(pair.culprit);
   }
   check_program();
-  out.program = std::move(out_);
+  out.program = std::move(program_);
   return out;
 }
 

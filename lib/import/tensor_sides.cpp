@@ -31,8 +31,8 @@ void TensorLowering::choose_leaves(UOp before, UOp after) {
   for (UOp u : other) {
     if (!known.contains(u) || u == before || u == after || !u.in(kAnyValue) || !facts_.has_shape(u)) continue;
     if (!can_be_stored(u.dtype()) || !facts_.open_loops(u).empty()) continue;
-    stored_[u] = new_memory(u.dtype(), product(facts_.shape(u)), facts_.devices(u));
-    out_.memories[stored_[u]].buffer = u;
+    value_arrays_[u] = new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
+    program_.memories[value_arrays_[u]].buffer = u;
   }
 }
 
@@ -44,7 +44,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
   Sizes dims;
   if (devices > 1) dims.push_back(devices);
-  for (UOp r : loops) dims.push_back(facts_.number(r.src(0)).value_or(0));
+  for (UOp r : loops) dims.push_back(facts_.integer_value(r.src(0)).value_or(0));
   dims.insert(dims.end(), shape.begin(), shape.end());
   if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
   const size_t memory = new_memory(dtype, product(dims), 1);
@@ -66,8 +66,8 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
     index = AffineMath::sum(AffineMath::scaled(index, dims[axis]), place[axis]);
   UOp x = value(side, p);
   if (!(side.dtype() == dtype)) x = graph_.node(Op::CAST, dtype, x);
-  finish(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
-  out_.outputs.push_back({memory, dims, {}});
+  finish_kernel(graph_.node(Op::STORE, dtypes::void_, {address(memory, index, {}), x}), around);
+  program_.outputs.push_back({memory, dims, {}});
 }
 
 TensorSides TensorLowering::sides(UOp before, UOp after) {
@@ -97,12 +97,12 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   choose_leaves(before, after);
   UOp both_sides = graph_.node(Op::GROUP, dtypes::void_, {before, after});
   std::vector<UOp> nodes;
-  for (UOp u : toposort(both_sides, [&](UOp u) { return !stored_.contains(u); }))
+  for (UOp u : toposort(both_sides, [&](UOp u) { return !value_arrays_.contains(u); }))
     if (!(u == both_sides)) nodes.push_back(u);
   // refuse a rewrite whose result reads a buffer that `before` does not read
   std::set<uint32_t> memories[2];
   for (int side : {0, 1})
-    for (UOp u : toposort(side ? after : before, [&](UOp u) { return !stored_.contains(u); }))
+    for (UOp u : toposort(side ? after : before, [&](UOp u) { return !value_arrays_.contains(u); }))
       if (is_memory(u)) memories[side].insert(u.id());
   for (UOp u : nodes)
     if (u.is(Op::AFTER))
@@ -125,11 +125,11 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     if (!(u == before) && !(u == after)) lower(u);
   for (UOp u : {before, after})
     if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.open_loops(u).empty())) lower(u);
-  const int64_t devices = std::max(facts_.devices(before), facts_.devices(after));
+  const int64_t devices = std::max(facts_.num_devices(before), facts_.num_devices(after));
   add_side(before, out.loops, devices);
   add_side(after, out.loops, devices);
   check_program();
-  out.program = std::move(out_);
+  out.program = std::move(program_);
   return out;
 }
 

@@ -28,9 +28,9 @@ void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
 
 // Applies `effect` to the content of `buffer`, unless it was applied already. `version` is the array with the content,
 // and becomes the array with the new content.
-void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
+void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
   at = effect;
-  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { call(effect, buffer, version); });
+  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { apply_call(effect, buffer, version); });
   if (effect.is(Op::STORE)) {
     if (!(base(effect.src(0)) == buffer)) return;
     if (UOp before = state_below(effect.src(0))) apply_version(before, buffer, version);
@@ -39,19 +39,19 @@ void TensorLowering::apply(UOp effect, UOp buffer, size_t& version, std::vector<
   switch (effect.op()) {
     case Op::END:
       for (UOp r : sources_from(effect, 1)) loops.push_back(r);
-      return apply(effect.src(0), buffer, version, loops);
+      return apply_effect(effect.src(0), buffer, version, loops);
     case Op::AFTER: case Op::ASSIGN:
       if (base(effect) == buffer) return apply_version(effect, buffer, version);
       if (auto other = other_stores_.find(effect); other != other_stores_.end() && other->second.contains(buffer)) {
-        if (UOp before = state_below(effect.src(0))) apply(before, buffer, version, {});
-        for (UOp s : sources_from(effect, 1)) apply(s, buffer, version, {});
+        if (UOp before = state_below(effect.src(0))) apply_effect(before, buffer, version, {});
+        for (UOp s : sources_from(effect, 1)) apply_effect(s, buffer, version, {});
       }
       return;
     case Op::GROUP: case Op::SINK: case Op::BARRIER: case Op::TUPLE:
-      for (UOp s : effect.src()) apply(s, buffer, version, loops);
+      for (UOp s : effect.src()) apply_effect(s, buffer, version, loops);
       return;
     default:
-      if (effect.in(kViews) && effect.num_src()) apply(effect.src(0), buffer, version, loops);
+      if (effect.in(kViews) && effect.num_src()) apply_effect(effect.src(0), buffer, version, loops);
   }
 }
 
@@ -85,7 +85,7 @@ void TensorLowering::note_other_stores(UOp after) {
 }
 
 // Returns true if several elements of a view are the same element of its buffer, because an EXPAND repeats it.
-bool TensorLowering::repeats(UOp view) const {
+bool TensorLowering::repeats_elements(UOp view) const {
   for (; view.in(kViews) && view.num_src(); view = view.src(0))
     if (view.is(Op::EXPAND) && product(facts_.shape(view)) != product(facts_.shape(view.src(0)))) return true;
   return false;
@@ -97,7 +97,7 @@ void TensorLowering::note_invalid(UOp after) {
   UOp store = after.src(1), buffer = base(after);
   if (after.num_src() != 2 || !store.is(Op::STORE) || !is_memory(buffer) || !(base(store.src(0)) == buffer)) return;
   const bool is_whole = product(facts_.shape(store.src(0))) == product(facts_.shape(buffer));
-  if (is_all_invalid(store.src(1)) && is_whole && !repeats(store.src(0))) invalid_states_.insert(after);
+  if (is_all_invalid(store.src(1)) && is_whole && !repeats_elements(store.src(0))) invalid_states_.insert(after);
 }
 
 // Applies the stores of `u`, an AFTER or ASSIGN, after the stores that come before it.
@@ -106,7 +106,7 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   if (it != memories_.end() && std::ranges::includes(effects_[version], effects_[it->second])) return;
   if (UOp before = state_below(u.src(0))) apply_version(before, buffer, version);
   if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
-  for (UOp s : sources_from(u, 1)) apply(s, buffer, version, {});
+  for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
 
 // Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content gets an
@@ -116,13 +116,13 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   if (is_all_invalid(stored)) return;
   const Sizes& shape = facts_.shape(target);
   if (product(shape) == 0) return;
-  const TensorMemory old = out_.memories[version];
-  const int64_t devices = facts_.devices(target);
-  const size_t next = new_memory(old.dtype, old.size, 1);
-  out_.memories[next].devices = old.devices;
+  const TensorMemory old = program_.memories[version];
+  const int64_t devices = facts_.num_devices(target);
+  const size_t next = new_memory(old.dtype, old.num_elements, 1);
+  program_.memories[next].num_devices = old.num_devices;
   const int64_t bytes = checked_mul(checked_mul(product(shape), devices), target.dtype().base().itemsize());
-  const bool is_whole = bytes == checked_mul(old.size, old.dtype.itemsize()) && !repeats(target);
-  if (!loops.empty() || !is_whole) copy(version, next);
+  const bool is_whole = bytes == checked_mul(old.num_elements, old.dtype.itemsize()) && !repeats_elements(target);
+  if (!loops.empty() || !is_whole) copy_memory(version, next);
   std::vector<UOp> around;
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
@@ -138,18 +138,19 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
   UOp to = address(array_as(next, target.dtype().base()), index, valid);  // before value(): the stored array has slot 0
-  finish(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
+  finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }
 
 // Adds the content of `buffer` after the stores of `after`, an AFTER of another buffer, to the outputs.
 void TensorLowering::add_stores_of(UOp after, UOp buffer) {
-  auto last = std::ranges::find(out_.outputs, buffer, &TensorOutput::buffer);
-  size_t version = last != out_.outputs.end() ? last->memory : memory_of(buffer);
-  apply(after, buffer, version, {});
-  if (last == out_.outputs.end()) out_.outputs.push_back({version, {out_.memories[version].size}, buffer});
-  for (TensorOutput& o : out_.outputs)
-    if (o.buffer == buffer) o.memory = version;
+  auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
+  size_t version = last != program_.outputs.end() ? last->memory_index : memory_of(buffer);
+  apply_effect(after, buffer, version, {});
+  if (last == program_.outputs.end())
+    program_.outputs.push_back({version, {program_.memories[version].num_elements}, buffer});
+  for (TensorOutput& o : program_.outputs)
+    if (o.buffer == buffer) o.memory_index = version;
 }
 
 }  // namespace tgc::import

@@ -16,17 +16,17 @@ constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};  // ops whose memory
 }  // namespace
 
 UOp TensorLowering::value(UOp u, const Point& p) {
-  std::vector<uint32_t> key{u.id(), math_.node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
-  for (const Affine& a : p.place) key.push_back(math_.node(a).id());
-  if (auto it = kernel_.known.find(key); it != kernel_.known.end()) return it->second;
+  std::vector<uint32_t> key{u.id(), math_.make_node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
+  for (const Affine& a : p.place) key.push_back(math_.make_node(a).id());
+  if (auto it = kernel_.known_scalars.find(key); it != kernel_.known_scalars.end()) return it->second;
   throw_if_late();
   const UOp outer = at;
   at = u;
   UOp made;
-  if (auto it = stored_.find(u); it != stored_.end()) made = address(it->second, flat(u, p), p.valid);
+  if (auto it = value_arrays_.find(u); it != value_arrays_.end()) made = address(it->second, flat_index(u, p), p.valid);
   else made = make_value(u, p);
   at = outer;
-  kernel_.known.emplace(std::move(key), made);
+  kernel_.known_scalars.emplace(std::move(key), made);
   return made;
 }
 
@@ -50,21 +50,21 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       for (size_t axis = 0; axis < from.size(); axis++) {
         const Arg flag = item(u.arg(), axis);
         const bool flips = flag.kind() == Arg::Kind::Bool && flag.as_bool();
-        if (flips) out.place[axis] = AffineMath::plus(AffineMath::scaled(p.place[axis], -1), from[axis] - 1);
+        if (flips) out.place[axis] = AffineMath::plus_number(AffineMath::scaled(p.place[axis], -1), from[axis] - 1);
       }
       break;
     case Op::SHRINK: case Op::PAD: {
-      const auto offsets = facts_.offsets(u);
+      const auto offsets = facts_.index_offsets(u);
       for (size_t axis = 0; axis < from.size(); axis++) {
         const int64_t wider = std::max(from[axis], facts_.shape(u)[axis]);
-        Affine offset = affine(offsets.at(axis), {.device = p.device}, wider);
+        Affine offset = affine_value(offsets.at(axis), {.device = p.device}, wider);
         if (u.is(Op::PAD)) offset = AffineMath::scaled(offset, -1);
         Affine moved = AffineMath::sum(p.place[axis], offset);
-        if (u.is(Op::PAD)) condition = both(condition, math_.is_between(moved, 0, from[axis]));
+        if (u.is(Op::PAD)) condition = logical_and(condition, math_.is_between(moved, 0, from[axis]));
         if (u.is(Op::PAD) && padded_) padded_->emplace_back(moved, from[axis]);
-        out.place[axis] = AffineMath::within(std::move(moved), from[axis]);
+        out.place[axis] = AffineMath::checked_within(std::move(moved), from[axis]);
       }
-      out.valid = both(p.valid, condition);
+      out.valid = logical_and(p.valid, condition);
       break;
     }
     default: {  // UNSHARD and MULTI
@@ -95,35 +95,35 @@ TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, c
       }
     } while (outer != inner && (i < to.size() || j < from.size()));
     for (size_t axis = j; axis-- > first;) {
-      out[axis] = axis == first ? AffineMath::within(index, from[axis]) : math_.remainder(index, from[axis]);
+      out[axis] = axis == first ? AffineMath::checked_within(index, from[axis]) : math_.remainder(index, from[axis]);
       if (axis > first) index = math_.quotient(index, from[axis]);
     }
   }
   return out;
 }
 
-Affine TensorLowering::affine(UOp u, const Point& p, int64_t size) {
+Affine TensorLowering::affine_value(UOp u, const Point& p, int64_t size) {
   if (++affine_steps_ > kMostAffineSteps) throw Refusal{"its indices are too large"};
-  if (auto n = facts_.number(u)) return Affine::number(*n);
+  if (auto n = facts_.integer_value(u)) return Affine::number(*n);
   if (is_device_number(u)) return p.device;
-  if (u.is(Op::ADD)) return AffineMath::sum(affine(u.src(0), p, size), affine(u.src(1), p, size));
+  if (u.is(Op::ADD)) return AffineMath::sum(affine_value(u.src(0), p, size), affine_value(u.src(1), p, size));
   if (u.is(Op::MUL))
     for (size_t i : {0, 1})
-      if (auto n = facts_.number(u.src(i))) return AffineMath::scaled(affine(u.src(1 - i), p, size), *n);
+      if (auto n = facts_.integer_value(u.src(i))) return AffineMath::scaled(affine_value(u.src(1 - i), p, size), *n);
   if (u.is(Op::RANGE))
-    if (auto n = facts_.number(u.src(0))) return math_.index(value(u, p), 0, std::max<int64_t>(*n - 1, 0));
+    if (auto n = facts_.integer_value(u.src(0))) return math_.index(value(u, p), 0, std::max<int64_t>(*n - 1, 0));
   return math_.index(value(u, p), 0, std::max<int64_t>(size - 1, 1));
 }
 
-Affine TensorLowering::flat(UOp u, const Point& p) {
+Affine TensorLowering::flat_index(UOp u, const Point& p) {
   const Sizes& shape = facts_.shape(u);
-  Affine index = facts_.devices(u) > 1 ? p.device : Affine();
+  Affine index = facts_.num_devices(u) > 1 ? p.device : Affine();
   for (size_t axis = 0; axis < shape.size(); axis++)
     index = AffineMath::sum(AffineMath::scaled(index, shape[axis]), p.place[axis]);
   return index;
 }
 
-UOp TensorLowering::operands(UOp u, const Point& p) {
+UOp TensorLowering::value_of_operands(UOp u, const Point& p) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     const Sizes& shape = facts_.shape(s);
@@ -153,7 +153,7 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
   for (; x.in(ops::Movement); x = x.src(0)) q = source_point(x, q, ignored);
   padded_ = nullptr;
   if (!x.is_const() || x.is_invalid()) return {};
-  auto less = [&](const Affine& a, UOp b) { return math_.node(a).alu(Op::CMPLT, b); };
+  auto less = [&](const Affine& a, UOp b) { return math_.make_node(a).alu(Op::CMPLT, b); };
   UOp condition, begin = graph_.constant(dtypes::index, 0), end = graph_.constant(dtypes::index, n);
   for (auto& [index, size] : bounds) {
     int64_t factor = 0;
@@ -162,15 +162,15 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
       else if (std::ranges::count(toposort(node), loops[0])) return {};
     if (factor < -1 || factor > 1) return {};
     if (factor == 0) {
-      condition = both(condition, math_.is_between(index, 0, size));
+      condition = logical_and(condition, math_.is_between(index, 0, size));
       continue;
     }
     // restrict begin..end to the iterations with 0 <= rest + factor * loop < size
     const Affine rest = AffineMath::sum(index, AffineMath::scaled(math_.index(loops[0], 0, n - 1), -factor));
-    const Affine first = factor > 0 ? AffineMath::scaled(rest, -1) : AffineMath::plus(rest, 1 - size);
-    const Affine last = AffineMath::plus(first, size);
-    begin = less(first, begin).where(begin, math_.node(first));
-    end = less(last, end).where(math_.node(last), end);
+    const Affine first = factor > 0 ? AffineMath::scaled(rest, -1) : AffineMath::plus_number(rest, 1 - size);
+    const Affine last = AffineMath::plus_number(first, size);
+    begin = less(first, begin).where(begin, math_.make_node(first));
+    end = less(last, end).where(math_.make_node(last), end);
   }
   UOp difference = end.alu(Op::ADD, begin.alu(Op::MUL, graph_.constant(dtypes::index, -1)));
   UOp count = begin.alu(Op::CMPLT, end).where(difference, graph_.constant(dtypes::index, 0));
@@ -193,7 +193,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
   if (UOp count = sum_of_equal_numbers(u, q, axes)) return count;
   for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
   for (UOp s : sources_from(u, 1)) {  // the ranges of a REDUCE, which has them after the stage that makes loops
-    if (auto n = facts_.number(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
+    if (auto n = facts_.integer_value(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
   }
   UOp x = value(u.src(0), q);
@@ -204,7 +204,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
 UOp TensorLowering::choose_value(UOp u, const Affine& index, const Checked<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
-    UOp here = math_.node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
+    UOp here = math_.make_node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
     out = graph_.node(Op::WHERE, u.dtype(), {here, values[i], out});
   }
   return out;
@@ -216,34 +216,34 @@ UOp TensorLowering::value_of_index(UOp u, const Point& p) {
   size_t next = 0;
   for (size_t i = 1; i < u.num_src(); i++) {
     const size_t rank = facts_.shape(u.src(i)).size();
-    q.place.push_back(affine(u.src(i), {p.place.part(next, rank), p.device, p.valid}, from[i - 1]));
+    q.place.push_back(affine_value(u.src(i), {p.place.subrange(next, rank), p.device, p.valid}, from[i - 1]));
     next += rank;
   }
-  q.place.append(p.place.part(next, p.place.size() - next));
+  q.place.append(p.place.subrange(next, p.place.size() - next));
   return value(u.src(0), q);
 }
 
 UOp TensorLowering::make_value(UOp u, const Point& p) {
-  if (auto n = u.is_const() ? std::nullopt : facts_.number(u)) return graph_.node(Op::CONST, u.dtype(), {}, *n);
+  if (auto n = u.is_const() ? std::nullopt : facts_.integer_value(u)) return graph_.node(Op::CONST, u.dtype(), {}, *n);
   if (u.in(kMoving)) {
     UOp condition;
     UOp x = value(u.src(0), source_point(u, p, condition));
     if (!condition) return x;
     return graph_.node(Op::WHERE, u.dtype(), {condition, x, graph_.node(Op::CONST, u.dtype(), {}, 0)});
   }
-  if (is_device_number(u)) return math_.node(p.device);
-  if (is_memory(u)) return address(memory_of(u), flat(u, p), p.valid);
-  if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return operands(u, p);
+  if (is_device_number(u)) return math_.make_node(p.device);
+  if (is_memory(u)) return address(memory_of(u), flat_index(u, p), p.valid);
+  if (u.in(ops::ALU | kFloorOps | OpSet{Op::CAST})) return value_of_operands(u, p);
   switch (u.op()) {
     case Op::CONST:
       if (u.is_invalid() && invalid_ && can_be_stored(u.dtype().scalar())) {
-        out_.has_invalid = true;
+        program_.has_invalid = true;
         return graph_.constant(u.dtype().scalar(), int64_t(*invalid_));
       }
       return graph_.node(Op::CONST, u.dtype().scalar(), {}, u.arg());
     case Op::AFTER: case Op::ASSIGN:
       if (invalid_ && invalid_states_.contains(u)) {
-        out_.has_invalid = true;
+        program_.has_invalid = true;
         return graph_.constant(u.dtype().base(), int64_t(*invalid_));
       }
       if (auto it = memories_.find(u); it != memories_.end()) {
@@ -253,7 +253,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       }
       return value(u.src(0), p);
     case Op::BITCAST: {
-      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return operands(u, p);
+      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return value_of_operands(u, p);
       throw Refusal{"it is a bitcast to a dtype of another size of a value that is not stored"};
     }
     case Op::REDUCE: case Op::REDUCE_AXIS: return value_of_reduce(u, p);
@@ -273,13 +273,13 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     case Op::MSELECT: {
       Point q = p;
-      q.device = Affine::number(int64_t(axis(integer(u.arg()), size_t(facts_.devices(u.src(0))))));
+      q.device = Affine::number(int64_t(axis(integer(u.arg()), size_t(facts_.num_devices(u.src(0))))));
       return value(u.src(0), q);
     }
     case Op::ALLREDUCE: {
       UOp sum;
       Point q = p;
-      for (int64_t d = 0; d < facts_.devices(u.src(0)); d++) {
+      for (int64_t d = 0; d < facts_.num_devices(u.src(0)); d++) {
         q.device = Affine::number(d);
         UOp x = value(u.src(0), q);
         sum = sum ? graph_.node(facts_.reduced_op(u), u.dtype(), {sum, x}) : x;
@@ -288,7 +288,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     }
     case Op::COPY: {
       Point q = p;
-      if (facts_.devices(u) == 1) q.device = {};  // a value on several devices is copied from the first one
+      if (facts_.num_devices(u) == 1) q.device = {};  // a value on several devices is copied from the first one
       return value(u.src(0), q);
     }
     case Op::CONTIGUOUS: case Op::CONTIGUOUS_BACKWARD: case Op::DETACH: case Op::NOOP: case Op::LOAD:
@@ -296,7 +296,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       return value(u.src(0), p);
     case Op::INDEX: return value_of_index(u, p);
     case Op::RANGE: {
-      auto size = facts_.number(u.src(0));
+      auto size = facts_.integer_value(u.src(0));
       if (!size) throw Refusal{"its size is not known"};
       return graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, *size), u.arg());
     }
@@ -313,13 +313,13 @@ void TensorLowering::note_view(UOp u) {
   if (is_after) below = below.src(0);
   while (below.in(is_after ? kSame | OpSet{Op::RESHAPE} : kMoving | kSame | OpSet{Op::BITCAST}) && below.num_src())
     below = below.src(0);
-  if (!is_memory(below) || facts_.devices(u) > 1) return;
+  if (!is_memory(below) || facts_.num_devices(u) > 1) return;
   Point p;
   std::vector<UOp> loops;
   for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
   UOp valid;
   const Affine place = place_in(u.src(0), p, valid);
-  const Affine distance = AffineMath::sum(place, AffineMath::scaled(flat(u, p), -1));
+  const Affine distance = AffineMath::sum(place, AffineMath::scaled(flat_index(u, p), -1));
   if (!valid && distance.is_number()) views_.insert(u);
   kernel_ = {};
 }
@@ -347,7 +347,8 @@ void TensorLowering::note_stage_of_target(UOp target) {
 Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   const auto ranges = sources_from(stage, 1);
   UOp condition;
-  Point q{.place = p.place.part(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
+  Point q{
+      .place = p.place.subrange(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
   const Affine held = place_in(stage.src(0), q, condition);
   if (condition) throw Refusal{"it stores to a part of a STAGE"};
   std::unordered_map<UOp, Affine> indices;
@@ -358,7 +359,7 @@ Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
     auto index = indices.find(node);
     const bool is_loop_of_stage = std::ranges::any_of(toposort(node), [&](UOp u) { return indices.contains(u); });
     if (index == indices.end() && is_loop_of_stage) throw Refusal{"it stores to a STAGE whose places are not linear"};
-    const int64_t size = std::max<int64_t>(held.max - held.min, 1);
+    const int64_t size = std::max<int64_t>(held.max_value - held.min_value, 1);
     const Affine term = index == indices.end() ? math_.index(node, 0, size) : index->second;
     out = AffineMath::sum(out, AffineMath::scaled(term, factor));
   }
@@ -384,7 +385,7 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (views_.contains(target) && target.in(kStages)) return place_in_stage(target, p);
   if (views_.contains(target) || (target.in(kSame) && is_memory(base(target))))
     return place_in(target.src(0), p, valid);
-  if (is_memory(target) || stored_.contains(target)) return flat(target, p);
+  if (is_memory(target) || value_arrays_.contains(target)) return flat_index(target, p);
   if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return place_in(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {
     Point q{.device = p.device, .valid = p.valid};
@@ -392,21 +393,21 @@ Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
     const Sizes& from = facts_.shape(target.src(0));
     for (size_t i = 1; i < target.num_src(); i++) {
       const size_t rank = facts_.shape(target.src(i)).size();
-      q.place.push_back(affine(target.src(i), {p.place.part(next, rank), p.device, p.valid}, from[i - 1]));
+      q.place.push_back(affine_value(target.src(i), {p.place.subrange(next, rank), p.device, p.valid}, from[i - 1]));
       next += rank;
     }
-    q.place.append(p.place.part(next, p.place.size() - next));
+    q.place.append(p.place.subrange(next, p.place.size() - next));
     return place_in(target.src(0), q, valid);
   }
   if (target.is(Op::MSELECT)) {
     Point q = p;
-    q.device = Affine::number(int64_t(axis(integer(target.arg()), size_t(facts_.devices(target.src(0))))));
+    q.device = Affine::number(int64_t(axis(integer(target.arg()), size_t(facts_.num_devices(target.src(0))))));
     return place_in(target.src(0), q, valid);
   }
   if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};
   UOp condition;
   Point q = source_point(target, p, condition);
-  valid = both(valid, condition);
+  valid = logical_and(valid, condition);
   return place_in(target.src(0), q, valid);
 }
 

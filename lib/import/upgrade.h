@@ -7,15 +7,16 @@
 
 namespace tgc::import {
 
-// A row of the table. It applies to a node with an op of `ops`, in a graph of a release from `since` to `until`, for
-// which when(node) is true. The first row that applies makes the value of the node.
+// A row of the table. It applies to a node with an op of `ops`, in a graph of a release from `first_release` to
+// `last_release`, for which when(node) is true. The first row that applies makes the value of the node.
 struct Upgrade {
   std::string_view name;  // in kebab-case
   OpSet ops;
   bool (*when)(UOp) = nullptr;  // the nodes to which the row applies; null: all nodes with the ops
   Value (*make)(Importer& im, UOp u) = nullptr;
-  std::string_view refused = {};  // if there is no `make`: the reason why the node cannot be imported
-  Release since = Release::v0_11, until = Release(UINT8_MAX);  // by default, also releases newer than all enumerators
+  std::string_view refusal_reason = {};  // if there is no `make`: the reason why the node cannot be imported
+  // by default, also releases newer than all enumerators
+  Release first_release = Release::v0_11, last_release = Release(UINT8_MAX);
 };
 
 std::span<const Upgrade> upgrades();
@@ -33,7 +34,7 @@ Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 Arg slot_of(UOp u);
 // Copies `arg`, which contains no nodes, to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class.
 // Throws Refusal for other dataclasses and for nodes.
-Arg copied(Graph& to, Arg arg);
+Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK, or None
 bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs

@@ -16,20 +16,20 @@ Arg field_of(Arg record, std::string_view name, size_t position) {
 
 Arg slot_of(UOp u) { return u.arg().is_int() ? u.arg() : field_of(u.arg(), "slot", 0); }
 
-Arg copied(Graph& to, Arg arg) {
+Arg copy_arg(Graph& to, Arg arg) {
   if (arg.is_uop()) throw Refusal{"its arg has a node"};
   if (arg.is_str()) return to.str(arg.text());
   if (arg.kind() == Arg::Kind::Bytes) return to.bytes(arg.text());
   if (arg.kind() == Arg::Kind::Raw) return to.raw(arg.text());
   std::vector<Arg> items;
   if (arg.is_tuple()) {
-    for (Arg item : arg.items()) items.push_back(copied(to, item));
+    for (Arg item : arg.items()) items.push_back(copy_arg(to, item));
     return to.tuple(items);
   }
   if (arg.kind() != Arg::Kind::Record) return arg;
   auto known = parse_record_class(RecordView(arg).name());
   if (!known) throw Refusal{"its arg " + arg.repr() + " is unknown"};
-  for (std::string_view field : fields_of(*known)) items.push_back(copied(to, field_of(arg, field, items.size())));
+  for (std::string_view field : fields_of(*known)) items.push_back(copy_arg(to, field_of(arg, field, items.size())));
   if (!record_fits(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   return to.record(*known, items);
 }
@@ -73,18 +73,32 @@ constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, 
 constexpr Upgrade kUpgrades[] = {
     // ---- memory
     // PARAM((); -1, core_id, (0, n - 1), ALU) -> SPECIAL(n, gidx0), which CPU renderers print as core_id
-    {.name = "param-core", .ops = Op::PARAM, .when = is_core_number, .make = make_core_number, .since = Release::v0_13},
+    {.name = "param-core",
+     .ops = Op::PARAM,
+     .when = is_core_number,
+     .make = make_core_number,
+     .first_release = Release::v0_13},
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
-    {.name = "param-variable", .ops = {Op::PARAM, Op::BUFFER}, .when = is_variable, .make = make_variable,
-     .since = Release::v0_13},
+    {.name = "param-variable",
+     .ops = {Op::PARAM, Op::BUFFER},
+     .when = is_variable,
+     .make = make_variable,
+     .first_release = Release::v0_13},
     // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
-    {.name = "param-buffer", .ops = Op::PARAM, .when = has_param_arg, .make = make_param_buffer,
-     .since = Release::v0_13},
+    {.name = "param-buffer",
+     .ops = Op::PARAM,
+     .when = has_param_arg,
+     .make = make_param_buffer,
+     .first_release = Release::v0_13},
     // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
-    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .since = Release::v0_13},
+    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .first_release = Release::v0_13},
     // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
-    {.name = "buffer-local", .ops = Op::BUFFER, .when = is_local, .make = make_local_buffer, .since = Release::v0_13},
-    {.name = "buffer-global", .ops = Op::BUFFER, .refused = "it is a buffer of a tensor graph"},
+    {.name = "buffer-local",
+     .ops = Op::BUFFER,
+     .when = is_local,
+     .make = make_local_buffer,
+     .first_release = Release::v0_13},
+    {.name = "buffer-global", .ops = Op::BUFFER, .refusal_reason = "it is a buffer of a tensor graph"},
     {.name = "define", .ops = ops::Defines, .make = make_pointer},
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable},
     // BIND(variable, value) -> variable
@@ -106,13 +120,13 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
     // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
-    {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .since = Release::v0_13},
+    {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .first_release = Release::v0_13},
     // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y), or x - IDIV(x, y) * y if MOD could become an AND
-    {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .since = Release::v0_13},
+    {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .first_release = Release::v0_13},
     // RECIP(x) -> RECIPROCAL(x)
-    {.name = "recip", .ops = Op::RECIP, .make = make_alu, .until = Release::v0_11},
+    {.name = "recip", .ops = Op::RECIP, .make = make_alu, .last_release = Release::v0_11},
     // PRECAST(x) -> x
-    {.name = "precast", .ops = Op::PRECAST, .make = make_first_source, .until = Release::v0_11},
+    {.name = "precast", .ops = Op::PRECAST, .make = make_first_source, .last_release = Release::v0_11},
     // x op y, of different dtypes -> op of operands of one dtype
     {.name = "alu", .ops = ops::ALU, .make = make_alu},
 
@@ -124,37 +138,43 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
     // RESHAPE and so on of a value -> its elements in the new order; of a buffer -> a View. 0.13 reshapes buffers
-    {.name = "movement", .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK}, .make = make_movement,
-     .since = Release::v0_13},
+    {.name = "movement",
+     .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK},
+     .make = make_movement,
+     .first_release = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
     {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
     {.name = "wmma-vectors", .ops = Op::WMMA, .when = is_of_vectors, .make = make_vector_wmma},
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
-    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .since = Release::v0_13},
+    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .first_release = Release::v0_13},
 
     // ---- loops and order
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
-    {.name = "range-device", .ops = Op::RANGE, .when = is_device_axis, .make = make_device_range,
-     .since = Release::v0_13},
+    {.name = "range-device",
+     .ops = Op::RANGE,
+     .when = is_device_axis,
+     .make = make_device_range,
+     .first_release = Release::v0_13},
     // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP)
     {.name = "range", .ops = Op::RANGE, .make = make_range},
     {.name = "special", .ops = Op::SPECIAL, .make = make_special},
     {.name = "end", .ops = Op::END, .make = make_end},
     // ENDRANGE(range) -> END(NOOP, range)
-    {.name = "end-range", .ops = Op::ENDRANGE, .make = make_end_range, .until = Release::v0_11},
+    {.name = "end-range", .ops = Op::ENDRANGE, .make = make_end_range, .last_release = Release::v0_11},
     {.name = "after", .ops = Op::AFTER, .make = make_after},
     {.name = "sink", .ops = Op::SINK, .make = make_sink},
     {.name = "order", .ops = {Op::GROUP, Op::NOOP, Op::BARRIER, Op::IF, Op::ENDIF}, .make = make_order},
     {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .make = make_custom},
 
     // ---- ops that have no counterpart in a kernel of 0.12
-    {.name = "call", .ops = kCalls, .refused = "it calls a function"},
-    {.name = "instruction", .ops = Op::INS, .refused = "machine instructions are listed, not executed"},
-    {.name = "program", .ops = kPrograms, .refused = "it is a compiled program"},
-    {.name = "tensor", .ops = kTensorOps, .refused = "it is an op of tensor graphs"},
-    {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refused = "it is a view of a ShapeTracker"},
-    {.name = "block", .ops = {Op::BLOCK, Op::BLOCKSTART, Op::BLOCKEND, Op::BLOCKFINAL},
-     .refused = "it is a block of the linearizer"},
+    {.name = "call", .ops = kCalls, .refusal_reason = "it calls a function"},
+    {.name = "instruction", .ops = Op::INS, .refusal_reason = "machine instructions are listed, not executed"},
+    {.name = "program", .ops = kPrograms, .refusal_reason = "it is a compiled program"},
+    {.name = "tensor", .ops = kTensorOps, .refusal_reason = "it is an op of tensor graphs"},
+    {.name = "view", .ops = {Op::VIEW, Op::VALID}, .refusal_reason = "it is a view of a ShapeTracker"},
+    {.name = "block",
+     .ops = {Op::BLOCK, Op::BLOCKSTART, Op::BLOCKEND, Op::BLOCKFINAL},
+     .refusal_reason = "it is a block of the linearizer"},
 };
 
 constexpr OpSet kOneSource{Op::BIND,    Op::STAGE,    Op::BUFFERIZE, Op::INDEX,   Op::LOAD,    Op::CAST,
@@ -179,7 +199,8 @@ std::span<const Upgrade> upgrades() { return kUpgrades; }
 const Upgrade* find_upgrade(UOp u) {
   const Release release = u.graph().release();
   auto applies = [&](const Upgrade& row) {
-    return row.ops.contains(u.op()) && row.since <= release && release <= row.until && (!row.when || row.when(u));
+    return row.ops.contains(u.op()) && row.first_release <= release && release <= row.last_release &&
+           (!row.when || row.when(u));
   };
   auto found = std::ranges::find_if(kUpgrades, applies);
   return found == std::end(kUpgrades) ? nullptr : found;

@@ -58,11 +58,13 @@ namespace {
 UOp number(Graph& graph, int64_t value, DType dtype) { return graph.constant(dtype, value); }
 }  // namespace
 
-UOp plus(UOp x, UOp y) {
+UOp add_nodes(UOp x, UOp y) {
   if (x.is_const() && py_equal(x.arg().to_const(), 0)) return y;
   return y.is_const() && py_equal(y.arg().to_const(), 0) ? x : x.alu(Op::ADD, y);
 }
-UOp times(UOp x, int64_t factor) { return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype())); }
+UOp multiply_node(UOp x, int64_t factor) {
+  return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype()));
+}
 
 Checked<UOp> split_index(UOp flat, const Sizes& shape) {
   Checked<UOp> at(shape.size());
@@ -83,7 +85,8 @@ UOp View::index(Checked<UOp> at) const {
     switch (step.op) {
       case Op::RESHAPE: {  // flatten the indices, then split the flat index for the shape of the step before
         UOp flat = at.empty() ? number(graph, 0, dtype) : at[0];
-        for (size_t axis = 1; axis < at.size(); axis++) flat = plus(times(flat, step.sizes[axis]), at[axis]);
+        for (size_t axis = 1; axis < at.size(); axis++)
+          flat = add_nodes(multiply_node(flat, step.sizes[axis]), at[axis]);
         if (s == 0) return flat;
         at = split_index(flat, from);
         break;
@@ -97,16 +100,17 @@ UOp View::index(Checked<UOp> at) const {
       case Op::EXPAND: at.drop_first(size_t(step.ints[0])); break;
       case Op::FLIP:
         for (size_t axis = 0; axis < at.size(); axis++)
-          if (step.ints[axis]) at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, times(at[axis], -1));
+          if (step.ints[axis])
+            at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, multiply_node(at[axis], -1));
         break;
       default:  // SHRINK
-        for (size_t axis = 0; axis < at.size(); axis++) at[axis] = plus(step.offset[axis].cast(dtype), at[axis]);
+        for (size_t axis = 0; axis < at.size(); axis++) at[axis] = add_nodes(step.offset[axis].cast(dtype), at[axis]);
     }
   }
   return at[0];
 }
 
-UOp both(UOp a, UOp b) {
+UOp logical_and(UOp a, UOp b) {
   if (!a || a == b || (b && is_false(b))) return b;
   return !b || is_false(a) ? a : a.alu(Op::AND, b);
 }

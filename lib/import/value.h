@@ -58,13 +58,13 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
 
 // x + y and x * factor for indices, with the trivial cases folded.
-UOp plus(UOp x, UOp y);
-UOp times(UOp x, int64_t factor);
+UOp add_nodes(UOp x, UOp y);
+UOp multiply_node(UOp x, int64_t factor);
 // Returns an index for each axis of `shape` for `flat`, a row-major index into the elements.
 Checked<UOp> split_index(UOp flat, const Sizes& shape);
 
 // Return the conjunction and the negation of conditions. The empty UOp stands for true.
-UOp both(UOp a, UOp b);
+UOp logical_and(UOp a, UOp b);
 UOp negate(UOp a);
 bool is_false(UOp condition);
 

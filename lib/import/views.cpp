@@ -83,7 +83,7 @@ class ViewImporter {
       case Op::VIEW: {
         if (!u.num_src()) throw Refusal{"it has no source"};
         const Element source = follow(u, at);
-        UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), both(valid, source.valid));
+        UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), logical_and(valid, source.valid));
         at_ = u;
         return or_zero(source.valid, x);
       }
@@ -97,7 +97,7 @@ class ViewImporter {
         return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
       }
       case Op::BIND: return number(u.src(0), at, valid);
-      case Op::DEFINE_VAR: return im_.to.node(Op::DEFINE_VAR, dtype, {}, copied(im_.to, u.arg()));
+      case Op::DEFINE_VAR: return im_.to.node(Op::DEFINE_VAR, dtype, {}, copy_arg(im_.to, u.arg()));
       case Op::CAST: return number(u.src(0), at, valid).cast(dtype);
       case Op::BITCAST: return number(u.src(0), at, valid).bitcast(dtype);
       case Op::REDUCE_AXIS: return reduced(u, at, valid);
@@ -146,13 +146,13 @@ class ViewImporter {
         throw Refusal{"its shape does not fit its source"};
       out.node = constant(offset.as_int().int64_or_throw("an offset"));
       for (size_t axis = 0; axis < shape.size(); axis++) {
-        if (strides[axis]) out.node = plus(out.node, times(at[axis], strides[axis]));
+        if (strides[axis]) out.node = add_nodes(out.node, multiply_node(at[axis], strides[axis]));
         if (mask.is_none()) continue;
         if (!mask.is_tuple() || mask.items().size() != shape.size()) throw Refusal{"its mask is unknown"};
         const Sizes bounds = sizes_of(mask[axis]);
         if (bounds.size() != 2) throw Refusal{"its mask is unknown"};
-        if (bounds[0] > 0) out.valid = both(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
-        if (bounds[1] < shape[axis]) out.valid = both(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
+        if (bounds[0] > 0) out.valid = logical_and(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
+        if (bounds[1] < shape[axis]) out.valid = logical_and(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
       }
       if (v) at = split_index(out.node, sizes_of(field_of(views[v - 1], "shape", 0)));
     }
@@ -164,7 +164,7 @@ class ViewImporter {
     Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {
       out = follow(u, at);
-      out.valid = both(valid, out.valid), u = u.src(0);
+      out.valid = logical_and(valid, out.valid), u = u.src(0);
     }
     if (!u.is(Op::DEFINE_GLOBAL)) throw Refusal{"its source is no buffer in global memory"};
     out.buffer = make_pointer(im_, u).view->buffer;

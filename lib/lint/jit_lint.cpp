@@ -42,18 +42,19 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       return check_late({j.at("jit"), j.at("call"), text_of(j, "place"), j.at("moved"), j.at("inputs")}), Unit{};
     if (j.at("event") == "lost")
       return add_lost_gradient(j.at("jit").get<size_t>(), text_of(j, "place"), text_of(j, "from")), Unit{};
-    if (j.at("event") == "assign") return assigned_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
+    if (j.at("event") == "assign")
+      return assigned_buffers_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
     Call now;
-    now.jit = j.at("jit"), now.number = j.at("call");
-    now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.from = text_of(j, "from");
+    now.jit = j.at("jit"), now.call_number = j.at("call");
+    now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.call_place = text_of(j, "from");
     now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
     const Json none;  // used for a missing member: has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
-    for (auto& [name, value] : of("sees").items()) now.sees[name] = value.get<std::string>();
-    for (const Json& name : of("changes")) now.changes.push_back(name.get<std::string>());
-    for (const Json& read : of("reads")) now.reads.push_back(text_of(read, "place"));
-    for (const Json& lost : of("pending")) now.pending.push_back(text_of(lost, "place"));
+    for (auto& [name, value] : of("sees").items()) now.outer_values[name] = value.get<std::string>();
+    for (const Json& name : of("changes")) now.changed_variables.push_back(name.get<std::string>());
+    for (const Json& read : of("reads")) now.reading_places.push_back(text_of(read, "place"));
+    for (const Json& lost : of("pending")) now.pending_places.push_back(text_of(lost, "place"));
     for (const Json& out : of("outputs")) {
       now.outputs.push_back(out.at("buffer").get<int64_t>());
       for (const Json& size : out.value("shape", none))
@@ -65,11 +66,11 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& r : of("rebinds"))
       now.rebinds.push_back({text_of(r, "name"), r.at("was"), r.at("is"), r.at("computed")});
     if (now.phase == "capture" && !j.contains("moved")) lacks_late_tensors_ = true;
-    if (now.phase == "capture" && !j.contains("kernels") && !now.pending.empty()) {
+    if (now.phase == "capture" && !j.contains("kernels") && !now.pending_places.empty()) {
       lacks_kernels_ = true;  // a capture whose inputs are on several devices has no kernels in the recording
-      now.pending.clear();
+      now.pending_places.clear();
     }
-    for (const Json& name : of("unread")) now.unread.push_back(name.get<std::string>());
+    for (const Json& name : of("unread")) now.unread_arguments.push_back(name.get<std::string>());
     check_call(now);
     return Unit{};
   } catch (const Json::exception& e) {
@@ -83,7 +84,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
 
 JitFinding* JitLint::add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                                  std::string fix, const std::string& once) {
-  if (!reported_
+  if (!reported_keys_
            .insert(jit.function + "\n" + jit.place + "\n" + std::string(kind) + "\n" + (once.empty() ? where : once))
            .second)
     return nullptr;
@@ -93,31 +94,32 @@ JitFinding* JitLint::add_finding(const Jit& jit, std::string_view kind, const st
 
 void JitLint::add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                        std::string fix) {
-  if (reported_.insert(jit.function + "\n" + jit.place + "\n" + std::string(kind)).second)
+  if (reported_keys_.insert(jit.function + "\n" + jit.place + "\n" + std::string(kind)).second)
     notes_.push_back({std::string(kind), jit.function, where, std::move(problem), std::move(fix)});
 }
 
 void JitLint::check_call(const Call& now) {
-  calls_++;
-  auto& slot = jits_[now.jit];
+  num_calls_++;
+  auto& slot = jits_by_number_[now.jit];
   if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, {}, {}, 0});
   Jit& jit = *slot;
   if (!now.error.empty()) return add_error(jit, now);
-  for (const std::string& place : now.reads)
+  for (const std::string& place : now.reading_places)
     add_finding(jit, "baked-value", place,
                 "the value that is read when the function is traced is used in every later call",
                 "read it outside of the function, and pass what depends on it");
-  for (const std::string& name : now.changes)
+  for (const std::string& name : now.changed_variables)
     add_finding(jit, "side-effect", now.place,
                 "'" + name + "' changes while the function is traced, and no more after that",
                 "change it outside of the function", name);
   if (now.phase == "capture") {
     check_capture(jit, now);
-    jit.captured = now;
+    jit.capturing_call = now;
   }
   for (auto& [name, fact] : now.args)
-    if (fact.contains("of")) check_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.where());
-  if (now.phase == "replay" && jit.captured) check_replay(jit, now);
+    if (fact.contains("of"))
+      check_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.shown_place());
+  if (now.phase == "replay" && jit.capturing_call) check_replay(jit, now);
   check_outputs(jit, now);
 }
 
@@ -125,10 +127,10 @@ void JitLint::check_call(const Call& now) {
 void JitLint::add_error(const Jit& jit, const Call& now) {
   const JitRemedy* remedy = jit_remedy(now.error);
   std::string different;
-  if (jit.captured && now.error.find("args mismatch") != now.error.npos)
+  if (jit.capturing_call && now.error.find("args mismatch") != now.error.npos)
     for (auto& [name, fact] : now.args) {
-      auto then = jit.captured->args.find(name);
-      if (then == jit.captured->args.end() || text_of(fact, "kind") != "tensor") continue;
+      auto then = jit.capturing_call->args.find(name);
+      if (then == jit.capturing_call->args.end() || text_of(fact, "kind") != "tensor") continue;
       std::string shape = shape_of(fact), before = shape_of(then->second);
       std::string dtype = text_of(fact, "dtype"), dtype_before = text_of(then->second, "dtype");
       if (shape != before) different += "; '" + name + "' has the shape " + shape + " here, and had " + before;
@@ -136,8 +138,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
       else if (fact.value("view", false) && now.error.find("input_info") != now.error.npos)
         different += "; '" + name + "' is a view with another offset in its buffer than the captured one";
     }
-  add_finding(jit, "refused", now.where(),
-              "call " + std::to_string(now.number) + " raises " + shortened(now.error) +
+  add_finding(jit, "refused", now.shown_place(),
+              "call " + std::to_string(now.call_number) + " raises " + shortened(now.error) +
                   (remedy ? ": " + std::string(remedy->meaning) : std::string()) + different,
               remedy ? std::string(remedy->fix) : "see the message");
 }
@@ -146,8 +148,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
 // and no kernel reads the old one: the variable then always has the latest result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
-    const std::string reader = now.kernel_of(r.was, &Call::Kernel::reads);
-    const bool is_written = !now.kernel_of(r.is, &Call::Kernel::writes).empty();
+    const std::string reader = now.kernel_of(r.old_buffer, &Call::Kernel::reads);
+    const bool is_written = !now.kernel_of(r.new_buffer, &Call::Kernel::writes).empty();
     if (r.is_computed && is_written && reader.empty()) continue;
     const std::string why = !r.is_computed   ? "no captured kernel computes its new value"
                             : reader.empty() ? "no captured kernel writes it"
@@ -155,12 +157,12 @@ void JitLint::check_rebinds(const Jit& jit, const Call& now) {
     JitFinding* f = add_finding(jit, "side-effect", now.place,
                                 "'" + r.name + "' is bound to another tensor during the capture only: " + why,
                                 "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
-    if (f) f->buffer = r.was, f->kernel = reader;
+    if (f) f->buffer = r.old_buffer, f->kernel = reader;
   }
 }
 
 void JitLint::add_lost_gradient(size_t number, const std::string& place, const std::string& from) {
-  if (auto jit = jits_.find(number); jit != jits_.end() && jit->second) {
+  if (auto jit = jits_by_number_.find(number); jit != jits_by_number_.end() && jit->second) {
     jit->second->lost_reads.insert(from);
     add_finding(
         *jit->second, "lost-assign", place,
@@ -181,8 +183,8 @@ void JitLint::add_lost_store(const std::string& place, size_t count) {
 
 // Reports the use of a tensor that a capture made but did not compute, if its value is wrong.
 void JitLint::check_late(const Late& late) {
-  auto known = jits_.find(late.jit);
-  if (known == jits_.end() || !known->second->captured) return;
+  auto known = jits_by_number_.find(late.jit);
+  if (known == jits_by_number_.end() || !known->second->capturing_call) return;
   const Jit& jit = *known->second;
   const std::string what = "the tensor that is computed here was made in call " + std::to_string(late.call) +
                            ", the capture",
@@ -197,7 +199,7 @@ void JitLint::check_late(const Late& late) {
     return;
   }
   for (int64_t input : late.inputs) {
-    if (!jit.replaced.contains(input) || jit.lost_reads.contains(late.place)) continue;
+    if (!jit.replaced_buffers.contains(input) || jit.lost_reads.contains(late.place)) continue;
     JitFinding* f =
         add_finding(jit, "stale-tensor", late.place,
                     what + ", and is computed from the arguments of that call; later calls had others", fix);
@@ -208,12 +210,12 @@ void JitLint::check_late(const Late& late) {
 
 void JitLint::check_capture(Jit& jit, const Call& now) {
   check_rebinds(jit, now);
-  for (const std::string& place : now.pending)
+  for (const std::string& place : now.pending_places)
     add_finding(jit, "lost-assign", place, "no captured kernel performs the assignment, so a replay skips it",
                 "realize it inside the function: x.assign(y).realize()");
-  for (const std::string& name : now.unread)
+  for (const std::string& name : now.unread_arguments)
     if (JitFinding* f = add_finding(
-            jit, "unread-input", now.where(),
+            jit, "unread-input", now.shown_place(),
             "none of the " + std::to_string(now.kernels.size()) + " captured kernels uses '" + name +
                 "', so it does not affect the result",
             "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
@@ -235,7 +237,7 @@ void JitLint::check_capture(Jit& jit, const Call& now) {
     std::string devices;
     for (const std::string& d : k.devices) devices += (devices.empty() ? "" : " and ") + d;
     if (JitFinding* f =
-            add_finding(jit, "broken-batch", k.place.empty() ? now.where() : k.place,
+            add_finding(jit, "broken-batch", k.place.empty() ? now.shown_place() : k.place,
                         (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
                             " stands between kernels on " + *home.begin() +
                             ": they are launched in two batches, and each replay waits between them",

@@ -19,7 +19,7 @@ namespace tgc {
 struct JitFinding {
   std::string kind;         // the kind of finding, such as "frozen-value" (jit_finding_kinds)
   std::string function;     // name of the function that the TinyJit captured
-  std::string where;        // the Python line of the mistake, such as "model.py:12"
+  std::string python_place;        // the Python line of the mistake, such as "model.py:12"
   std::string problem;      // what goes wrong
   std::string fix;          // how to correct the code
   std::string kernel = {};  // the first affected kernel of the capture; empty: none, or not recorded
@@ -49,7 +49,7 @@ class JitLint {
   const std::vector<JitFinding>& findings() const { return findings_; }
   // Notes are about code that is correct only because of a precaution in it. Their kinds are jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
-  size_t calls() const { return calls_; }
+  size_t num_calls() const { return num_calls_; }
   // Returns false if an older exporter made the recording, which lacks facts that some kinds of findings need.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
@@ -79,15 +79,16 @@ class JitLint {
   JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                           std::string fix, const std::string& once = {});
 
-  std::map<size_t, std::shared_ptr<Jit>> jits_;
+  std::map<size_t, std::shared_ptr<Jit>> jits_by_number_;
   std::vector<JitFinding> findings_, notes_;
-  std::map<int64_t, std::string> assigned_;  // for each buffer that is assigned outside of all jits: the line that
+  // for each buffer that is assigned outside of all jits: the line that
+  std::map<int64_t, std::string> assigned_buffers_;
                                              // assigns it
-  std::set<std::string> reported_;  // keys of the findings and notes, to add each one only once
+  std::set<std::string> reported_keys_;  // keys of the findings and notes, to add each one only once
   bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
   bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events
   bool lacks_kernels_ = false;  // an older exporter did not record the kernels of a capture with assignments
-  size_t calls_ = 0;
+  size_t num_calls_ = 0;
 };
 
 }  // namespace tgc

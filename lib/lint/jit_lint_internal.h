@@ -18,16 +18,17 @@ inline std::string text_of(const Json& j, const char* key) {
 // A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place is a line, such as
 // "train.py:12".
 struct JitLint::Call {
-  size_t jit = 0, number = 0;  // the number of the TinyJit, and of the call among its calls
+  size_t jit = 0, call_number = 0;  // the number of the TinyJit, and of the call among its calls
   std::string function;        // the name of the jitted function
-  std::string place, from;     // the places of the function's definition, and of the call
+  std::string place, call_place;     // the places of the function's definition, and of the call
   std::string phase;           // "warmup", "capture" or "replay"
   std::string error;           // the exception that the call raised; "": none
   std::map<std::string, Json> args;
-  std::map<std::string, std::string> sees;  // the values of outer variables; "buffer 5" and "unrealized 6" are tensors
-  std::vector<std::string> changes;         // the outer variables that the function changed
-  std::vector<std::string> reads;           // the places that read the value of a tensor
-  std::vector<std::string> pending;         // the places of assignments that are not computed when the call ends
+  std::map<std::string, std::string>
+      outer_values;  // the values of outer variables; "buffer 5" and "unrealized 6" are tensors
+  std::vector<std::string> changed_variables;         // the outer variables that the function changed
+  std::vector<std::string> reading_places;           // the places that read the value of a tensor
+  std::vector<std::string> pending_places;         // the places of assignments that are not computed when the call ends
   std::vector<int64_t> outputs;             // the numbers of the buffers that the call returned
   std::vector<std::string> output_sizes;    // the symbolic dimensions of the outputs
   struct Kernel {
@@ -38,14 +39,14 @@ struct JitLint::Call {
   std::vector<Kernel> kernels;  // the kernels that the call captured
   struct Rebind {  // a variable that the captured call set to another tensor
     std::string name;
-    int64_t was = -1, is = -1;  // numbers of the buffers of the old and the new tensor
+    int64_t old_buffer = -1, new_buffer = -1;  // numbers of the buffers of the old and the new tensor
     bool is_computed = false;  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
-  std::vector<std::string> unread;  // the arguments that no captured kernel uses
+  std::vector<std::string> unread_arguments;  // the arguments that no captured kernel uses
 
   // Returns the place of the call or, if it is unknown, that of the function's definition.
-  const std::string& where() const { return from.empty() ? place : from; }
+  const std::string& shown_place() const { return call_place.empty() ? place : call_place; }
   // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes); "" if none has.
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
@@ -64,12 +65,12 @@ struct JitLint::Late {
 
 struct JitLint::Jit {
   std::string function, place;   // as in Call
-  std::optional<Call> captured;  // the call that captured the kernels
+  std::optional<Call> capturing_call;  // the call that captured the kernels
   std::map<int64_t, std::set<size_t>> outputs;  // for each buffer: the calls that returned it
-  std::set<int64_t> replaced;  // buffers of the capture's arguments for which a replay had other buffers
+  std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
-  std::set<std::string> aliased;  // arguments of the first replay whose buffer is an output of the capture
-  size_t replays = 0;
+  std::set<std::string> aliased_arguments;  // arguments of the first replay whose buffer is an output of the capture
+  size_t num_replays = 0;
 };
 
 }  // namespace tgc

@@ -46,13 +46,13 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 }  // namespace
 
 void JitLint::check_replay(Jit& jit, const Call& now) {
-  const Call& then = *jit.captured;
-  const std::string& where = now.where();
-  for (auto& [name, value] : now.sees) {
-    auto before = then.sees.find(name);
-    if (before == then.sees.end() || before->second == value) continue;
+  const Call& then = *jit.capturing_call;
+  const std::string& where = now.shown_place();
+  for (auto& [name, value] : now.outer_values) {
+    auto before = then.outer_values.find(name);
+    if (before == then.outer_values.end() || before->second == value) continue;
     const bool is_side_effect =
-        std::ranges::count(then.changes, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
+        std::ranges::count(then.changed_variables, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
     if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // other checks report these changes
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
@@ -77,14 +77,14 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
       found->kernel = then.kernel_of(*found->buffer, &Call::Kernel::reads);
     }
   }
-  for (auto& [name, value] : now.sees)
-    if (auto at = value.starts_with("buffer ") ? assigned_.find(number_of(value)) : assigned_.end();
-        at != assigned_.end())
+  for (auto& [name, value] : now.outer_values)
+    if (auto at = value.starts_with("buffer ") ? assigned_buffers_.find(number_of(value)) : assigned_buffers_.end();
+        at != assigned_buffers_.end())
       add_note(jit, "implicit-input", where,
                "'" + name + "' is not passed, and is assigned to at " + at->second +
                    ": a replay reads what its buffer holds",
                "realize each assignment before the call, as here, or pass the tensor");
-  jit.replays++;
+  jit.num_replays++;
   for (auto& [name, fact] : now.args) {
     auto before = then.args.find(name);
     if (before == then.args.end()) continue;
@@ -112,11 +112,11 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
           "pass them in one list, or as arguments of their own", name);
     if (kind != "tensor") continue;
     if (const Json& old = before->second; old.contains("buffer") && old["buffer"] != fact.value("buffer", Json()))
-      jit.replaced.insert(old["buffer"].get<int64_t>());
+      jit.replaced_buffers.insert(old["buffer"].get<int64_t>());
     const bool is_output =
         std::find(then.outputs.begin(), then.outputs.end(), fact.value("buffer", int64_t(-1))) != then.outputs.end();
-    if (jit.replays == 1 && is_output) jit.aliased.insert(name);
-    if (jit.replays > 1 && !is_output && jit.aliased.contains(name))
+    if (jit.num_replays == 1 && is_output) jit.aliased_arguments.insert(name);
+    if (jit.num_replays > 1 && !is_output && jit.aliased_arguments.contains(name))
       if (JitFinding* aliased = add_finding(jit, "aliased-input", where,
                                             "'" + name + "' was the captured output in the first replay and is not "
                                             "here: a graph that was made in the first replay omits that buffer",
@@ -130,16 +130,16 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
 // Reports that the argument `name` is a captured output, and that a replay writes this output before its last read of
 // the argument. Since 0.13, a replay copies such an argument.
 void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string& name) {
-  const std::vector<Call::Kernel>& kernels = jit.captured->kernels;
+  const std::vector<Call::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
-                captured = jit.captured->args.at(name).value("buffer", int64_t(-1));
+                captured = jit.capturing_call->args.at(name).value("buffer", int64_t(-1));
   if (copies_inputs_ || passed < 0 || passed == captured) return;
   auto writer = std::ranges::find_if(kernels, [&](auto& k) { return std::ranges::count(k.writes, passed) > 0; });
   auto reader = writer == kernels.end() ? writer : std::find_if(writer + 1, kernels.end(), [&](auto& k) {
     return std::ranges::count(k.reads, captured) > 0;
   });
   if (reader == kernels.end()) return;
-  JitFinding* f = add_finding(jit, "overwritten-input", now.where(),
+  JitFinding* f = add_finding(jit, "overwritten-input", now.shown_place(),
                               "'" + name + "' is a result of an earlier call; the kernel " + writer->name +
                                   " overwrites it before the kernel " + reader->name + " reads it",
                               "pass a copy: " + name + ".clone().realize()", name);
@@ -149,13 +149,13 @@ void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string&
 // Reports a result whose shape has a variable that the argument `name` binds to another value than in the capture.
 void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::string& name) {
   const Json none = Json::array();
-  const Json is = now.args.at(name).value("shape", none), was = jit.captured->args.at(name).value("shape", none);
+  const Json is = now.args.at(name).value("shape", none), was = jit.capturing_call->args.at(name).value("shape", none);
   for (size_t i = 0; i < std::min(is.size(), was.size()); i++) {
     if (!was[i].is_string() || is[i] == was[i]) continue;
     const std::string before = was[i].get<std::string>(), bound = bound_variable(before);
     if (bound.empty() || !std::ranges::count(now.output_sizes, before)) continue;
     const std::string here = is[i].is_string() ? bound_variable(is[i].get<std::string>()) : is[i].dump();
-    add_finding(jit, "bound-shape", now.where(),
+    add_finding(jit, "bound-shape", now.shown_place(),
                 "the result has the shape of the capture, with " + bound + "; '" + name + "' has " + here + " here",
                 "return a tensor of constant shape, and slice it outside of the function", name);
   }
@@ -170,19 +170,19 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
     auto& calls = jit.outputs[buffer];
     // skip a tensor that existed before the call, such as a state that the function updates: it is no result
     auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
-    if (calls.empty() && std::ranges::any_of(now.sees, is_found) &&
-        !std::ranges::count(now.rebinds, buffer, &Call::Rebind::is))
+    if (calls.empty() && std::ranges::any_of(now.outer_values, is_found) &&
+        !std::ranges::count(now.rebinds, buffer, &Call::Rebind::new_buffer))
       continue;
-    if (!calls.empty() && *calls.begin() < now.number)
-      add_note(jit, "shared-output", now.where(), "the next call overwrites what a call returns",
+    if (!calls.empty() && *calls.begin() < now.call_number)
+      add_note(jit, "shared-output", now.shown_place(), "the next call overwrites what a call returns",
                "use the result before the next call, or copy it: f(x).clone().realize()");
-    calls.insert(now.number);
+    calls.insert(now.call_number);
   }
 }
 
 void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
-  auto known = jits_.find(number);
-  if (known == jits_.end()) return;
+  auto known = jits_by_number_.find(number);
+  if (known == jits_by_number_.end()) return;
   auto calls = known->second->outputs.find(buffer);
   if (calls == known->second->outputs.end()) return;
   auto later = calls->second.upper_bound(call);
@@ -196,7 +196,8 @@ void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::s
     return n.kind == "shared-output" && n.function == known->second->function;
   });
   f->buffer = buffer;
-  if (known->second->captured) f->kernel = known->second->captured->kernel_of(buffer, &Call::Kernel::writes);
+  if (known->second->capturing_call)
+    f->kernel = known->second->capturing_call->kernel_of(buffer, &Call::Kernel::writes);
 }
 
 }  // namespace tgc

@@ -80,7 +80,7 @@ const JitRemedy* jit_remedy(std::string_view error) {
 std::string JitLint::text(bool all_notes) const {
   std::string out;
   auto add = [&](const JitFinding& f, std::string_view before, std::string_view heading) {
-    out.append(f.where).append(": ").append(before).append(f.kind).append(" in ").append(f.function);
+    out.append(f.python_place).append(": ").append(before).append(f.kind).append(" in ").append(f.function);
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
     out.append("\n  ").append(f.problem).append("\n  ").append(heading).append(f.fix) += '\n';
   };
@@ -95,7 +95,7 @@ std::string JitLint::text(bool all_notes) const {
   if (!is_decided() && !findings_.empty())
     out.append("not checked: ").append(lacks).append("; to check them, record again\n");
   const size_t shown = notes_.size() - usual;
-  out += counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit") + ", ";
+  out += counted(num_calls_, "call") + " of " + counted(jits_by_number_.size(), "TinyJit") + ", ";
   if (is_decided() || !findings_.empty()) out += counted(findings_.size(), "finding");
   else
     out.append("not decided: an older exporter made the recording, without what decides ").append(lacks)
@@ -107,12 +107,12 @@ std::string JitLint::text(bool all_notes) const {
 
 std::string JitLint::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("calls", calls_).member("jits", jits_.size()).member("decided", is_decided());
+    json.member("calls", num_calls_).member("jits", jits_by_number_.size()).member("decided", is_decided());
     auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
       json.key(key).array([&] {
         for (const JitFinding& f : findings)
-          json.line().object([&] {
-            json.member("what", f.kind).member("function", f.function).member("where", f.where);
+          json.start_line().object([&] {
+            json.member("what", f.kind).member("function", f.function).member("where", f.python_place);
             json.member("happens", f.problem).member("mend", f.fix);
             if (!f.kernel.empty()) json.member("kernel", f.kernel);
             if (f.buffer) json.member("buffer", *f.buffer);
@@ -128,11 +128,17 @@ CiReport JitLint::ci() const {
   for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.kind, k.help});
   CiReport out("lint", rules);
   for (const JitFinding& f : findings_) {
-    auto [file, line] = file_and_line(f.where);
-    out.add({.verdict = CiVerdict::Failed, .name = f.kind + " in " + f.function + " at " + f.where, .rule = f.kind,
-             .message = f.problem, .details = "fix: " + f.fix, .file = file, .line = line});
+    auto [file, line] = file_and_line(f.python_place);
+    out.add_case({.verdict = CiVerdict::Failed,
+                  .name = f.kind + " in " + f.function + " at " + f.python_place,
+                  .rule = f.kind,
+                  .message = f.problem,
+                  .details = "fix: " + f.fix,
+                  .file = file,
+                  .line = line});
   }
-  if (findings_.empty()) out.add({.name = counted(calls_, "call") + " of " + counted(jits_.size(), "TinyJit")});
+  if (findings_.empty())
+    out.add_case({.name = counted(num_calls_, "call") + " of " + counted(jits_by_number_.size(), "TinyJit")});
   return out;
 }
 

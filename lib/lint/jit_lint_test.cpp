@@ -34,7 +34,7 @@ TEST_CASE("JitLint: a number that changes after the capture is reported once, at
   JitFinding f = only({call(0, "warmup", R"(,"sees":{"mult":"1"})"), call(1, "capture", R"(,"sees":{"mult":"2"})"),
                        call(2, "replay", R"(,"sees":{"mult":"3"})"), call(3, "replay", R"(,"sees":{"mult":"4"})")});
   CHECK(f.kind == "frozen-value");
-  CHECK(f.where == "f.py:12");
+  CHECK(f.python_place == "f.py:12");
   CHECK(f.problem == "'mult' is 3 here, and stays 2, as captured");
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   JitFinding moved =
       only({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[9]", "[3]"), late("[9]", "[3]")});
   CHECK(moved.kind == "unwritten-buffer");
-  CHECK(moved.where == "f.py:20");
+  CHECK(moved.python_place == "f.py:20");
   CHECK(moved.buffer == 9);
   CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).kind == "stale-tensor");
   // all calls have the same argument, so the tensor has the value of the last call
@@ -75,7 +75,7 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
 TEST_CASE("JitLint: an assignment that no schedule has is reported at its line") {
   JitFinding f = only({R"({"id":"x","event":"unscheduled","place":"f.py:6::<module>","count":3})"});
   CHECK(f.kind == "lost-store");
-  CHECK(f.where == "f.py:6::<module>");
+  CHECK(f.python_place == "f.py:6::<module>");
   CHECK(f.problem == "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("JitLint: a list of layers that grows after the capture is reported on
   JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
                        call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
   CHECK(f.kind == "frozen-list");
-  CHECK(f.where == "f.py:13");
+  CHECK(f.python_place == "f.py:13");
   CHECK(f.problem == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
 }
 
@@ -127,11 +127,11 @@ TEST_CASE("JitLint: side effects of the function are reported") {
         "side-effect");
   JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"kernels":[])")});
   CHECK(lost.kind == "lost-assign");
-  CHECK(lost.where == "f.py:4");
+  CHECK(lost.python_place == "f.py:4");
   JitFinding gradient = only(
       {call(1, "capture", ""), R"({"id":"l","event":"lost","jit":0,"call":1,"place":"f.py:5","from":"f.py:9"})"});
   CHECK(gradient.kind == "lost-assign");
-  CHECK(gradient.where == "f.py:5");
+  CHECK(gradient.python_place == "f.py:5");
   CHECK(gradient.problem.find("the gradient that f.py:9 reads") != std::string::npos);
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
   CHECK(error.kind == "refused");
@@ -224,7 +224,7 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
   JitFinding broken =
       only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
   CHECK(broken.kind == "broken-batch");
-  CHECK(broken.where == "f.py:5");
+  CHECK(broken.python_place == "f.py:5");
   CHECK(broken.kernel == "copy");
   // A copy after the last kernel does not split a batch, and neither does one between devices of one kind.
   CHECK(

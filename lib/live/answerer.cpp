@@ -71,15 +71,19 @@ struct Answerer::WaitLimits {
 
 void Answerer::start() {
   Pipe to, from, alive;
-  pid_ = start_process({.argv = guarded_shell(command_), .in = to.read(), .out = from.write(), .alive = alive.read(),
-                        .own_group = true}).value_or_throw();
-  fcntl(to.write(), F_SETFL, fcntl(to.write(), F_GETFL) | O_NONBLOCK);
-  to_ = to.take_write(), from_ = from.take_read(), alive_ = alive.take_write();
+  pid_ = start_process({.argv = guarded_shell(command_),
+                        .in = to.read_end(),
+                        .out = from.write_end(),
+                        .alive_descriptor = alive.read_end(),
+                        .has_own_group = true})
+             .value_or_throw();
+  fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
+  input_pipe_ = to.take_write_end(), output_pipe_ = from.take_read_end(), guard_pipe_ = alive.take_write_end();
   log_info(LogTopic::Live, [&] { return "process " + std::to_string(pid_) + " started: " + command_; });
 }
 
 Answerer::~Answerer() {
-  for (int* end : {&to_, &from_})
+  for (int* end : {&input_pipe_, &output_pipe_})
     if (*end >= 0) close(std::exchange(*end, -1));
   for (int i = 0; pid_ >= 0; i++) {
     if (waitpid(pid_, nullptr, WNOHANG) != 0) pid_ = -1;
@@ -90,9 +94,10 @@ Answerer::~Answerer() {
 }
 
 void Answerer::close_pipes() {
-  for (int* end : {&to_, &from_, &alive_})  // closing alive_ makes the guard kill processes that the command left
+  // closing guard_pipe_ makes the guard kill processes that the command left
+  for (int* end : {&input_pipe_, &output_pipe_, &guard_pipe_})
     if (*end >= 0) close(std::exchange(*end, -1));
-  rest_.clear();
+  unread_output_.clear();
 }
 
 void Answerer::kill() {
@@ -102,19 +107,19 @@ void Answerer::kill() {
   pid_ = -1;
 }
 
-void Answerer::fail() { kill(), close_pipes(); }
+void Answerer::restart_process() { kill(), close_pipes(); }
 
 std::string Answerer::unsolicited_output() {
   constexpr size_t kShown = 80;
   char block[4096];
-  if (rest_.empty() && is_ready(from_, POLLIN, 0))
-    if (ssize_t n = read(from_, block, sizeof block); n > 0) rest_.append(block, size_t(n));
-  std::string line = rest_.substr(0, std::min(rest_.find('\n'), kShown));
-  return rest_.empty() ? "" : "'" + line + "'";
+  if (unread_output_.empty() && is_ready(output_pipe_, POLLIN, 0))
+    if (ssize_t n = read(output_pipe_, block, sizeof block); n > 0) unread_output_.append(block, size_t(n));
+  std::string line = unread_output_.substr(0, std::min(unread_output_.find('\n'), kShown));
+  return unread_output_.empty() ? "" : "'" + line + "'";
 }
 
 // Returns a text that says how the child process ended: its exit code or signal.
-std::string Answerer::end_of_child() {
+std::string Answerer::child_end_text() {
   int status = 0;
   pid_t ended = 0;
   for (int i = 0; i < kTries && (ended = waitpid(pid_, &status, WNOHANG)) == 0; i++) usleep(kPauseMicroseconds);
@@ -129,21 +134,21 @@ Status Answerer::write_line(const std::string& question, const WaitLimits& limit
   WithoutSigpipe guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
-    ssize_t n = write(to_, text.data() + at, text.size() - at);
+    ssize_t n = write(input_pipe_, text.data() + at, text.size() - at);
     if (n > 0) {
       at += size_t(n);
     } else if (errno == EAGAIN) {
-      if (auto status = limits.wait_for(to_, POLLOUT); !status) return status;
+      if (auto status = limits.wait_for(input_pipe_, POLLOUT); !status) return status;
     } else if (errno != EINTR) {
-      return Diag{end_of_child()};
+      return Diag{child_end_text()};
     }
   }
   return Unit{};
 }
 
-Result<std::string> Answerer::ask(const std::string& question) {
+Result<std::string> Answerer::ask_question(const std::string& question) {
   auto line = catch_failures([&] {
-    if (to_ < 0) start();
+    if (input_pipe_ < 0) start();
     return std::move(ask_running(question).value_or_throw());
   });
   if (line) log_debug(LogTopic::Live, [&] {
@@ -152,7 +157,7 @@ Result<std::string> Answerer::ask(const std::string& question) {
     });
   else {
     log_info(LogTopic::Live, [&] { return line.diag().message + "; the next question restarts it"; });
-    fail();
+    restart_process();
   }
   return line;
 }
@@ -160,21 +165,21 @@ Result<std::string> Answerer::ask(const std::string& question) {
 Result<std::string> Answerer::ask_running(const std::string& question) {
   if (std::string early = unsolicited_output(); !early.empty())
     return Diag{"the command says more than it is asked: " + early};
-  WaitLimits limits{seconds_, stop_};
+  WaitLimits limits{limit_seconds_, should_stop_};
   if (auto status = write_line(question, limits); !status) return status.diag();
   for (size_t looked = 0;;) {
-    if (size_t end = rest_.find('\n', looked); end != rest_.npos) {
-      std::string line = rest_.substr(0, end);
-      rest_.erase(0, end + 1);
+    if (size_t end = unread_output_.find('\n', looked); end != unread_output_.npos) {
+      std::string line = unread_output_.substr(0, end);
+      unread_output_.erase(0, end + 1);
       return line;
     }
-    looked = rest_.size();
+    looked = unread_output_.size();
     check_limit(Limit::InputBytes, int64_t(looked));
-    if (auto status = limits.wait_for(from_, POLLIN); !status) return status.diag();
+    if (auto status = limits.wait_for(output_pipe_, POLLIN); !status) return status.diag();
     char block[65536];
-    ssize_t n = read(from_, block, sizeof block);
-    if (n > 0) rest_.append(block, size_t(n));
-    else if (n == 0 || errno != EINTR) return Diag{end_of_child()};
+    ssize_t n = read(output_pipe_, block, sizeof block);
+    if (n > 0) unread_output_.append(block, size_t(n));
+    else if (n == 0 || errno != EINTR) return Diag{child_end_text()};
   }
 }
 

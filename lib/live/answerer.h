@@ -16,17 +16,17 @@ class Answerer {
   // /bin/sh runs `command`. `seconds` limits the time of each answer. `stop`, called several times a second, ends
   // the wait if it returns true.
   Answerer(std::string command, double seconds, std::function<bool()> stop)
-      : command_(std::move(command)), seconds_(seconds), stop_(std::move(stop)) {}
+      : command_(std::move(command)), limit_seconds_(seconds), should_stop_(std::move(stop)) {}
   Answerer(const Answerer&) = delete;
   ~Answerer();  // closes the standard input of the process, and kills the process if it does not end soon
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer exceeds `--limit input-bytes`, or if the process wrote
   // anything before the question. A failure kills the process.
-  Result<std::string> ask(const std::string& question);
+  Result<std::string> ask_question(const std::string& question);
   // Kills the process. For callers that find an answer invalid.
-  void fail();
-  void set_seconds(double seconds) { seconds_ = seconds; }
+  void restart_process();
+  void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
  private:
   struct WaitLimits;
@@ -34,17 +34,19 @@ class Answerer {
   Result<std::string> ask_running(const std::string& question);
   Status write_line(const std::string& question, const WaitLimits& limits);
   std::string unsolicited_output();
-  std::string end_of_child();
+  std::string child_end_text();
   void kill();
   void close_pipes();
 
   std::string command_;
-  double seconds_;
-  std::function<bool()> stop_;
-  int pid_ = -1, to_ = -1, from_ = -1;  // the process, and the pipes to and from the process; -1: not running
-  int alive_ = -1;                      // write end of the guard's pipe (guarded_shell), which closes when this process
+  double limit_seconds_;
+  std::function<bool()> should_stop_;
+  // the process, and the pipes to and from the process; -1: not running
+  int pid_ = -1, input_pipe_ = -1, output_pipe_ = -1;
+  // write end of the guard's pipe (guarded_shell), which closes when this process
+  int guard_pipe_ = -1;
                                         // ends
-  std::string rest_;                    // output that was read, but not yet returned by ask()
+  std::string unread_output_;                    // output that was read, but not yet returned by ask_question()
 };
 
 }  // namespace tgc

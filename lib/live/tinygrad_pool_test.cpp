@@ -17,7 +17,7 @@ constexpr const char* kFake = R"(while read -r q; do case "$q" in
 esac; done #)";
 
 CompileQuestion about(const std::string& id) {
-  return {.id = id, .target = "CPU:CLANG", .nodes = "{}", .is_live = true};
+  return {.id = id, .target = "CPU:CLANG", .graph_json = "{}", .is_live = true};
 }
 
 }  // namespace
@@ -31,9 +31,9 @@ TEST_CASE("TinygradPool: a crash or a timeout is the result of its question, and
   CHECK(*pool.ask(about("dies")).value_or_throw().error == "the command ended with exit code 3");
   const std::string second = *pool.ask(about("c")).value_or_throw().error;
   CHECK(second != first);
-  pool.set_seconds(0.2);
+  pool.set_limit_seconds(0.2);
   CHECK(pool.ask(about("sleeps")).value_or_throw().error->find("did not answer within 0.2 s") != std::string::npos);
-  pool.set_seconds(20);
+  pool.set_limit_seconds(20);
   CHECK(*pool.ask(about("d")).value_or_throw().error != second);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("TinygradPool: a command without tinygrad is an error that says what t
 
 TEST_CASE("CompileQuestion: a live question may leave a match of a rule out") {
   CompileQuestion question = about("k");
-  question.leave_out = RuleMatch{.place = "uop/symbolic.py:113", .number = 3, .stage = 4};
+  question.left_out_match = RuleMatch{.place = "uop/symbolic.py:113", .match_number = 3, .stage = 4};
   CHECK(question.json() ==
         R"({"id":"k","target":"CPU:CLANG","settings":{},"live":true,"leave_out":{"place":"uop/symbolic.py:113",)"
         R"("n":3,"stage":4},"graph":{}})");

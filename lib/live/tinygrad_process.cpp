@@ -46,8 +46,8 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
       in.skip();
     }
   });
-  in.end();
-  if (!out) in.fail(0, "an answer that says nothing", R"({"record":...} or {"error":"..."})");
+  in.expect_end();
+  if (!out) in.throw_error(0, "an answer that says nothing", R"({"record":...} or {"error":"..."})");
   return std::move(*out);
 }
 
@@ -64,7 +64,7 @@ std::vector<GoldenRecord> records_in(const std::string& answer) {
       out.back().line = 0;
     });
   });
-  in.end();
+  in.expect_end();
   if (out.empty()) throw Failure("tinygrad made no kernel of the model");
   return out;
 }
@@ -74,11 +74,11 @@ ProgramAnswer program_in(const std::string& answer) {
   JsonScanner in(answer, "tinygrad's answer", 1);
   in.object([&](std::string_view key) {
     if (key == "program") out.program = in.string();
-    else if (key == "printed") out.printed = in.string();
-    else if (key == "why" || key == "error") out.why = in.string();
+    else if (key == "printed") out.printed_text = in.string();
+    else if (key == "why" || key == "error") out.missing_reason = in.string();
     else in.skip();
   });
-  in.end();
+  in.expect_end();
   return out;
 }
 
@@ -99,7 +99,7 @@ TinygradFacts facts_in(const std::string& answer) {
     else if (key == "settings") in.array([&] { out.settings.insert(in.string()); });
     else in.skip();
   });
-  in.end();
+  in.expect_end();
   if (out.producer.empty())
     throw Failure(Diag{.message = "tinygrad does not say its release" + (error.empty() ? "" : ": " + error),
                        .expected = "the exporter of this tgc, scripts/tinygrad_export.py"});
@@ -109,7 +109,7 @@ TinygradFacts facts_in(const std::string& answer) {
 }  // namespace
 
 std::string CompileQuestion::json() const {
-  std::string graph = nodes;
+  std::string graph = graph_json;
   std::erase(graph, '\n');
   return json_object([&](JsonWriter& json) {
     json.member("id", id);
@@ -118,15 +118,15 @@ std::string CompileQuestion::json() const {
     if (is_tensor_graph) json.member("level", "tensor");
     json.member("settings", settings);
     if (is_live) json.member("live", true);
-    if (rewrites) json.member("rewrites", true);
+    if (records_rewrites) json.member("rewrites", true);
     if (!opts.empty()) json.member("opts", opts);
-    if (leave_out)
+    if (left_out_match)
       json.key("leave_out").object([&] {
-        json.member("place", leave_out->place).member("n", leave_out->number);
-        if (leave_out->stage) json.member("stage", *leave_out->stage);
+        json.member("place", left_out_match->place).member("n", left_out_match->match_number);
+        if (left_out_match->stage) json.member("stage", *left_out_match->stage);
       });
     if (stage.empty() && !is_live) json.member("after", finished_stages);
-    if (!texts.empty()) json.member("texts", texts);
+    if (!named_texts.empty()) json.member("texts", named_texts);
     if (!last_stage.empty()) json.member("until", last_stage);
     json.key("graph").raw(graph);
   });
@@ -155,31 +155,31 @@ TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool
 
 // Returns the text of the answer. Requires that this thread has the lock. Throws Failure.
 std::string TinygradProcess::answer(const std::string& question) {
-  auto text = process_.ask(question);
+  auto text = process_.ask_question(question);
   if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));
   has_answered_ = true;
   return std::move(*text);
 }
 
 Result<std::string> TinygradProcess::ask_text(const std::string& question) {
-  std::lock_guard guard(lock_);
+  std::lock_guard guard(mutex_);
   return catch_failures([&] { return answer(question); });
 }
 
 Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
   return catch_failures([&] {
     const std::string text = question.json();
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     const std::string said = answer(text);
     auto record = catch_failures([&] { return record_in(said, question); });
-    if (!record) process_.fail();
+    if (!record) process_.restart_process();
     return std::move(record.value_or_throw());
   });
 }
 
 Result<ProgramAnswer> TinygradProcess::ask(const ProgramQuestion& question) {
   return catch_failures([&] {
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     return program_in(answer(question.json()));
   });
 }
@@ -205,50 +205,52 @@ Status export_rules(const std::string& tinygrad, const std::string& only, const 
   return no_tinygrad(Diag{.message = "'" + command + "' failed"});
 }
 
-std::unique_ptr<TinygradProcess> TinygradPool::take(Group& group) {
-  std::unique_lock guard(lock_);
-  freed_.wait(guard, [&] { return !group.free.empty() || group.started < processes_; });
+std::unique_ptr<TinygradProcess> TinygradPool::take_process(ProcessGroup& group) {
+  std::unique_lock guard(mutex_);
+  process_freed_.wait(guard, [&] { return !group.free_processes.empty() || group.num_started < max_processes_; });
   std::unique_ptr<TinygradProcess> out;
-  if (group.free.empty()) group.started++, out = std::make_unique<TinygradProcess>(tinygrad_, stop_);
-  else out = std::move(group.free.back()), group.free.pop_back();
-  if (seconds_) out->set_seconds(*seconds_);
+  if (group.free_processes.empty())
+    group.num_started++, out = std::make_unique<TinygradProcess>(tinygrad_, should_stop_);
+  else out = std::move(group.free_processes.back()), group.free_processes.pop_back();
+  if (limit_seconds_) out->set_limit_seconds(*limit_seconds_);
   return out;
 }
 
-void TinygradPool::give_back(Group& group, std::unique_ptr<TinygradProcess> process) {
+void TinygradPool::return_process(ProcessGroup& group, std::unique_ptr<TinygradProcess> process) {
   {
-    std::lock_guard guard(lock_);
-    group.free.push_back(std::move(process));
+    std::lock_guard guard(mutex_);
+    group.free_processes.push_back(std::move(process));
   }
-  freed_.notify_all();
+  process_freed_.notify_all();
 }
 
 Result<TinygradFacts>& TinygradPool::facts() {
-  std::call_once(asked_, [&] {
-    auto process = take(compiling_);
+  std::call_once(facts_asked_, [&] {
+    auto process = take_process(compiling_processes_);
     facts_ = catch_failures([&] { return facts_in(process->ask_text(R"({"about":true})").value_or_throw()); });
-    give_back(compiling_, std::move(process));
+    return_process(compiling_processes_, std::move(process));
   });
   return *facts_;
 }
 
 Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
   if (auto& known = facts(); !known) return known.diag();
-  Group& group = question.rewrites || question.leave_out ? rewriting_ : compiling_;
-  auto process = take(group);
+  ProcessGroup& group =
+      question.records_rewrites || question.left_out_match ? rewriting_processes_ : compiling_processes_;
+  auto process = take_process(group);
   auto record = process->ask(question);
-  give_back(group, std::move(process));
-  if (record || (stop_ && stop_())) return record;
-  GoldenRecord failed{.id = question.id, .target = question.target, .ast = question.nodes};
+  return_process(group, std::move(process));
+  if (record || (should_stop_ && should_stop_())) return record;
+  GoldenRecord failed{.id = question.id, .target = question.target, .ast = question.graph_json};
   failed.error = record.diag().text();
   return failed;
 }
 
 Result<std::vector<GoldenRecord>> TinygradPool::ask(const ModelQuestion& question) {
   if (auto& known = facts(); !known) return known.diag();
-  auto process = take(compiling_);
+  auto process = take_process(compiling_processes_);
   auto answer = process->ask_text(question.json());
-  give_back(compiling_, std::move(process));
+  return_process(compiling_processes_, std::move(process));
   if (!answer) return answer.diag();
   return catch_failures([&] { return records_in(*answer); });
 }

@@ -18,7 +18,7 @@ namespace tgc {
 // One match of a rule in a compilation.
 struct RuleMatch {
   std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
-  size_t number = 1;            // number of the match, from 1: in the stage or, if `stage` is unset, in the whole
+  size_t match_number = 1;            // number of the match, from 1: in the stage or, if `stage` is unset, in the whole
                                 // compilation
   std::optional<size_t> stage;  // index into the stages of the record
 };
@@ -26,7 +26,7 @@ struct RuleMatch {
 // A request to compile one graph, sent to tinygrad or to a port (`tgc conform`). README.md describes the protocol.
 struct CompileQuestion {
   std::string id, target;
-  std::string nodes;               // the graph to compile, as tgc's JSON
+  std::string graph_json;               // the graph to compile, as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all stages
   bool is_tensor_graph = false;    // true: a tensor graph, whose schedule is recorded; false: a kernel
   std::string ast = {};            // the same graph as pyrender text, which is not sent; the AST of a record that has
@@ -36,13 +36,13 @@ struct CompileQuestion {
   std::vector<std::string> finished_stages = {};  // stages that the graph has been through, which tinygrad skips
   // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage with another
   // text, and records the rewrites of this stage.
-  std::vector<std::pair<std::string, std::string>> texts = {};
+  std::vector<std::pair<std::string, std::string>> named_texts = {};
   std::string last_stage = {};  // the last stage to run; empty: all stages
   bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
                            // exporter writes it
-  bool rewrites = false;   // with is_live: record every match of a rule
+  bool records_rewrites = false;   // with is_live: record every match of a rule
   std::string opts = {};   // with is_live: opts that tinygrad applies in place of its own: "[Opt(OptOps.UPCAST, 0, 4)]"
-  std::optional<RuleMatch> leave_out = {};  // with is_live: tinygrad compiles without this match
+  std::optional<RuleMatch> left_out_match = {};  // with is_live: tinygrad compiles without this match
 
   std::string json() const;
 };
@@ -67,8 +67,8 @@ struct ProgramQuestion {
 };
 
 struct ProgramAnswer {
-  std::string program, printed;  // the program's text and what it printed; empty if there is no program
-  std::string why;  // why there is no program; empty if there is one
+  std::string program, printed_text;  // the program's text and what it printed; empty if there is no program
+  std::string missing_reason;  // why there is no program; empty if there is one
 };
 
 // A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
@@ -80,7 +80,7 @@ class TinygradProcess {
   TinygradProcess(const std::string& tinygrad, std::function<bool()> stop);
 
   // Returns the golden record of tinygrad's compilation. If tinygrad refuses the graph, the record has the stages that
-  // ran and the error. Fails as Answerer::ask does, and for an invalid answer.
+  // ran and the error. Fails as Answerer::ask_question does, and for an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns a program that shows a wrong rewrite: this tinygrad ran it, and it printed the value of the rewrite's right
   // side. If there is no such program, returns why.
@@ -88,11 +88,11 @@ class TinygradProcess {
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);
   // Sets the time limit for later answers. The default leaves time for the import of tinygrad.
-  void set_seconds(double seconds) { process_.set_seconds(seconds); }
+  void set_limit_seconds(double seconds) { process_.set_limit_seconds(seconds); }
 
  private:
   std::string answer(const std::string& question);
-  std::mutex lock_;
+  std::mutex mutex_;
   Answerer process_;
   bool has_answered_ = false;
 };
@@ -120,7 +120,7 @@ class TinygradPool {
  public:
   // `tinygrad`: see named_tinygrad. `stop`: see Answerer.
   TinygradPool(std::string tinygrad, size_t processes, std::function<bool()> stop)
-      : tinygrad_(std::move(tinygrad)), processes_(processes), stop_(std::move(stop)) {}
+      : tinygrad_(std::move(tinygrad)), max_processes_(processes), should_stop_(std::move(stop)) {}
 
   // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
@@ -130,26 +130,26 @@ class TinygradPool {
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
   // Sets the time limit of later answers in seconds.
-  void set_seconds(double seconds) { seconds_ = seconds; }
+  void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
  private:
   // The processes that answer questions of one kind. A process that has compiled a kernel has filled tinygrad's caches,
   // which change how often rules match. So questions about rewrites have processes of their own.
-  struct Group {
-    size_t started = 0;
-    std::vector<std::unique_ptr<TinygradProcess>> free = {};  // processes that no thread uses
+  struct ProcessGroup {
+    size_t num_started = 0;
+    std::vector<std::unique_ptr<TinygradProcess>> free_processes = {};  // processes that no thread uses
   };
-  std::unique_ptr<TinygradProcess> take(Group& group);
-  void give_back(Group& group, std::unique_ptr<TinygradProcess> process);
+  std::unique_ptr<TinygradProcess> take_process(ProcessGroup& group);
+  void return_process(ProcessGroup& group, std::unique_ptr<TinygradProcess> process);
 
   const std::string tinygrad_;
-  const size_t processes_;
-  const std::function<bool()> stop_;
-  std::optional<double> seconds_;
-  std::mutex lock_;
-  std::condition_variable freed_;
-  Group compiling_, rewriting_;
-  std::once_flag asked_;
+  const size_t max_processes_;
+  const std::function<bool()> should_stop_;
+  std::optional<double> limit_seconds_;
+  std::mutex mutex_;
+  std::condition_variable process_freed_;
+  ProcessGroup compiling_processes_, rewriting_processes_;
+  std::once_flag facts_asked_;
   std::optional<Result<TinygradFacts>> facts_;
 };
 

@@ -50,7 +50,7 @@ class Analyzer {
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
     auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
-    if (!pipeline->can(Ability::Specification)) return check_structure_only(is_list);
+    if (!pipeline->has_ability(Ability::Specification)) return check_structure_only(is_list);
     out_.is_valid = !first_malformed(out_.order);
     using enum Section::Part;
     const Spec spec = section_.part == Graph  ? fitting_spec(is_list, out_.is_tensor_graph, out_.info.stage)
@@ -69,9 +69,9 @@ class Analyzer {
   void check_structure_only(bool is_list) {
     const StructureReport report = check_structure(out_.order, is_list);
     constexpr size_t kMostProblems = 100;
-    for (size_t i = 0; i < std::min(report.wrong.size(), kMostProblems); i++)
-      add(range_of(out_.order[report.positions[i]]), true, report.wrong[i]);
-    for (auto& [name, count] : report.not_known)
+    for (size_t i = 0; i < std::min(report.node_errors.size(), kMostProblems); i++)
+      add(range_of(out_.order[report.error_positions[i]]), true, report.node_errors[i]);
+    for (auto& [name, count] : report.unknown_names)
       add(first_statement(), false, name + " is not known in " + out_.info.producer);
     out_.is_valid = report.ok();
   }

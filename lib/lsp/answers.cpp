@@ -37,7 +37,7 @@ void write_symbol(JsonWriter& json, const OpenDocument& text, const Symbol& s, C
 void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
   const ReadSection& read = text.section(index);
   const Analysis& a = *read.analysis;
-  auto place = [&](size_t at) { return read.text.in_document(at); };
+  auto place = [&](size_t at) { return read.text.document_offset(at); };
   for (const Definition& d : a.links.definitions) {
     const UOp u = a.node_of(d);
     const std::string what = u ? std::string(shown_op(u)) + " " + std::string(u.dtype().repr()) : "";
@@ -52,7 +52,7 @@ void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
 }  // namespace
 
 void write_position(JsonWriter& json, TextPosition p) {
-  json.object([&] { json.member("line", p.line).member("character", p.character); });
+  json.object([&] { json.member("line", p.line).member("character", p.utf16_column); });
 }
 void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end) {
   json.object([&] {
@@ -79,9 +79,9 @@ void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
     }
     for (size_t i = 0; i < text.problems().size(); i++) {
       if (text.problems()[i].empty()) continue;
-      const SectionText places(document.text(), text.sections().list[i]);
+      const SectionText places(document.text(), text.sections().sections[i]);
       for (const Problem& p : text.problems()[i])
-        write(p.is_error, p.message, places.in_document(p.begin), places.in_document(p.end));
+        write(p.is_error, p.message, places.document_offset(p.begin), places.document_offset(p.end));
     }
   });
 }
@@ -90,7 +90,7 @@ void write_location(JsonWriter& json, const std::string& uri, const OpenDocument
                     size_t begin, size_t end) {
   json.object([&] {
     json.member("uri", uri);
-    write_range(json.key("range"), text.document(), read.text.in_document(begin), read.text.in_document(end));
+    write_range(json.key("range"), text.document(), read.text.document_offset(begin), read.text.document_offset(end));
   });
 }
 
@@ -102,21 +102,22 @@ void write_symbols(JsonWriter& json, OpenDocument& text) {
   json.array([&] {
     for (const RecordSection& r : sections.records)
       write(r.id, r.target, kModule, r, [&] {
-        for (size_t i = r.first; i < r.last; i++) write(sections.list[i].name, "", kField, sections.list[i], [] {});
+        for (size_t i = r.first_section; i < r.last_section; i++)
+          write(sections.sections[i].name, "", kField, sections.sections[i], [] {});
       });
     if (text.is_recording()) return;
-    for (size_t i = 0; i < sections.list.size(); i++)
-      if (sections.list.size() == 1) write_node_symbols(json, text, i);
+    for (size_t i = 0; i < sections.sections.size(); i++)
+      if (sections.sections.size() == 1) write_node_symbols(json, text, i);
       else
-        write("graph " + std::to_string(i), "", kModule, sections.list[i],
+        write("graph " + std::to_string(i), "", kModule, sections.sections[i],
               [&] { write_node_symbols(json, text, i); });
   });
 }
 
 void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri) {
   json.array([&] {
-    for (size_t i = 0; i < text.graphs(); i++) {
-      const size_t at = text.is_recording() ? text.sections().records[i].begin : text.sections().list[i].begin;
+    for (size_t i = 0; i < text.num_graphs(); i++) {
+      const size_t at = text.is_recording() ? text.sections().records[i].begin : text.sections().sections[i].begin;
       for (const LspCommand& c : kLspCommands)
         json.object([&] {
           write_range(json.key("range"), text.document(), at, at);
@@ -193,8 +194,8 @@ std::string hover_text(const Analysis& a, UOp u, const std::string& origin) {
   if (!u.tag().is_none()) out += fact("tag", code(u.tag().repr()));
   if (a.is_valid) out += facts(a, u);
   if (!origin.empty()) out += fact("made by", origin);
-  if (a.repro && a.repro->blamed.contains("rule"))
-    out += fact("this bundle blames", code(a.repro->blamed.at("rule")));
+  if (a.repro && a.repro->blamed_rewrite.contains("rule"))
+    out += fact("this bundle blames", code(a.repro->blamed_rewrite.at("rule")));
   return out;
 }
 

@@ -68,8 +68,9 @@ class Completer {
   void add(Completion c) {
     constexpr size_t kMost = 200;
     if (!std::string_view(c.label).starts_with(typed_)) return;
-    if (out_.list.size() == kMost) return void(out_.is_cut = true);
-    if (std::ranges::find(out_.list, c.label, &Completion::label) == out_.list.end()) out_.list.push_back(std::move(c));
+    if (out_.completions.size() == kMost) return void(out_.is_incomplete = true);
+    if (std::ranges::find(out_.completions, c.label, &Completion::label) == out_.completions.end())
+      out_.completions.push_back(std::move(c));
   }
 
   bool is_known(std::string_view member) const { return release_ == Release::Other || has_name(release_, member); }

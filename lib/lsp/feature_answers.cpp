@@ -17,7 +17,7 @@ constexpr const char* kTokenTypes[] = {
 void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t begin, size_t end,
                 const std::string& by) {
   json.object([&] {
-    write_range(json.key("range"), text.document(), read.text.in_document(begin), read.text.in_document(end));
+    write_range(json.key("range"), text.document(), read.text.document_offset(begin), read.text.document_offset(end));
     json.member("newText", by);
   });
 }
@@ -26,7 +26,7 @@ void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& r
 // it for no section of a recording.
 template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
-  const std::vector<Section>& list = text.sections().list;
+  const std::vector<Section>& list = text.sections().sections;
   for (size_t i = 0; i < list.size() && !text.is_recording(); i++)
     if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
 }
@@ -39,7 +39,7 @@ class PositionsInOrder {
   TextPosition next(size_t at) {
     const std::string_view between = document_.text().substr(at_, at - at_);
     if (between.find('\n') != between.npos) last_ = document_.position(at);
-    else last_.character += document_.utf16_length(at_, at);
+    else last_.utf16_column += document_.utf16_length(at_, at);
     at_ = at;
     return last_;
   }
@@ -83,10 +83,11 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
       TextPosition last;
       for_each_section(text, begin, end, [&](const Section&, const ReadSection& read) {
         for (const Token& token : tokens_of(*read.analysis)) {
-          const size_t from = read.text.in_document(token.begin), to = read.text.in_document(token.end);
+          const size_t from = read.text.document_offset(token.begin), to = read.text.document_offset(token.end);
           if (to <= begin || from >= end) continue;
           const TextPosition p = positions.next(from);
-          json.value(p.line - last.line).value(p.line == last.line ? p.character - last.character : p.character);
+          json.value(p.line - last.line)
+              .value(p.line == last.line ? p.utf16_column - last.utf16_column : p.utf16_column);
           json.value(text.document().utf16_length(from, to)).value(int(token.kind)).value(int(token.is_definition));
           last = p;
         }
@@ -106,9 +107,9 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
   };
   json.array([&] {
     for_each_section(text, 0, SIZE_MAX, [&](const Section& section, const ReadSection& read) {
-      if (text.graphs() > 1) write(section.begin, section.end ? section.end - 1 : 0, "region");
+      if (text.num_graphs() > 1) write(section.begin, section.end ? section.end - 1 : 0, "region");
       for (const Fold& fold : folds_of(*read.analysis))
-        write(read.text.in_document(fold.begin), read.text.in_document(fold.end),
+        write(read.text.document_offset(fold.begin), read.text.document_offset(fold.end),
               fold.is_comment ? "comment" : nullptr);
     });
   });
@@ -117,9 +118,9 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
 void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
   json.array([&] {
     for_each_section(text, begin, end, [&](const Section&, const ReadSection& read) {
-      for (const Hint& hint : shape_hints(*read.analysis, read.text.in_text(begin), read.text.in_text(end)))
+      for (const Hint& hint : shape_hints(*read.analysis, read.text.text_offset(begin), read.text.text_offset(end)))
         json.object([&] {
-          write_position(json.key("position"), text.document().position(read.text.in_document(hint.at)));
+          write_position(json.key("position"), text.document().position(read.text.document_offset(hint.at)));
           json.member("label", visible(hint.text)).member("paddingLeft", true);
         });
     });
@@ -130,11 +131,11 @@ void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSec
   enum { kFunction = 3, kVariable = 6, kClass = 7, kEnumMember = 20, kTypeParameter = 25 };
   constexpr int kKinds[] = {kVariable, kFunction, kEnumMember, kTypeParameter, kClass};
   json.object([&] {
-    json.member("isIncomplete", found.is_cut);
+    json.member("isIncomplete", found.is_incomplete);
     json.key("items").array([&] {
-      for (size_t i = 0; i < found.list.size(); i++)
+      for (size_t i = 0; i < found.completions.size(); i++)
         json.object([&] {
-          const Completion& c = found.list[i];
+          const Completion& c = found.completions[i];
           const std::string number = std::to_string(i);
           json.member("label", c.label).member("kind", kKinds[int(c.kind)]);
           if (!c.detail.empty()) json.member("detail", visible(c.detail));
@@ -151,7 +152,7 @@ void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSect
   const auto target = links.target_at(at);
   auto write = [&](size_t begin, size_t end, int kind) {
     json.object([&] {
-      write_range(json.key("range"), text.document(), read.text.in_document(begin), read.text.in_document(end));
+      write_range(json.key("range"), text.document(), read.text.document_offset(begin), read.text.document_offset(end));
       json.member("kind", kind);
     });
   };

@@ -56,8 +56,8 @@ struct Completion {
 };
 struct Completions {
   size_t begin, end;  // the bytes that a completion replaces
-  std::vector<Completion> list;
-  bool is_cut = false;  // the list is not complete
+  std::vector<Completion> completions;
+  bool is_incomplete = false;  // the list is not complete
 };
 // Returns at most 200 words that can stand at byte `at`. In a pyrender text or repr: members behind the name of an enum
 // or of `dtypes` and a dot ("Ops."), else the names that are defined above, the nearest first, and names of classes. In

@@ -31,7 +31,7 @@ std::vector<std::string> labels(std::string text, std::string_view at = "|") {
   const size_t place = text.find(at);
   text.erase(place, at.size());
   std::vector<std::string> out;
-  for (const Completion& c : completions_at(*read(text), place).list) out.push_back(c.label);
+  for (const Completion& c : completions_at(*read(text), place).completions) out.push_back(c.label);
   return out;
 }
 

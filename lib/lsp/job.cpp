@@ -20,10 +20,15 @@ constexpr size_t kMostOutput = size_t{1} << 24;  // most bytes of output that ar
 Result<Job> Job::start(const std::vector<std::string>& words, const std::string& folder) {
   return catch_failures([&] {
     Pipe output;
-    ::fcntl(output.read(), F_SETFL, O_NONBLOCK);
-    const pid_t pid = start_process({.argv = words, .folder = folder, .in = ProcessStart::kNothing,
-                                     .out = output.write(), .err = output.write(), .own_group = true}).value_or_throw();
-    return Job(pid, output.take_read());
+    ::fcntl(output.read_end(), F_SETFL, O_NONBLOCK);
+    const pid_t pid = start_process({.argv = words,
+                                     .working_folder = folder,
+                                     .in = ProcessStart::kNothing,
+                                     .out = output.write_end(),
+                                     .err = output.write_end(),
+                                     .has_own_group = true})
+                          .value_or_throw();
+    return Job(pid, output.take_read_end());
   });
 }
 

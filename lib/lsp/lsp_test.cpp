@@ -35,8 +35,8 @@ struct Session {
   // Sends a message and returns what the server sent last; "" if it sent nothing.
   std::string ask(const std::string& message) {
     const size_t before = sent.size();
-    server.receive(message);
-    while (server.has_work()) server.work();
+    server.receive_message(message);
+    while (server.has_work()) server.do_work();
     return sent.size() > before ? sent.back() : "";
   }
   std::string open(std::string_view text) {
@@ -47,8 +47,9 @@ struct Session {
     }));
   }
   std::string at(const std::string& what, int line, int character, const std::string& more = "") {
-    return ask(R"({"id":2,"method":"textDocument/)" + what + R"(","params":{"textDocument":{"uri":"u"},"position":{"line":)" +
-               std::to_string(line) + ",\"character\":" + std::to_string(character) + "}" + more + "}}");
+    return ask(R"({"id":2,"method":"textDocument/)" + what +
+               R"(","params":{"textDocument":{"uri":"u"},"position":{"line":)" + std::to_string(line) +
+               ",\"character\":" + std::to_string(character) + "}" + more + "}}");
   }
   // Runs a command and returns its answer.
   std::string run(const std::string& arguments) {
@@ -75,13 +76,13 @@ std::string range(int line, int begin, int end) {
 }  // namespace
 
 TEST_CASE("lsp: messages are split at their lengths, however they arrive, and damaged headers are skipped") {
-  const std::string two = framed("{\"a\":1}") + "content-length: 2 \r\nX: y\r\n\r\n{}";
+  const std::string two = frame_message("{\"a\":1}") + "content-length: 2 \r\nX: y\r\n\r\n{}";
   for (size_t step : {1, 3, 1000}) {
     MessageReader reader;
     std::vector<std::string> found;
     for (size_t at = 0; at < two.size(); at += step) {
-      reader.add(std::string_view(two).substr(at, step));
-      while (auto message = reader.next()) found.push_back(*message);
+      reader.add_bytes(std::string_view(two).substr(at, step));
+      while (auto message = reader.next_message()) found.push_back(*message);
     }
     CHECK(found == std::vector<std::string>{"{\"a\":1}", "{}"});
   }
@@ -89,13 +90,13 @@ TEST_CASE("lsp: messages are split at their lengths, however they arrive, and da
                              "X: 1\r\n\r\n",
                              "Content-Length: 1x\r\n\r\n", "\r\n\r\n"}) {
     MessageReader reader;
-    reader.add(header + framed("{}"));
-    CHECK(reader.next() == "");
-    CHECK(reader.next() == "{}");
+    reader.add_bytes(header + frame_message("{}"));
+    CHECK(reader.next_message() == "");
+    CHECK(reader.next_message() == "{}");
   }
   MessageReader endless;
-  endless.add(std::string(1 << 16, 'x'));
-  CHECK(endless.next() == "");
+  endless.add_bytes(std::string(1 << 16, 'x'));
+  CHECK(endless.next_message() == "");
 }
 
 TEST_CASE("lsp: positions count UTF-16 code units") {
@@ -115,14 +116,14 @@ TEST_CASE("lsp: texts of records are decoded, and places go back into the JSON")
                            "{\"id\":\"k\",\"target\":\"CPU\","
                            "\"ast\":\"a = 1\\nb\\u00e9\\ud83d\\ude00c = \\\"x\\\"\"}\n";
   const Sections s = find_sections(line);
-  REQUIRE(s.list.size() == 1);
+  REQUIRE(s.sections.size() == 1);
   CHECK(s.records[0].id == "k");
-  const SectionText text(line, s.list[0]);
+  const SectionText text(line, s.sections[0]);
   CHECK(text.text() == "a = 1\nb\u00e9\U0001F600c = \"x\"");
   for (std::string_view part : {"a", "b", "c", "x"}) {
     const size_t at = text.text().find(part);
-    CHECK(line.substr(text.in_document(at), 1) == part);
-    CHECK(text.in_text(text.in_document(at)) == at);
+    CHECK(line.substr(text.document_offset(at), 1) == part);
+    CHECK(text.text_offset(text.document_offset(at)) == at);
   }
 }
 
@@ -208,9 +209,10 @@ TEST_CASE("lsp: commands run only by name on open texts, in a folder of their ow
   CHECK(has(ran, "\"exitCode\":0"));
   CHECK(has(ran, "run /"));
   CHECK(has(ran, "graph.uop --color=never"));
-  for (const char* arguments : {R"({"command":"tgc.rm","arguments":["u",0]})", R"({"command":"tgc.run","arguments":["v",0]})",
-                                R"({"command":"tgc.run","arguments":["u",7]})", R"({"command":"tgc.run","arguments":["u",-1]})",
-                                R"({"command":"tgc.run"})", R"({"command":"tgc.run","arguments":[{}]})", "[]", "null"})
+  for (const char* arguments :
+       {R"({"command":"tgc.rm","arguments":["u",0]})", R"({"command":"tgc.run","arguments":["v",0]})",
+        R"({"command":"tgc.run","arguments":["u",7]})", R"({"command":"tgc.run","arguments":["u",-1]})",
+        R"({"command":"tgc.run"})", R"({"command":"tgc.run","arguments":[{}]})", "[]", "null"})
     CHECK(has(s.run(arguments), "\"error\":"));
 }
 

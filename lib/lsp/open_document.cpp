@@ -7,56 +7,56 @@ namespace tgc {
 constexpr size_t kMostRead = 32;  // most sections that are kept in memory; a text of more is searched one by one
 
 OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::move(text)), version_(version) {
-  begin();
+  begin_reading();
 }
 
-void OpenDocument::change(Document changed, int64_t version) {
+void OpenDocument::replace_document(Document changed, int64_t version) {
   document_ = std::move(changed), version_ = version;
-  begin();
+  begin_reading();
 }
 
-void OpenDocument::begin() {
+void OpenDocument::begin_reading() {
   sections_ = find_sections(document_.text());
-  next_ = 0;
-  problems_.clear(), read_.clear();
-  if (!is_recording() && sections_.list.size() <= kMostRead)
-    while (has_work()) work();
+  next_section_ = 0;
+  problems_.clear(), read_sections_.clear();
+  if (!is_recording() && sections_.sections.size() <= kMostRead)
+    while (has_work()) read_next_section();
 }
 
 const ReadSection& OpenDocument::section(size_t index) {
-  auto it = std::ranges::find(read_, index, &std::pair<size_t, ReadSection>::first);
-  if (it != read_.end()) {
-    read_.splice(read_.begin(), read_, it);
-    return read_.front().second;
+  auto it = std::ranges::find(read_sections_, index, &std::pair<size_t, ReadSection>::first);
+  if (it != read_sections_.end()) {
+    read_sections_.splice(read_sections_.begin(), read_sections_, it);
+    return read_sections_.front().second;
   }
-  const Section& s = sections_.list[index];
+  const Section& s = sections_.sections[index];
   SectionText text(document_.text(), s);
   auto analysis = analyze(text.text(), s, sections_.header.producer, sections_.header.level == "tensor");
-  read_.push_front({index, {std::move(text), std::move(analysis)}});
-  if (read_.size() > kMostRead) read_.pop_back();
-  return read_.front().second;
+  read_sections_.push_front({index, {std::move(text), std::move(analysis)}});
+  if (read_sections_.size() > kMostRead) read_sections_.pop_back();
+  return read_sections_.front().second;
 }
 
 std::optional<size_t> OpenDocument::section_at(size_t offset) const {
-  for (size_t i = 0; i < sections_.list.size(); i++)
-    if (offset >= sections_.list[i].begin && offset <= sections_.list[i].end) return i;
+  for (size_t i = 0; i < sections_.sections.size(); i++)
+    if (offset >= sections_.sections[i].begin && offset <= sections_.sections[i].end) return i;
   return std::nullopt;
 }
 
-void OpenDocument::work() {
-  const Section& s = sections_.list[next_];
+void OpenDocument::read_next_section() {
+  const Section& s = sections_.sections[next_section_];
   const std::string_view raw = document_.text().substr(s.begin, s.end - s.begin);
   const size_t key = std::hash<std::string_view>()(raw) * 31 + size_t(s.part);
-  auto it = known_.find(key);
-  problems_.push_back(it != known_.end() ? it->second : section(next_).analysis->problems);
-  if (sections_.list.size() > 1) known_[key] = problems_.back();
-  next_++;
+  auto it = known_problems_.find(key);
+  problems_.push_back(it != known_problems_.end() ? it->second : section(next_section_).analysis->problems);
+  if (sections_.sections.size() > 1) known_problems_[key] = problems_.back();
+  next_section_++;
 }
 
-std::string OpenDocument::input(size_t number) const {
+std::string OpenDocument::input_spec(size_t number) const {
   const std::string_view all = document_.text();
   if (!is_recording()) {
-    const Section& s = sections_.list[number];
+    const Section& s = sections_.sections[number];
     return std::string(all.substr(s.begin, s.end - s.begin));
   }
   const RecordSection& r = sections_.records[number];
@@ -71,30 +71,30 @@ int utf16_units(char c) { return (uint8_t(c) & 0xC0) == 0x80 ? 0 : uint8_t(c) >=
 
 }  // namespace
 
-Document::Document(std::string text) : text_(std::move(text)), lines_{0} {
-  for (size_t at = 0; (at = text_.find('\n', at)) != text_.npos;) lines_.push_back(++at);
+Document::Document(std::string text) : text_(std::move(text)), line_starts_{0} {
+  for (size_t at = 0; (at = text_.find('\n', at)) != text_.npos;) line_starts_.push_back(++at);
   is_ascii_ = std::ranges::all_of(text_, [](char c) { return uint8_t(c) < 0x80; });
 }
 
 size_t Document::offset(TextPosition position) const {
   if (position.line < 0) return 0;
-  if (size_t(position.line) >= lines_.size()) return text_.size();
-  size_t at = lines_[size_t(position.line)];
+  if (size_t(position.line) >= line_starts_.size()) return text_.size();
+  size_t at = line_starts_[size_t(position.line)];
   size_t end = std::min(text_.find('\n', at), text_.size());
   if (end > at && text_[end - 1] == '\r') end--;
-  if (position.character <= 0) return at;
-  if (is_ascii_) return at + std::min(size_t(position.character), end - at);
+  if (position.utf16_column <= 0) return at;
+  if (is_ascii_) return at + std::min(size_t(position.utf16_column), end - at);
   for (int64_t units = 0; at < end; at++) {
     units += utf16_units(text_[at]);
-    if (units > position.character) break;
+    if (units > position.utf16_column) break;
   }
   return at;
 }
 
 TextPosition Document::position(size_t offset) const {
   offset = std::min(offset, text_.size());
-  const auto line = std::ranges::upper_bound(lines_, offset) - 1;
-  return {line - lines_.begin(), utf16_length(*line, offset)};
+  const auto line = std::ranges::upper_bound(line_starts_, offset) - 1;
+  return {line - line_starts_.begin(), utf16_length(*line, offset)};
 }
 
 int64_t Document::utf16_length(size_t begin, size_t end) const {

@@ -16,7 +16,7 @@ namespace tgc {
 
 // A position in a text, as the language server protocol counts.
 struct TextPosition {
-  int64_t line = 0, character = 0;  // both from 0; `character` counts UTF-16 code units
+  int64_t line = 0, utf16_column = 0;  // both from 0; `utf16_column` counts UTF-16 code units
   bool operator==(const TextPosition&) const = default;
 };
 
@@ -35,7 +35,7 @@ class Document {
 
  private:
   std::string text_;
-  std::vector<size_t> lines_;  // the byte at which each line begins
+  std::vector<size_t> line_starts_;  // the byte at which each line begins
   bool is_ascii_ = true;       // all characters are ASCII, so each is one byte and one UTF-16 code unit
 };
 
@@ -48,41 +48,41 @@ struct ReadSection {
 class OpenDocument {
  public:
   OpenDocument(std::string text, int64_t version);
-  void change(Document changed, int64_t version);
+  void replace_document(Document changed, int64_t version);
 
   const Document& document() const { return document_; }
   const Sections& sections() const { return sections_; }
   int64_t version() const { return version_; }
   bool is_recording() const { return sections_.kind == InputKind::Golden; }
   // Returns the number of graphs or, for a recording, records, on which commands can be run.
-  size_t graphs() const { return is_recording() ? sections_.records.size() : sections_.list.size(); }
+  size_t num_graphs() const { return is_recording() ? sections_.records.size() : sections_.sections.size(); }
 
   // Returns the section sections().list[index], which is read if necessary. The reference is valid until the next call
   // of a function that is not const.
   const ReadSection& section(size_t index);
   std::optional<size_t> section_at(size_t offset) const;
 
-  // Returns true if sections are still to be searched for problems. work() searches the next one. A text with few
-  // graphs that is no recording is searched at once.
-  bool has_work() const { return next_ < sections_.list.size(); }
-  void work();
+  // Returns true if sections are still to be searched for problems. read_next_section() searches the next one. A text
+  // with few graphs that is no recording is searched at once.
+  bool has_work() const { return next_section_ < sections_.sections.size(); }
+  void read_next_section();
   // Returns the problems of the sections that were searched so far, in the order of sections().list.
   const std::vector<std::vector<Problem>>& problems() const { return problems_; }
 
   // Returns a text with only the graph or record number `number`, as an input for tgc's commands.
-  std::string input(size_t number) const;
+  std::string input_spec(size_t number) const;
 
  private:
-  void begin();
+  void begin_reading();
 
   Document document_;
   Sections sections_;
   int64_t version_;
-  size_t next_ = 0;
+  size_t next_section_ = 0;
   std::vector<std::vector<Problem>> problems_;
   // The problems of sections by a hash of their text, so that only changed sections are searched again after an edit.
-  std::unordered_map<size_t, std::vector<Problem>> known_;
-  std::list<std::pair<size_t, ReadSection>> read_;  // the sections that were used last, with their indices
+  std::unordered_map<size_t, std::vector<Problem>> known_problems_;
+  std::list<std::pair<size_t, ReadSection>> read_sections_;  // the sections that were used last, with their indices
 };
 
 }  // namespace tgc

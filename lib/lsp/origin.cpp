@@ -21,8 +21,8 @@ namespace {
 class OriginConsumer : public Provenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
-  void kernel_end() override { answer(); }
-  void kernel_given_up() override { answer(); }
+  void end_kernel() override { answer(); }
+  void abandon_kernel() override { answer(); }
   // Returns OriginAnswer::text, followed by the places on lines of their own.
   std::string answer_text() const { return text_ + places_; }
 
@@ -31,7 +31,7 @@ class OriginConsumer : public Provenance {
     for (std::string_view stage : stages()) {
       if (stage != question_.stage || !result_of(stage)) continue;
       const auto nodes = toposort(result_of(stage));
-      if (nodes.size() != question_.nodes || question_.position >= nodes.size()) return;
+      if (nodes.size() != question_.num_nodes || question_.position >= nodes.size()) return;
       const UOp node = nodes[question_.position];
       if (shown_op(node) != question_.op) return;  // the traced graph is not the recorded one
       bool from_ast = false;
@@ -65,15 +65,15 @@ class OriginConsumer : public Provenance {
 
 Result<std::string> origin(const std::string& file, const OriginQuestion& question) {
   const Session session;
-  auto source = Source::open(session, file);
+  auto source = GraphSource::open(session, file);
   if (!source) return source.diag();
-  auto in = source->next();
+  auto in = source->next_graph();
   if (!in || !*in) return in ? Diag{"no record"} : in.diag();
   OriginConsumer consumer(question);
   auto pipeline = session.pipeline(std::move(**in));
   if (!pipeline) return pipeline.diag();
   StageSelection every;
-  (void)(*pipeline)->trace(consumer, every);  // ignore errors: a stage after that of the node may fail
+  (void)(*pipeline)->trace_stages(consumer, every);  // ignore errors: a stage after that of the node may fail
   return consumer.answer_text();
 }
 
@@ -89,18 +89,18 @@ OriginAnswer find_origin(const std::string& file, const OriginQuestion& question
   return {lines[0], {lines.begin() + 1, lines.end()}};
 }
 
-OriginFinder::OriginFinder() : ready_(std::make_shared<Pipe>()) {
-  for (int fd : {ready_->read(), ready_->write()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
+OriginFinder::OriginFinder() : ready_pipe_(std::make_shared<Pipe>()) {
+  for (int fd : {ready_pipe_->read_end(), ready_pipe_->write_end()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
-void OriginFinder::clear() {
+void OriginFinder::clear_origins() {
   char ignored[64];
-  while (::read(ready_->read(), ignored, sizeof ignored) > 0) {}
+  while (::read(ready_pipe_->read_end(), ignored, sizeof ignored) > 0) {}
 }
 
-std::optional<std::shared_future<OriginAnswer>> OriginFinder::find(const std::string& section,
-                                                                   const OriginQuestion& question,
-                                                                   const std::function<std::string()>& write) {
+std::optional<std::shared_future<OriginAnswer>> OriginFinder::find_answer(const std::string& section,
+                                                                          const OriginQuestion& question,
+                                                                          const std::function<std::string()>& write) {
   constexpr size_t kMostRunning = 2, kMostKept = 1000;
   constexpr double kSeconds = 5;
   auto known = std::ranges::find_if(origins_, [&](const Origin& o) {
@@ -112,11 +112,11 @@ std::optional<std::shared_future<OriginAnswer>> OriginFinder::find(const std::st
     if (size_t(running) >= kMostRunning) return std::nullopt;
     std::promise<OriginAnswer> promise;
     auto answer = promise.get_future().share();
-    std::jthread thread([file = write(), question, ready = ready_, promise = std::move(promise)]() mutable {
+    std::jthread thread([file = write(), question, ready = ready_pipe_, promise = std::move(promise)]() mutable {
       promise.set_value(find_origin(file, question, kSeconds));
       std::error_code ignored;
       std::filesystem::remove(file, ignored);
-      (void)!::write(ready->write(), "", 1);
+      (void)!::write(ready->write_end(), "", 1);
     });
     origins_.push_back({section, question.position, answer, std::move(thread)});
     known = origins_.end() - 1;

@@ -17,7 +17,7 @@ namespace tgc {
 struct OriginQuestion {
   std::string stage;    // the stage whose result has the node
   size_t position = 0;  // the node's index in the toposort of that result
-  size_t nodes = 0;     // the number of nodes of that result
+  size_t num_nodes = 0;     // the number of nodes of that result
   std::string op;       // name of the node's op
   std::string producer;  // the release that made the recording, such as "tinygrad 0.14.0"
 };
@@ -41,11 +41,12 @@ class OriginFinder {
   // thread that searches for the answer; returns nullopt if two threads are searching. `section` identifies the text
   // with the node. `write` writes the recording to a file, which is removed later, and returns the path. Waits up to 20
   // ms for the answer.
-  std::optional<std::shared_future<OriginAnswer>> find(const std::string& section, const OriginQuestion& question,
-                                                       const std::function<std::string()>& write);
-  // Returns a file descriptor that becomes readable when an answer is ready. clear() makes it unreadable again.
-  int ready() const { return ready_->read(); }
-  void clear();
+  std::optional<std::shared_future<OriginAnswer>> find_answer(const std::string& section,
+                                                              const OriginQuestion& question,
+                                                              const std::function<std::string()>& write);
+  // Returns a file descriptor that becomes readable when an answer is ready. clear_origins() makes it unreadable again.
+  int ready_descriptor() const { return ready_pipe_->read_end(); }
+  void clear_origins();
 
  private:
   struct Origin {
@@ -54,7 +55,7 @@ class OriginFinder {
     std::shared_future<OriginAnswer> answer;
     std::jthread thread;  // searches for the answer
   };
-  std::shared_ptr<Pipe> ready_;  // also held by the threads
+  std::shared_ptr<Pipe> ready_pipe_;  // also held by the threads
   std::vector<Origin> origins_;
 };
 

@@ -14,7 +14,7 @@ class RecordScan {
   RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
 
   void run() {
-    RecordSection record{begin_, begin_, {}, {}, out_.list.size()};
+    RecordSection record{begin_, begin_, {}, {}, out_.sections.size()};
     in_.object([&](std::string_view key) {
       if (key == "id") record.id = in_.string();
       else if (key == "target") record.target = in_.string();
@@ -26,12 +26,13 @@ class RecordScan {
       else in_.skip();
     });
     auto is_ast = [](const Section& s) { return s.part == Section::Part::Ast; };
-    const auto first = out_.list.begin() + ptrdiff_t(record.first);
-    if (std::count_if(first, out_.list.end(), is_ast) == 2)
-      out_.list.erase(std::find_if(first, out_.list.end(), [&](auto& s) { return is_ast(s) && s.name == "ast"; }));
-    for (auto s = out_.list.begin() + ptrdiff_t(record.first); s != out_.list.end(); ++s)
+    const auto first = out_.sections.begin() + ptrdiff_t(record.first_section);
+    if (std::count_if(first, out_.sections.end(), is_ast) == 2)
+      out_.sections.erase(
+          std::find_if(first, out_.sections.end(), [&](auto& s) { return is_ast(s) && s.name == "ast"; }));
+    for (auto s = out_.sections.begin() + ptrdiff_t(record.first_section); s != out_.sections.end(); ++s)
       if (is_ast(*s)) s->name = "ast";
-    record.last = out_.list.size();
+    record.last_section = out_.sections.size();
     out_.records.push_back(std::move(record));
   }
 
@@ -42,11 +43,11 @@ class RecordScan {
     const size_t at = begin_ + in_.position();
     const std::string_view raw = in_.skip();
     if (!is_text || raw.size() < 3) return;
-    out_.list.push_back({at + 1, at + raw.size() - 1, part, std::move(name), out_.records.size()});
+    out_.sections.push_back({at + 1, at + raw.size() - 1, part, std::move(name), out_.records.size()});
   }
 
   void stage() {
-    const size_t first = out_.list.size();
+    const size_t first = out_.sections.size();
     std::string name;
     in_.object([&](std::string_view key) {
       if (key == "name") name = in_.string();
@@ -54,10 +55,11 @@ class RecordScan {
       else if (key == "full") add(Section::Part::Stage, "full");
       else in_.skip();
     });
-    if (out_.list.size() == first + 2) out_.list.erase(out_.list.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
-    for (size_t i = first; i < out_.list.size(); i++) out_.list[i].name = name;
+    if (out_.sections.size() == first + 2)
+      out_.sections.erase(out_.sections.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
+    for (size_t i = first; i < out_.sections.size(); i++) out_.sections[i].name = name;
   }
-  bool is_full(size_t i) const { return out_.list[i].name == "full"; }
+  bool is_full(size_t i) const { return out_.sections[i].name == "full"; }
 
   void kernel() {
     in_.object([&](std::string_view key) {
@@ -77,7 +79,7 @@ void find_records(std::string_view document, Sections& out) {
     const size_t end = std::min(document.find('\n', begin), document.size());
     const std::string_view line = document.substr(begin, end - begin);
     if (line.find_first_not_of(" \t\r") != line.npos) {
-      const size_t sections = out.list.size(), records = out.records.size();
+      const size_t sections = out.sections.size(), records = out.records.size();
       auto status = catch_failures([&] {
         if (has_header) return RecordScan(line, begin, out).run(), Unit{};
         out.header = std::move(parse_golden_header({std::string(line), 1}, "").value_or_throw());
@@ -87,7 +89,7 @@ void find_records(std::string_view document, Sections& out) {
       has_header = true;
       if (!status) {
         out.errors.push_back({begin, status.diag()});
-        out.list.resize(sections, {0, 0}), out.records.resize(records, {0, 0, {}, {}});
+        out.sections.resize(sections, {0, 0}), out.records.resize(records, {0, 0, {}, {}});
       } else if (!out.records.empty() && out.records.size() > records) {
         out.records.back().end = end;
       }
@@ -104,15 +106,15 @@ Sections find_sections(std::string_view document) {
     find_records(document, out);
   } else if (out.kind != InputKind::Onnx && document.find_first_not_of(" \t\r\n") != document.npos) {
     if (out.kind != InputKind::Json && out.kind != InputKind::Repro)
-      for (const GraphText& g : find_graph_texts(document).graphs) out.list.push_back({g.begin, g.end});
-    if (out.list.empty()) out.list.push_back({0, document.size()});
+      for (const GraphText& g : find_graph_texts(document).graphs) out.sections.push_back({g.begin, g.end});
+    if (out.sections.empty()) out.sections.push_back({0, document.size()});
   }
   return out;
 }
 
 SectionText::SectionText(std::string_view document, const Section& section) {
   const std::string_view raw = document.substr(section.begin, section.end - section.begin);
-  pieces_.push_back({0, section.begin});
+  text_pieces_.push_back({0, section.begin});
   if (section.record == Section::kNoRecord) {
     text_ = raw;
     return;
@@ -132,19 +134,19 @@ SectionText::SectionText(std::string_view document, const Section& section) {
     });
     text_ += decoded ? *decoded : "?";
     at = end;
-    pieces_.push_back({text_.size(), section.begin + at});
+    text_pieces_.push_back({text_.size(), section.begin + at});
   }
 }
 
-size_t SectionText::in_document(size_t at) const {
-  const auto piece = std::ranges::upper_bound(pieces_, at, {}, &std::pair<size_t, size_t>::first) - 1;
+size_t SectionText::document_offset(size_t at) const {
+  const auto piece = std::ranges::upper_bound(text_pieces_, at, {}, &std::pair<size_t, size_t>::first) - 1;
   return piece->second + (at - piece->first);
 }
 
-size_t SectionText::in_text(size_t at) const {
-  auto piece = std::ranges::upper_bound(pieces_, at, {}, &std::pair<size_t, size_t>::second);
-  if (piece == pieces_.begin()) return 0;
-  const size_t end = piece == pieces_.end() ? text_.size() : piece->first;
+size_t SectionText::text_offset(size_t at) const {
+  auto piece = std::ranges::upper_bound(text_pieces_, at, {}, &std::pair<size_t, size_t>::second);
+  if (piece == text_pieces_.begin()) return 0;
+  const size_t end = piece == text_pieces_.end() ? text_.size() : piece->first;
   piece--;
   return std::min(piece->first + (at - piece->second), end);
 }

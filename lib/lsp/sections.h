@@ -25,12 +25,12 @@ struct Section {
 struct RecordSection {
   size_t begin, end;  // the bytes of the record's line
   std::string id, target;
-  size_t first = 0, last = 0;  // the record's sections are list[first] to list[last - 1]
+  size_t first_section = 0, last_section = 0;  // the record's sections are list[first] to list[last - 1]
 };
 
 struct Sections {
   InputKind kind = InputKind::Pyrender;
-  std::vector<Section> list;
+  std::vector<Section> sections;
   std::vector<RecordSection> records;
   GoldenHeader header;         // the header of a recording
   size_t header_end = 0;       // the end of the header's line
@@ -45,13 +45,13 @@ class SectionText {
   SectionText(std::string_view document, const Section& section);
   const std::string& text() const { return text_; }
   // Return the byte of the document for the byte `at` of the text, and the byte of the text for one of the document.
-  size_t in_document(size_t at) const;
-  size_t in_text(size_t at) const;
+  size_t document_offset(size_t at) const;
+  size_t text_offset(size_t at) const;
 
  private:
   std::string text_;
   // Pairs of a byte of the text and the same byte in the document: the beginning, and the byte behind each escape.
-  std::vector<std::pair<size_t, size_t>> pieces_;
+  std::vector<std::pair<size_t, size_t>> text_pieces_;
 };
 
 }  // namespace tgc

@@ -17,26 +17,27 @@ namespace tgc {
 
 int serve_lsp(int in, int out, const std::string& program) {
   bool is_connected = true;
-  LspServer server([&](const std::string& json) { is_connected &= is_connected && write_all(out, framed(json)) == 0; },
-                   program);
+  LspServer server(
+      [&](const std::string& json) { is_connected &= is_connected && write_all(out, frame_message(json)) == 0; },
+      program);
   ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // a larger pipe: a large answer needs fewer switches between processes
   MessageReader reader;
   while (is_connected) {
-    while (auto message = reader.next()) {
-      server.receive(*message);
+    while (auto message = reader.next_message()) {
+      server.receive_message(*message);
       if (server.exit_code()) return *server.exit_code();
     }
     std::vector<pollfd> fds{{in, POLLIN, 0}};
     for (int fd : server.job_outputs()) fds.push_back({fd, POLLIN, 0});
     const int ready = ::poll(fds.data(), fds.size(), server.has_work() ? 0 : -1);
     if (ready < 0 && errno != EINTR) return 1;
-    if (ready == 0) server.work();
+    if (ready == 0) server.do_work();
     if (ready <= 0) continue;
     if (fds[0].revents) {
       char chunk[1 << 16];
       const ssize_t n = ::read(in, chunk, sizeof chunk);
       if (n == 0 || (n < 0 && errno != EINTR)) return 1;
-      if (n > 0) reader.add({chunk, size_t(n)});
+      if (n > 0) reader.add_bytes({chunk, size_t(n)});
     } else {
       server.read_jobs();
     }
@@ -70,29 +71,29 @@ std::optional<size_t> content_length(std::string_view header) {
 
 }  // namespace
 
-void MessageReader::add(std::string_view bytes) {
-  if (at_ > buffer_.size() / 2) buffer_.erase(0, at_), at_ = 0;
+void MessageReader::add_bytes(std::string_view bytes) {
+  if (next_byte_ > buffer_.size() / 2) buffer_.erase(0, next_byte_), next_byte_ = 0;
   buffer_ += bytes;
 }
 
-std::optional<std::string> MessageReader::next() {
-  const std::string_view left = std::string_view(buffer_).substr(at_);
+std::optional<std::string> MessageReader::next_message() {
+  const std::string_view left = std::string_view(buffer_).substr(next_byte_);
   size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
   if (end == left.npos) {
     if (left.size() < kLongestHeader) return std::nullopt;
-    at_ += kLongestHeader;  // skip the bytes, which are too long for a header
+    next_byte_ += kLongestHeader;  // skip the bytes, which are too long for a header
     return "";
   }
   const auto length = content_length(left.substr(0, end + 2));
   end += 4;
-  if (!length) return at_ += end, "";
+  if (!length) return next_byte_ += end, "";
   if (left.size() - end < *length) return std::nullopt;
   std::string out(left.substr(end, *length));
-  at_ += end + *length;
+  next_byte_ += end + *length;
   return out;
 }
 
-std::string framed(std::string_view json) {
+std::string frame_message(std::string_view json) {
   return "Content-Length: " + std::to_string(json.size()) + "\r\n\r\n" + std::string(json);
 }
 

@@ -151,7 +151,7 @@ struct LspServer::Impl {
                                ? by
                                : changed.replaced(position_of(range->at("start")), position_of(range->at("end")), by));
       }
-      text.change(std::move(changed), document.value("version", int64_t(0)));
+      text.replace_document(std::move(changed), document.value("version", int64_t(0)));
     } else if (method == "textDocument/didClose") {
       texts_.erase(uri);
       return publish(uri, nullptr);
@@ -199,7 +199,7 @@ struct LspServer::Impl {
     const auto index = text.section_at(offset);
     if (!index) return {};
     const ReadSection& read = text.section(*index);
-    return {&read, *index, read.text.in_text(offset)};
+    return {&read, *index, read.text.text_offset(offset)};
   }
 
   void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
@@ -294,7 +294,7 @@ struct LspServer::Impl {
       if (!places) return void(json.null());
       const auto here = *std::ranges::find_if(*places, [&](auto& p) { return at.at >= p.first && at.at <= p.second; });
       const SectionText& section = at.read->text;
-      write_range(json, text.document(), section.in_document(here.first), section.in_document(here.second));
+      write_range(json, text.document(), section.document_offset(here.first), section.document_offset(here.second));
     });
   }
 
@@ -311,14 +311,14 @@ struct LspServer::Impl {
   // Starts the search for the rule that made `node` in section `index`, and returns the future answer; nullopt if the
   // rule cannot be searched.
   Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
-    const Section& s = text.sections().list[index];
+    const Section& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
     if (s.part != Section::Part::Stage || at == a.order.end()) return std::nullopt;
     const std::string text_of_section = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
     const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(), std::string(shown_op(node)),
                                   a.producer};
-    return origins_.find(text_of_section, question, [&] {
-      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.input(s.record));
+    return origins_.find_answer(text_of_section, question, [&] {
+      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.input_spec(s.record));
     });
   }
 
@@ -372,12 +372,12 @@ struct LspServer::Impl {
     const Json& arguments = params.at("arguments");
     OpenDocument& text = open_text(arguments.at(0).get<std::string>());
     const size_t number = arguments.size() > 1 ? arguments.at(1).get<size_t>() : 0;
-    if (number >= text.graphs())
-      return send_error(id, kInvalidParams, "the text has " + counted(text.graphs(), "graph"));
+    if (number >= text.num_graphs())
+      return send_error(id, kInvalidParams, "the text has " + counted(text.num_graphs(), "graph"));
     if (jobs_.size() >= kMostJobs) return send_error(id, kRequestFailed, "too many commands are running");
     const std::string to = folder() + "/" + std::to_string(++files_);
     std::filesystem::create_directory(to);
-    const std::string input = write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input(number));
+    const auto input = write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input_spec(number));
     std::vector<std::string> words{program_, command->word, input, "--color=never"};
     std::string page;
     if (name == "tgc.view") page = to + "/page.html", words.insert(words.end(), {"-o", page});
@@ -387,7 +387,7 @@ struct LspServer::Impl {
   }
 
   void read_jobs() {
-    origins_.clear();
+    origins_.clear_origins();
     answer_questions();
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       auto code = it->job.read();
@@ -472,23 +472,23 @@ LspServer::LspServer(std::function<void(const std::string& json)> send, std::str
     : impl_(std::make_unique<Impl>(std::move(send), std::move(program))) {}
 LspServer::~LspServer() = default;
 
-void LspServer::receive(std::string_view message) { impl_->receive(message); }
+void LspServer::receive_message(std::string_view message) { impl_->receive(message); }
 
 bool LspServer::has_work() const {
   return std::ranges::any_of(impl_->texts_, [](auto& text) { return text.second.has_work(); });
 }
 
-void LspServer::work() {
+void LspServer::do_work() {
   for (auto& [uri, text] : impl_->texts_) {
     if (!text.has_work()) continue;
-    text.work();
+    text.read_next_section();
     return text.has_work() ? void() : impl_->publish(uri, &text);
   }
 }
 
 std::vector<int> LspServer::job_outputs() const {
   std::vector<int> out;
-  if (!impl_->questions_.empty()) out.push_back(impl_->origins_.ready());
+  if (!impl_->questions_.empty()) out.push_back(impl_->origins_.ready_descriptor());
   for (auto& job : impl_->jobs_) out.push_back(job.job.output());
   return out;
 }

@@ -18,12 +18,12 @@ class LspServer {
 
   // Handles a message of the client. A request is answered, at once or later; a notification is not. The answer to a
   // damaged message is an error.
-  void receive(std::string_view message);
+  void receive_message(std::string_view message);
 
-  // Returns true if there is work that can wait while messages come in, such as diagnostics of recordings. work() does
-  // a part of it.
+  // Returns true if there is work that can wait while messages come in, such as diagnostics of recordings. do_work()
+  // does a part of it.
   bool has_work() const;
-  void work();
+  void do_work();
 
   std::vector<int> job_outputs() const;  // file descriptors; when one is readable, call read_jobs()
   void read_jobs();  // reads what commands and searches for rules put out, and answers requests that wait for it

@@ -20,7 +20,7 @@ std::vector<std::string> numbered_files(const fs::path& folder, const std::strin
 }
 
 void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
-  if (type.elem == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16)
+  if (type.element_type == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16)
     value.tensor.type = onnx::Type::BFloat16;
 }
 
@@ -47,9 +47,10 @@ class ValueComparison {
     if (!actual.is_tensor()) return name + " is not a numeric tensor";
     const Array& a = arrays_[at_++];
     onnx::Type wanted = expected.tensor.type;
-    if (actual.narrow() != (onnx::is_narrow(wanted) ? wanted : onnx::Type::Undefined))
+    if (actual.narrow_type() != (onnx::is_narrow(wanted) ? wanted : onnx::Type::Undefined))
       return name + " is of " +
-             onnx::name_of(actual.narrow() == onnx::Type::Undefined ? onnx::type_of(a.dtype()) : actual.narrow()) +
+             onnx::name_of(actual.narrow_type() == onnx::Type::Undefined ? onnx::type_of(a.dtype())
+                                                                         : actual.narrow_type()) +
              ", expected " + onnx::name_of(wanted);
     Array e = onnx::array_of(expected.tensor);
     if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
@@ -63,7 +64,7 @@ class ValueComparison {
     }
     auto c = compare_arrays(name, a, e, tolerance);
     if (!c) return c.diag().text();
-    return c->passed() ? "" : c->text();
+    return c->has_passed() ? "" : c->text();
   }
 
  private:
@@ -95,7 +96,7 @@ class ValueComparison {
   size_t at_ = 0;
 };
 
-std::string run_data_set(const Model& model, const fs::path& folder, const CaseOptions& options) {
+std::string run_data_set(const OnnxModel& model, const fs::path& folder, const CaseOptions& options) {
   Graph graph(options.settings);
   if (options.place && options.place->target) tensor_state(graph).device = options.place->target->device;
   std::map<std::string, Value> inputs;
@@ -108,7 +109,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
   }
   for (size_t i = files.size(); i < declared.size(); i++)  // inputs without a file are empty optionals
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
-  ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
+  ModelOutputs outputs = model.build_graph(graph, inputs).value_or_throw();
   Tensors tensors;
   for (auto& v : outputs.values) collect_tensors(v, tensors);
   std::vector<Array> arrays;
@@ -138,7 +139,7 @@ std::string run_data_set(const Model& model, const fs::path& folder, const CaseO
 Value input_value(Graph& graph, const Array& array) {
   Tensor t = Tensor::buffer(graph, Ints(array.shape().begin(), array.shape().end()), array.dtype());
   auto own = std::make_shared<Array>(array.copy());
-  tensor_state(graph).data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
+  tensor_state(graph).buffer_data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
   return t;
 }
 
@@ -160,7 +161,7 @@ CaseResult run_case(const std::string& folder, const CaseOptions& options) {
   if (path.filename().empty()) path = path.parent_path();
   CaseResult out{.name = path.filename().string(), .suite = path.parent_path().filename().string()};
   auto done = catch_failures([&] {
-    Model model = std::move(Model::open((path / "model.onnx").string()).value_or_throw());
+    OnnxModel model = std::move(OnnxModel::open((path / "model.onnx").string()).value_or_throw());
     int sets = 0;
     for (; fs::is_directory(path / ("test_data_set_" + std::to_string(sets))) && out.message.empty(); sets++) {
       out.message = run_data_set(model, path / ("test_data_set_" + std::to_string(sets)), options);

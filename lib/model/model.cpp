@@ -124,7 +124,7 @@ class Checker {
 
 }  // namespace
 
-Result<Model> Model::open(const std::string& path, const std::string& weights) {
+Result<OnnxModel> OnnxModel::open(const std::string& path, const std::string& weights) {
   auto proto = onnx::read_model_file(path);
   if (!proto) return proto.diag();
   if (!weights.empty()) {
@@ -139,11 +139,11 @@ Result<Model> Model::open(const std::string& path, const std::string& weights) {
   return from_proto(std::move(*proto));
 }
 
-Result<Model> Model::from_proto(onnx::ModelProto proto) {
+Result<OnnxModel> OnnxModel::from_proto(onnx::ModelProto proto) {
   auto out = catch_failures([&] {
     std::ranges::stable_sort(proto.functions, {}, full_name);
     Checker(proto).check();
-    Model model;
+    OnnxModel model;
     model.proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
     return model;
   });
@@ -151,9 +151,9 @@ Result<Model> Model::from_proto(onnx::ModelProto proto) {
   return out;
 }
 
-std::string Model::folder() const { return std::filesystem::path(proto_->path).parent_path().string(); }
+std::string OnnxModel::folder() const { return std::filesystem::path(proto_->path).parent_path().string(); }
 
-std::vector<const onnx::ValueInfo*> Model::declared_inputs() const {
+std::vector<const onnx::ValueInfo*> OnnxModel::declared_inputs() const {
   std::set<std::string> initialized;
   for (auto& t : proto_->graph.initializers) initialized.insert(t.name);
   std::vector<const onnx::ValueInfo*> out;
@@ -162,22 +162,22 @@ std::vector<const onnx::ValueInfo*> Model::declared_inputs() const {
   return out;
 }
 
-std::vector<std::string> Model::output_names() const {
+std::vector<std::string> OnnxModel::output_names() const {
   std::vector<std::string> out;
   for (auto& o : proto_->graph.outputs) out.push_back(o.name);
   return out;
 }
 
-Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_t>& vars) const {
+Result<std::vector<ModelInput>> OnnxModel::inputs(const std::map<std::string, int64_t>& vars) const {
   return catch_failures([&] {
     std::vector<ModelInput> out;
     std::set<std::string> unbound, used;
     for (auto* info : declared_inputs()) {
       ModelInput input{info->name, info->type, dtypes::void_, {}};
       if (info->type.kind == onnx::TypeProto::Kind::Tensor) {
-        if (auto d = onnx::dtype_of(info->type.elem)) input.dtype = *d;
-        else if (info->type.elem != onnx::Type::String)
-          throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.elem) +
+        if (auto d = onnx::dtype_of(info->type.element_type)) input.dtype = *d;
+        else if (info->type.element_type != onnx::Type::String)
+          throw Failure("input '" + info->name + "' is of " + onnx::name_of(info->type.element_type) +
                         ", which is not supported");
         if (info->type.shape) {
           input.shape.emplace();
@@ -204,13 +204,13 @@ Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_
   });
 }
 
-Result<ModelOutputs> Model::build(Graph& graph, const std::map<std::string, Value>& inputs) const {
+Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const {
   auto out = catch_failures([&] {
     for (auto* info : declared_inputs())
       if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
     ModelBuilder builder(graph, *proto_, folder());
-    Values values = builder.run(proto_->graph, inputs);
-    return ModelOutputs{output_names(), std::move(values), builder.take_made(), builder.take_buffers()};
+    Values values = builder.run_graph(proto_->graph, inputs);
+    return ModelOutputs{output_names(), std::move(values), builder.take_made_nodes(), builder.take_buffer_names()};
   });
   if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
   return out;
@@ -230,7 +230,7 @@ Narrow narrow_use(std::string_view op) {
 
 // ---- building -------------------------------------------------------------------------------------------------------
 
-const Value* ModelBuilder::find(const std::string& name) const {
+const Value* ModelBuilder::find_value(const std::string& name) const {
   for (auto it = scopes_.rbegin(); it != scopes_.rend(); ++it)
     if (auto found = it->find(name); found != it->end()) return &found->second;
   return nullptr;
@@ -240,15 +240,15 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
   if (t.type == onnx::Type::String) {
     Strings out{t.dims, {}};
     for (auto s : t.strings) out.items.emplace_back(s);
-    if (int64_t(out.items.size()) != t.count())
+    if (int64_t(out.items.size()) != t.num_elements())
       throw Failure("tensor '" + t.name + "' has " + std::to_string(out.items.size()) + " strings, its shape needs " +
-                    std::to_string(t.count()));
+                    std::to_string(t.num_elements()));
     return out;
   }
   onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
   auto narrow = onnx::is_narrow(t.type) ? t.type : onnx::Type::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
-  tensor_state(graph_).data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
+  tensor_state(graph_).buffer_data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};
   if (!t.dims.empty()) return {out, narrow};
   Array value = evaluate(out);  // make a scalar a CONST instead of a BUFFER
   if (out.is_floating_point()) return {Tensor::constant(graph_, element_as_double(value, 0), out.dtype()), narrow};
@@ -271,7 +271,7 @@ std::string ModelBuilder::tensor_name(UOp buffer) const {
 bool ModelBuilder::is_known(const Tensor& tensor) { return unknown_buffers(std::span(&tensor, 1)).empty(); }
 
 Array ModelBuilder::evaluate(const Tensor& tensor) {
-  auto& slot = evaluated_[tensor.uop()];
+  auto& slot = evaluated_arrays_[tensor.uop()];
   if (slot) return slot->copy();
   for (UOp u : unknown_buffers(std::span(&tensor, 1))) {
     throw Failure("it depends on the values of the model's input '" + tensor_name(u) + "'; give them with --inputs");
@@ -280,16 +280,16 @@ Array ModelBuilder::evaluate(const Tensor& tensor) {
   return slot->copy();
 }
 
-Values ModelBuilder::run(const onnx::GraphProto& graph, const Values& inputs) {
+Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const Values& inputs) {
   if (inputs.size() > graph.inputs.size())
     throw Failure("the subgraph '" + graph.name + "' has " + std::to_string(graph.inputs.size()) +
                   " inputs, it is given " + std::to_string(inputs.size()));
   std::map<std::string, Value> named;
   for (size_t i = 0; i < inputs.size(); i++) named[graph.inputs[i].name] = inputs[i];
-  return run(graph, named);
+  return run_graph(graph, named);
 }
 
-Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs) {
+Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs) {
   std::vector<std::string> outputs;
   for (auto& o : graph.outputs) outputs.push_back(o.name);
   scopes_.emplace_back();
@@ -297,20 +297,20 @@ Values ModelBuilder::run(const onnx::GraphProto& graph, const std::map<std::stri
   for (auto& [name, value] : inputs) scopes_.back()[name] = value;
   for (auto& info : graph.inputs) {
     auto given = inputs.find(info.name);
-    if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow(info.type.elem))
-      scopes_.back()[info.name] = {given->second.tensor(), info.type.elem};
+    if (given != inputs.end() && given->second.is_tensor() && onnx::is_narrow(info.type.element_type))
+      scopes_.back()[info.name] = {given->second.tensor(), info.type.element_type};
   }
   if (scopes_.size() == 1)
     for (auto& [name, value] : scopes_[0])
-      if (value.is_tensor()) buffers_.emplace(base_of(value.tensor().uop()), name);
-  return run_nodes(graph.nodes, outputs, opsets_ ? *opsets_ : model_.opsets);
+      if (value.is_tensor()) buffer_names_.emplace(base_of(value.tensor().uop()), name);
+  return run_nodes(graph.nodes, outputs, current_opsets_ ? *current_opsets_ : model_.opsets);
 }
 
 // Runs the nodes in the innermost scope, then closes the scope. Returns the values named `outputs`.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
   check_limit(Limit::ModelDepth, ++depth_);
-  auto* outer = std::exchange(opsets_, &opsets);
+  auto* outer = std::exchange(current_opsets_, &opsets);
   for (auto& node : nodes) {
     check_limit(Limit::ModelNodes, ++nodes_run_);
     Values made;
@@ -327,18 +327,18 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
     for (size_t i = 0; i < node.outputs.size(); i++)
       if (!node.outputs[i].empty()) scopes_.back()[node.outputs[i]] = made[i];
     if (scopes_.size() > 1) continue;
-    made_.push_back({node.label(), {}});
+    made_nodes_.push_back({node.label(), {}});
     for (const Value& v : made)
-      if (v.is_tensor()) made_.back().tensors.push_back(v.tensor().uop());
+      if (v.is_tensor()) made_nodes_.back().tensors.push_back(v.tensor().uop());
   }
   Values out;
   for (auto& name : outputs) {
-    const Value* v = find(name);
+    const Value* v = find_value(name);
     if (!v) throw Failure("no node defines the output '" + name + "'");
     out.push_back(*v);
   }
   scopes_.pop_back();
-  opsets_ = outer;
+  current_opsets_ = outer;
   depth_--;
   return out;
 }
@@ -346,7 +346,7 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
 Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::string, int64_t>& opsets) {
   Values inputs;
   for (auto& name : node.inputs) {
-    const Value* v = name.empty() ? nullptr : find(name);
+    const Value* v = name.empty() ? nullptr : find_value(name);
     if (!name.empty() && !v) throw Failure("no node defines its input '" + name + "'");
     inputs.push_back(v ? *v : Value());
   }
@@ -357,11 +357,11 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   const Narrow use = narrow_use(node.op);
   auto narrow = onnx::Type::Undefined;
   for (size_t i = 0; i < inputs.size(); i++) {
-    if (inputs[i].narrow() == onnx::Type::Undefined) continue;
+    if (inputs[i].narrow_type() == onnx::Type::Undefined) continue;
     if (use == Narrow::Refused)
-      throw Failure("input " + std::to_string(i) + " is of " + onnx::name_of(inputs[i].narrow()) +
+      throw Failure("input " + std::to_string(i) + " is of " + onnx::name_of(inputs[i].narrow_type()) +
                     ", which is not supported");
-    narrow = inputs[i].narrow();
+    narrow = inputs[i].narrow_type();
   }
   OpCall call(*this, node, version, std::move(inputs));
   Values out = def->run(call);

@@ -27,17 +27,17 @@ struct MadeOfNode {
 struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
-  std::vector<MadeOfNode> made = {};  // in execution order
-  std::unordered_map<UOp, std::string> buffers = {};  // names of the inputs and initializers, by their BUFFER
+  std::vector<MadeOfNode> made_nodes = {};  // in execution order
+  std::unordered_map<UOp, std::string> buffer_names = {};  // names of the inputs and initializers, by their BUFFER
 };
 
-class Model {
+class OnnxModel {
  public:
   // Reads and checks a model. One error lists the unsupported ops, attributes and types, cycles, undefined values and
   // values defined twice (at most 50). `weights`, if not empty, is a file of tensors for initializers and inputs
   // (weights.h).
-  static Result<Model> open(const std::string& path, const std::string& weights = "");
-  static Result<Model> from_proto(onnx::ModelProto proto);
+  static Result<OnnxModel> open(const std::string& path, const std::string& weights = "");
+  static Result<OnnxModel> from_proto(onnx::ModelProto proto);
 
   const onnx::ModelProto& proto() const { return *proto_; }
   std::string folder() const;  // folder of the model's file; paths of external data are relative to this folder
@@ -51,7 +51,7 @@ class Model {
   std::vector<std::string> output_names() const;
 
   // Builds the model in `graph`. `inputs` maps every declared input's name to its value.
-  Result<ModelOutputs> build(Graph& graph, const std::map<std::string, Value>& inputs) const;
+  Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:
   std::shared_ptr<const onnx::ModelProto> proto_;
@@ -68,8 +68,8 @@ class ModelBuilder {
   const onnx::ModelProto& model() const { return model_; }
 
   // Builds a graph or subgraph with the given inputs (by position or by name), and returns its outputs.
-  Values run(const onnx::GraphProto& graph, const Values& inputs);
-  Values run(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
+  Values run_graph(const onnx::GraphProto& graph, const Values& inputs);
+  Values run_graph(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
   // Computes the values of a tensor in REF. Throws Failure if they depend on a buffer without values.
   Array evaluate(const Tensor& tensor);
@@ -79,8 +79,8 @@ class ModelBuilder {
   Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
   // returns the name of a value of the outermost scope in `buffer`, for messages; or ""
   std::string tensor_name(UOp buffer) const;
-  std::vector<MadeOfNode> take_made() { return std::move(made_); }
-  std::unordered_map<UOp, std::string> take_buffers() { return std::move(buffers_); }
+  std::vector<MadeOfNode> take_made_nodes() { return std::move(made_nodes_); }
+  std::unordered_map<UOp, std::string> take_buffer_names() { return std::move(buffer_names_); }
 
  private:
   using Scope = std::unordered_map<std::string, Value>;
@@ -88,16 +88,16 @@ class ModelBuilder {
                    const std::map<std::string, int64_t>& opsets);
   Values run_node(const onnx::NodeProto& node, const std::map<std::string, int64_t>& opsets);
   Values run_function(const onnx::FunctionProto& function, const onnx::NodeProto& node, const Values& inputs);
-  const Value* find(const std::string& name) const;
+  const Value* find_value(const std::string& name) const;
 
   Graph& graph_;
   const onnx::ModelProto& model_;
   std::string folder_;
   std::vector<Scope> scopes_;
-  std::vector<MadeOfNode> made_;
-  std::unordered_map<UOp, std::string> buffers_;  // names of the inputs and initializers, by their BUFFER
-  const std::map<std::string, int64_t>* opsets_ = nullptr;
-  std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_;
+  std::vector<MadeOfNode> made_nodes_;
+  std::unordered_map<UOp, std::string> buffer_names_;  // names of the inputs and initializers, by their BUFFER
+  const std::map<std::string, int64_t>* current_opsets_ = nullptr;
+  std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_arrays_;
   int64_t depth_ = 0, nodes_run_ = 0;  // limited by Limit::ModelDepth and Limit::ModelNodes
 };
 

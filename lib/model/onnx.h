@@ -17,18 +17,18 @@ namespace tgc::onnx {
 // Read-only bytes: a memory-mapped file, or an owned string.
 class Bytes {
  public:
-  static Result<std::shared_ptr<const Bytes>> map(const std::string& path);
-  static std::shared_ptr<const Bytes> own(std::string bytes);
+  static Result<std::shared_ptr<const Bytes>> map_file(const std::string& path);
+  static std::shared_ptr<const Bytes> own_bytes(std::string bytes);
   ~Bytes();
   Bytes(const Bytes&) = delete;
   std::string_view view() const { return view_; }
-  bool is_mapped() const { return map_ != nullptr; }
+  bool is_mapped() const { return mapping_ != nullptr; }
 
  private:
   Bytes() = default;
   std::string_view view_;
-  std::string own_;
-  void* map_ = nullptr;
+  std::string owned_bytes_;
+  void* mapping_ = nullptr;
 };
 
 // The values of TensorProto.DataType.
@@ -47,11 +47,11 @@ bool is_narrow(Type type);
 // The format of a narrow float type.
 struct NarrowFloat {
   int mantissa, bias;  // number of mantissa bits, and the exponent's bias
-  double max;  // largest finite value
+  double max_finite;  // largest finite value
   // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the numbers whose bits except the sign
   // are all set are NaN. NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
-  int bits = 8;
+  int num_bits = 8;
 };
 std::optional<NarrowFloat> narrow_float(Type type);  // nullopt if the type is no narrow float
 
@@ -59,7 +59,7 @@ struct TensorProto {
   std::string name;
   Type type = Type::Undefined;
   std::vector<int64_t> dims;
-  std::optional<std::string_view> raw = {};
+  std::optional<std::string_view> raw_data = {};
   std::vector<std::string_view> floats, doubles;  // little-endian bytes of the elements, in chunks
   std::vector<int64_t> ints;                      // elements of int32_data, int64_data or uint64_data
   std::vector<std::string_view> strings;
@@ -69,7 +69,7 @@ struct TensorProto {
   std::optional<int64_t> length = {};
   std::shared_ptr<const Bytes> file = {};         // owns the bytes to which the string_views refer
   // Returns the number of elements. Throws Failure for a negative size, and for more than 2^46 elements.
-  int64_t count() const;
+  int64_t num_elements() const;
 };
 
 // The content of a conformance case's input or output file: a TensorProto, SequenceProto or OptionalProto.
@@ -82,7 +82,7 @@ struct ValueProto {
 // TypeProto: a tensor type, or a sequence or optional type.
 struct TypeProto {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional, Other } kind = Kind::None;
-  Type elem = Type::Undefined;
+  Type element_type = Type::Undefined;
   struct Dim {
     std::optional<int64_t> value;  // nullopt: the size is symbolic (`name`) or unknown
     std::string name;

@@ -15,17 +15,17 @@
 namespace tgc::onnx {
 
 Bytes::~Bytes() {
-  if (map_) munmap(map_, view_.size());
+  if (mapping_) munmap(mapping_, view_.size());
 }
 
-std::shared_ptr<const Bytes> Bytes::own(std::string bytes) {
+std::shared_ptr<const Bytes> Bytes::own_bytes(std::string bytes) {
   std::shared_ptr<Bytes> out(new Bytes);
-  out->own_ = std::move(bytes);
-  out->view_ = out->own_;
+  out->owned_bytes_ = std::move(bytes);
+  out->view_ = out->owned_bytes_;
   return out;
 }
 
-Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
+Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
   auto trouble = [&](const char* what) {
     return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path};
   };
@@ -46,7 +46,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map(const std::string& path) {
       close(fd);
       return diag;
     }
-    out->map_ = at;
+    out->mapping_ = at;
     out->view_ = std::string_view(static_cast<const char*>(at), size_t(info.st_size));
   }
   close(fd);
@@ -91,10 +91,10 @@ constexpr TypeRow kTypes[] = {
 
 // Returns the number that `bits` represents in the format `f`.
 double narrow_float_value(const NarrowFloat& f, int bits) {
-  int sign = bits >> (f.bits - 1), rest = bits & ((1 << (f.bits - 1)) - 1), exponent = rest >> f.mantissa,
-      fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.bits - 1 - f.mantissa)) - 1;
+  int sign = bits >> (f.num_bits - 1), rest = bits & ((1 << (f.num_bits - 1)) - 1), exponent = rest >> f.mantissa,
+      fraction = rest & ((1 << f.mantissa) - 1), most = (1 << (f.num_bits - 1 - f.mantissa)) - 1;
   if (f.special == Special::NegativeZeroIsNan && sign && !rest) return NAN;
-  if (f.special == Special::Nan && rest == (1 << (f.bits - 1)) - 1) return NAN;
+  if (f.special == Special::Nan && rest == (1 << (f.num_bits - 1)) - 1) return NAN;
   if (f.special == Special::Ieee && exponent == most) return fraction ? NAN : sign ? -HUGE_VAL : HUGE_VAL;
   double size =
       std::ldexp(exponent ? fraction + (1 << f.mantissa) : fraction, std::max(exponent, 1) - f.bias - f.mantissa);
@@ -125,7 +125,7 @@ Type type_of(DType dtype) {
   return Type::Undefined;
 }
 
-int64_t TensorProto::count() const {
+int64_t TensorProto::num_elements() const {
   int64_t out = 1;
   for (int64_t d : dims)
     if (d < 0 || __builtin_mul_overflow(out, d, &out))
@@ -160,7 +160,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
 std::shared_ptr<const Bytes> external_file(const std::string& path) {
   static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
   if (auto bytes = open[path].lock()) return bytes;
-  auto bytes = Bytes::map(path).value_or_throw();
+  auto bytes = Bytes::map_file(path).value_or_throw();
   open[path] = bytes;
   return bytes;
 }
@@ -177,7 +177,7 @@ bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float
 
 // Returns the number of bytes that a tensor's elements take in a file. Two four-bit elements share a byte.
 size_t bytes_in_file(const TensorProto& t) {
-  auto count = size_t(t.count());
+  auto count = size_t(t.num_elements());
   if (is_four_bits(t.type)) return (count + 1) / 2;
   return is_narrow(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
@@ -187,7 +187,7 @@ size_t bytes_in_file(const TensorProto& t) {
 std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = narrow_float(t.type);
-  for (int64_t i = 0; i < t.count(); i++) {
+  for (int64_t i = 0; i < t.num_elements(); i++) {
     int bits = is_four_bits(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
     if (format) append<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
     else *out += char(t.type == Type::Int4 && bits > 7 ? bits - 16 : bits);
@@ -230,8 +230,8 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
     view = file->view().substr(size_t(t.offset), size_t(length));
     owner = file;
     mapped = true;
-  } else if (t.raw) {
-    view = *t.raw;
+  } else if (t.raw_data) {
+    view = *t.raw_data;
   } else {
     auto own = std::make_shared<std::string>(typed_data(t, *dtype));
     view = *own;

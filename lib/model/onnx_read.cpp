@@ -18,8 +18,8 @@ class Reader {
   ModelProto model(WireReader r) {
     ModelProto out;
     bool has_graph = false;
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 1: out.ir_version = r.integer(); break;
         case 2: out.producer = r.string(); break;
         case 7: out.graph = graph(r.message("the graph")); has_graph = true; break;
@@ -35,16 +35,16 @@ class Reader {
   TensorProto tensor(WireReader r) {
     TensorProto out;
     out.file = file_;
-    while (r.next()) {
-      switch (r.field()) {
-        case 1: r.integers(out.dims); break;
+    while (r.next_field()) {
+      switch (r.field_number()) {
+        case 1: r.append_integers(out.dims); break;
         case 2: out.type = Type(int32_t(r.integer())); break;
-        case 4: out.floats.push_back(r.fixed(4)); break;
-        case 5: case 7: case 11: r.integers(out.ints); break;
+        case 4: out.floats.push_back(r.read_fixed_bytes(4)); break;
+        case 5: case 7: case 11: r.append_integers(out.ints); break;
         case 6: out.strings.push_back(r.bytes()); break;
         case 8: out.name = r.string(); break;
-        case 9: out.raw = r.bytes(); break;
-        case 10: out.doubles.push_back(r.fixed(8)); break;
+        case 9: out.raw_data = r.bytes(); break;
+        case 10: out.doubles.push_back(r.read_fixed_bytes(8)); break;
         case 13: external(r.message("external data"), out); break;
         case 14: out.is_external = r.integer() == 1; break;
       }
@@ -55,8 +55,8 @@ class Reader {
   ValueProto sequence(WireReader r) {
     ValueProto out{ValueProto::Kind::Sequence, {}, {}};
     Depth depth(*this);
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 3: out.items.push_back({ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}); break;
         case 5: out.items.push_back(sequence(r.message("a sequence"))); break;
         case 7: out.items.push_back(optional(r.message("an optional"))); break;
@@ -68,8 +68,8 @@ class Reader {
   ValueProto optional(WireReader r) {
     ValueProto out;
     Depth depth(*this);
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 3: out = {ValueProto::Kind::Tensor, tensor(r.message("a tensor")), {}}; break;
         case 5: out = sequence(r.message("a sequence")); break;
         case 7: out = optional(r.message("an optional")); break;
@@ -91,8 +91,8 @@ class Reader {
   GraphProto graph(WireReader r) {
     GraphProto out;
     Depth depth(*this);
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 1: out.nodes.push_back(node(r.message("a node"))); break;
         case 2: out.name = r.string(); break;
         case 5: out.initializers.push_back(tensor(r.message("an initializer"))); break;
@@ -106,8 +106,8 @@ class Reader {
 
   NodeProto node(WireReader r) {
     NodeProto out;
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 1: out.inputs.push_back(r.string()); break;
         case 2: out.outputs.push_back(r.string()); break;
         case 3: out.name = r.string(); break;
@@ -123,16 +123,16 @@ class Reader {
 
   Attribute attribute(WireReader r) {
     Attribute out;
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 1: out.name = r.string(); break;
         case 2: out.f = double(r.float32()); break;
         case 3: out.i = r.integer(); break;
         case 4: out.s = r.string(); break;
         case 5: out.t = std::make_shared<TensorProto>(tensor(r.message("a tensor"))); break;
         case 6: out.g = std::make_shared<GraphProto>(graph(r.message("a graph"))); break;
-        case 7: floats(r.fixed(4), out.floats); break;
-        case 8: r.integers(out.ints); break;
+        case 7: floats(r.read_fixed_bytes(4), out.floats); break;
+        case 8: r.append_integers(out.ints); break;
         case 9: out.strings.push_back(r.string()); break;
         case 14: out.type = std::make_shared<onnx::TypeProto>(type(r.message("a type"))); break;
         case 20: out.kind = Attribute::Kind(int32_t(r.integer())); break;
@@ -157,9 +157,9 @@ class Reader {
 
   ValueInfo value_info(WireReader r) {
     ValueInfo out;
-    while (r.next()) {
-      if (r.field() == 1) out.name = r.string();
-      if (r.field() == 2) out.type = type(r.message("a type"));
+    while (r.next_field()) {
+      if (r.field_number() == 1) out.name = r.string();
+      if (r.field_number() == 2) out.type = type(r.message("a type"));
     }
     return out;
   }
@@ -167,9 +167,9 @@ class Reader {
   onnx::TypeProto type(WireReader r) {
     onnx::TypeProto out;
     Depth depth(*this);
-    while (r.next()) {
+    while (r.next_field()) {
       using Kind = onnx::TypeProto::Kind;
-      switch (r.field()) {
+      switch (r.field_number()) {
         case 1: tensor_type(r.message("a tensor type"), out); break;
         case 4: out.kind = Kind::Sequence; out.of = elem_type(r.message("a sequence type")); break;
         case 9: out.kind = Kind::Optional; out.of = elem_type(r.message("an optional type")); break;
@@ -181,23 +181,23 @@ class Reader {
 
   std::shared_ptr<onnx::TypeProto> elem_type(WireReader r) {
     auto out = std::make_shared<onnx::TypeProto>();
-    while (r.next())
-      if (r.field() == 1) *out = type(r.message("a type"));
+    while (r.next_field())
+      if (r.field_number() == 1) *out = type(r.message("a type"));
     return out;
   }
 
   void tensor_type(WireReader r, onnx::TypeProto& out) {
     out.kind = onnx::TypeProto::Kind::Tensor;
-    while (r.next()) {
-      if (r.field() == 1) out.elem = Type(int32_t(r.integer()));
-      if (r.field() != 2) continue;
+    while (r.next_field()) {
+      if (r.field_number() == 1) out.element_type = Type(int32_t(r.integer()));
+      if (r.field_number() != 2) continue;
       out.shape.emplace();
-      for (WireReader dims = r.message("a shape"); dims.next();) {
-        if (dims.field() != 1) continue;
+      for (WireReader dims = r.message("a shape"); dims.next_field();) {
+        if (dims.field_number() != 1) continue;
         onnx::TypeProto::Dim dim;
-        for (WireReader d = dims.message("a dimension"); d.next();) {
-          if (d.field() == 1) dim.value = d.integer();
-          if (d.field() == 2) dim.name = d.string();
+        for (WireReader d = dims.message("a dimension"); d.next_field();) {
+          if (d.field_number() == 1) dim.value = d.integer();
+          if (d.field_number() == 2) dim.name = d.string();
         }
         out.shape->push_back(dim);
       }
@@ -206,8 +206,8 @@ class Reader {
 
   FunctionProto function(WireReader r) {
     FunctionProto out;
-    while (r.next()) {
-      switch (r.field()) {
+    while (r.next_field()) {
+      switch (r.field_number()) {
         case 1: out.name = r.string(); break;
         case 4: out.inputs.push_back(r.string()); break;
         case 5: out.outputs.push_back(r.string()); break;
@@ -222,9 +222,9 @@ class Reader {
   static void opset(WireReader r, std::map<std::string, int64_t>& out) {
     std::string domain;
     int64_t version = 1;
-    while (r.next()) {
-      if (r.field() == 1) domain = r.string();
-      if (r.field() == 2) version = r.integer();
+    while (r.next_field()) {
+      if (r.field_number() == 1) domain = r.string();
+      if (r.field_number() == 2) version = r.integer();
     }
     out[domain == "ai.onnx" ? "" : domain] = version;
   }
@@ -239,9 +239,9 @@ class Reader {
 
   static void external(WireReader r, TensorProto& out) {
     std::string key, value;
-    while (r.next()) {
-      if (r.field() == 1) key = r.string();
-      if (r.field() == 2) value = r.string();
+    while (r.next_field()) {
+      if (r.field_number() == 1) key = r.string();
+      if (r.field_number() == 2) value = r.string();
     }
     if (key == "location") out.location = value;
     if (key == "offset") out.offset = number(r, key, value);
@@ -275,13 +275,13 @@ Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const st
 }
 
 Result<ModelProto> read_model_file(const std::string& path) {
-  auto bytes = Bytes::map(path);
+  auto bytes = Bytes::map_file(path);
   if (!bytes) return bytes.diag();
   return read_model_bytes(*bytes, path);
 }
 
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type) {
-  auto bytes = Bytes::map(path);
+  auto bytes = Bytes::map_file(path);
   if (!bytes) return bytes.diag();
   return read_bytes(*bytes, path, [&](Reader& r) {
     if (type.kind == TypeProto::Kind::Sequence) return r.sequence(r.whole("the sequence"));

@@ -11,17 +11,17 @@ namespace tgc {
 using Kind = onnx::Attribute::Kind;
 
 OpCall::OpCall(ModelBuilder& builder, const onnx::NodeProto& node, int64_t version, Values inputs)
-    : builder_(builder), node_(node), version_(version), inputs_(std::move(inputs)) {}
+    : builder_(builder), node_(node), opset_version_(version), inputs_(std::move(inputs)) {}
 
 Graph& OpCall::graph() const { return builder_.graph(); }
 
 const Value& OpCall::value(size_t i) const {
-  if (!has(i)) throw Failure("input " + std::to_string(i) + " is missing");
+  if (!has_input(i)) throw Failure("input " + std::to_string(i) + " is missing");
   return inputs_[i];
 }
 
 onnx::Type OpCall::type(size_t i) const {
-  onnx::Type narrow = value(i).narrow();
+  onnx::Type narrow = value(i).narrow_type();
   return narrow != onnx::Type::Undefined ? narrow
          : value(i).is_strings()         ? onnx::Type::String
                                          : onnx::type_of(tensor(i).dtype());
@@ -189,7 +189,8 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
   if (found == kByName.end()) return nullptr;
   const OpDef* best = nullptr;
   for (auto* def : found->second)
-    if (def->domain == domain && def->since <= version && (!best || def->since > best->since)) best = def;
+    if (def->domain == domain && def->first_opset <= version && (!best || def->first_opset > best->first_opset))
+      best = def;
   return best;
 }
 
@@ -212,10 +213,10 @@ Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
   Tensor step =
       bitcast(exponent.maximum(Const((128 - format->bias) << 23)) - (format->mantissa << 23), dtypes::float32);
   Tensor y = (wide / step).round() * step;
-  double beyond = saturate || format->special == Special::None ? format->max
+  double beyond = saturate || format->special == Special::None ? format->max_finite
                   : format->special == Special::Ieee           ? HUGE_VAL
                                                                : NAN;
-  Tensor over = wide.abs().gt(Const(format->max)) & (y.abs().gt(Const(format->max)) | wide.isinf());
+  Tensor over = wide.abs().gt(Const(format->max_finite)) & (y.abs().gt(Const(format->max_finite)) | wide.isinf());
   y = over.where(wide.lt(Const(0)).where(Const(-beyond), y.full_like(beyond)), y);
   return wide.isnan().where(wide, y).cast(dtype);
 }

@@ -27,16 +27,16 @@ class OpCall {
   const onnx::NodeProto& node() const { return node_; }
   ModelBuilder& builder() const { return builder_; }
   Graph& graph() const;
-  int64_t version() const { return version_; }              // the model's opset version for the op's domain
+  int64_t opset_version() const { return opset_version_; }              // the model's opset version for the op's domain
   size_t num_outputs() const { return node_.outputs.size(); }
 
   // ---- inputs by index. Reading a missing input throws Failure.
   size_t num_inputs() const { return inputs_.size(); }
-  bool has(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
+  bool has_input(size_t i) const { return i < inputs_.size() && !inputs_[i].is_none(); }
   const Value& value(size_t i) const;
   onnx::Type type(size_t i) const;  // the ONNX type of an input that is a tensor
   Tensor tensor(size_t i) const;
-  Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
+  Tensor tensor_or_none(size_t i) const { return has_input(i) ? tensor(i) : Tensor(); }
   Tensors tensors(size_t from = 0) const;  // returns the inputs from index `from` on
 
   // array(), ints(), numbers(), integer() and number() return the values of an input that decides the structure of the
@@ -44,7 +44,7 @@ class OpCall {
   // the name of the model's input.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
-  std::optional<Ints> ints_or_none(size_t i) const { return has(i) ? std::optional(ints(i)) : std::nullopt; }
+  std::optional<Ints> ints_or_none(size_t i) const { return has_input(i) ? std::optional(ints(i)) : std::nullopt; }
   std::vector<double> numbers(size_t i) const;
   int64_t integer(size_t i) const;  // returns the only element of the input
   double number(size_t i) const;    // returns the only element of the input
@@ -72,7 +72,7 @@ class OpCall {
  private:
   ModelBuilder& builder_;
   const onnx::NodeProto& node_;
-  int64_t version_;
+  int64_t opset_version_;
   Values inputs_;
 };
 
@@ -86,7 +86,7 @@ Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two i
 // A row of the table of ops.
 struct OpDef {
   std::string_view name;
-  int64_t since;                // the first opset version to which the row applies
+  int64_t first_opset;                // the first opset version to which the row applies
   std::string_view attributes;  // names of the supported attributes, separated by blanks
   Values (*run)(OpCall&);       // builds the node, and returns its outputs
   std::string_view domain = "";

@@ -41,9 +41,9 @@ Values attention(OpCall& c) {
     };
     q = heads(q, q_heads), k = heads(k, kv_heads), v = heads(v, kv_heads);
   }
-  if (c.has(4) != c.has(5)) throw Failure("past_key and past_value must be given together");
-  if (c.has(4)) k = c.tensor(4).cat({k}, 2);
-  if (c.has(5)) v = c.tensor(5).cat({v}, 2);
+  if (c.has_input(4) != c.has_input(5)) throw Failure("past_key and past_value must be given together");
+  if (c.has_input(4)) k = c.tensor(4).cat({k}, 2);
+  if (c.has_input(5)) v = c.tensor(5).cat({v}, 2);
   Tensor present_key = k, present_value = v;
   if (k.size(1) <= 0 || q.size(1) % k.size(1))
     throw Failure(std::to_string(q.size(1)) + " heads of queries for " + std::to_string(k.size(1)) + " of keys");
@@ -57,7 +57,7 @@ Values attention(OpCall& c) {
   Tensor scores = product_of(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
   if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // must precede the mask, because tanh(-inf) is finite
   if (mode == 1) shown = scores;
-  Tensor allowed = attention_mask(c, mask, q.size(-2), k.size(-2), c.has(4) ? c.tensor(4).size(2) : 0);
+  Tensor allowed = attention_mask(c, mask, q.size(-2), k.size(-2), c.has_input(4) ? c.tensor(4).size(2) : 0);
   Tensor bias = !mask || dtypes::is_bool(mask.dtype()) ? Tensor() : padded_mask(mask, k.size(-2));
   if (bias) scores = scores + bias;
   if (allowed) scores = allowed.where(scores, Const(-HUGE_VAL));
@@ -92,7 +92,7 @@ Values rotary_embedding(OpCall& c) {
   }
   int64_t asked = c.attr_int("rotary_embedding_dim", 0), part = asked ? asked : x.size(3), half = part / 2;
   if (part < 2 || part % 2 || part > x.size(3)) throw Failure("its rotary_embedding_dim is " + std::to_string(part));
-  if (c.has(3)) cos = cos.getitem({c.tensor(3)}), sin = sin.getitem({c.tensor(3)});
+  if (c.has_input(3)) cos = cos.getitem({c.tensor(3)}), sin = sin.getitem({c.tensor(3)});
   Ints angles{x.size(0), x.size(1), half};
   if (cos.shape() != angles || sin.shape() != angles) throw Failure("its caches do not fit its input");
   cos = cos.unsqueeze(2), sin = sin.unsqueeze(2);

@@ -20,13 +20,13 @@ bool same_kind(const Values& a, const Values& b) {
 Values branch(OpCall& c) {
   Tensor condition = c.tensor(0);
   auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
-  if (c.builder().is_known(condition)) return c.builder().run(c.integer(0) ? yes : no, Values{});
-  Values a = c.builder().run(yes, Values{}), b = c.builder().run(no, Values{});
+  if (c.builder().is_known(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
+  Values a = c.builder().run_graph(yes, Values{}), b = c.builder().run_graph(no, Values{});
   // WHERE cannot choose between values that differ in number or kind, so the condition's value must be known here.
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++)
-    out.push_back({condition.reshape({}).where(a[i].tensor(), b[i].tensor()), a[i].narrow()});
+    out.push_back({condition.reshape({}).where(a[i].tensor(), b[i].tensor()), a[i].narrow_type()});
   return out;
 }
 
@@ -38,10 +38,10 @@ bool truth(OpCall& c, const Value& v) {
 
 Values loop(OpCall& c) {
   auto& body = c.attr_graph("body");
-  int64_t trips = c.has(0) ? c.integer(0) : kMaxTrips + 1;
-  bool go_on = !c.has(1) || truth(c, c.value(1));
+  int64_t trips = c.has_input(0) ? c.integer(0) : kMaxTrips + 1;
+  bool go_on = !c.has_input(1) || truth(c, c.value(1));
   Values carried;
-  for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has(i) ? c.value(i) : Value());
+  for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has_input(i) ? c.value(i) : Value());
   size_t state = carried.size();
   if (body.outputs.size() < 1 + state)
     throw Failure("its body gives " + std::to_string(body.outputs.size()) + " values, " + std::to_string(1 + state) +
@@ -51,7 +51,7 @@ Values loop(OpCall& c) {
     if (i == kMaxTrips) throw Failure("the loop runs more than " + std::to_string(kMaxTrips) + " times");
     Values in{Tensor::constant(c.graph(), i, dtypes::int64), Tensor::constant(c.graph(), true, dtypes::bool_)};
     in.insert(in.end(), carried.begin(), carried.end());
-    Values out = c.builder().run(body, in);
+    Values out = c.builder().run_graph(body, in);
     bool last = i + 1 == trips;
     if (!last || c.builder().is_known(out[0].tensor())) go_on = truth(c, out[0]);
     for (size_t j = 0; j < state; j++) carried[j] = out[1 + j];
@@ -63,7 +63,7 @@ Values loop(OpCall& c) {
       continue;
     }
     auto& type = body.outputs[1 + state + j].type;  // there were no iterations: make an empty tensor of this type
-    auto dtype = onnx::dtype_of(type.elem);
+    auto dtype = onnx::dtype_of(type.element_type);
     if (!dtype || !type.shape)
       throw Failure("the loop runs 0 times, and its body does not declare the type and shape of its outputs");
     Ints shape{0};
@@ -89,7 +89,7 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
       int64_t axis = scans[j].resolve_dim(s.in_axes[j]), at = s.in_reverse[j] ? length - 1 - i : i;
       in.push_back(scans[j].slice_axis(axis, {at, at + 1}).squeeze(axis));
     }
-    Values out = c.builder().run(body, in);
+    Values out = c.builder().run_graph(body, in);
     if (out.size() != s.state + s.outputs)
       throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) +
                     " are needed");
@@ -106,7 +106,8 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 
 Values scan(OpCall& c) {
   auto& body = c.attr_graph("body");
-  size_t first = c.version() < 9 ? 1 : 0;  // index of the first state; before opset 9, input 0 is the sequence lengths
+  // index of the first state; before opset 9, input 0 is the sequence lengths
+  size_t first = c.opset_version() < 9 ? 1 : 0;
   ScanSpec s;
   s.scans = size_t(c.attr_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())
@@ -125,7 +126,7 @@ Values scan(OpCall& c) {
   for (size_t i = 0; i < s.state; i++) state.push_back(c.value(first + i));
   for (size_t i = 0; i < s.scans; i++) scans.push_back(c.tensor(first + s.state + i));
   if (!first) return scan_steps(c, body, s, state, scans, scans[0].size(s.in_axes[0]));
-  if (c.has(0)) throw Failure("a scan with sequence lengths is not supported");
+  if (c.has_input(0)) throw Failure("a scan with sequence lengths is not supported");
   std::vector<Tensors> batches(s.state + s.outputs);
   for (int64_t b = 0; b < scans[0].size(0); b++) {
     auto one = [&](const Tensor& t) { return t.slice_axis(0, {b, b + 1}).squeeze(0); };
@@ -144,7 +145,7 @@ Values scan(OpCall& c) {
 // ---- sequences
 
 int64_t position(OpCall& c, size_t input, int64_t size, bool end_too) {
-  if (!c.has(input)) return end_too ? size : size - 1;
+  if (!c.has_input(input)) return end_too ? size : size - 1;
   int64_t i = c.integer(input), limit = size + end_too;
   if (i < -size || i >= limit)
     throw Failure("position " + std::to_string(i) + " in a sequence of " + std::to_string(size));
@@ -178,9 +179,9 @@ Values sequence_at(OpCall& c) {
 Values split_to_sequence(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  bool keep = c.attr_flag("keepdims", true) || c.has(1);
+  bool keep = c.attr_flag("keepdims", true) || c.has_input(1);
   Tensors parts;
-  if (!c.has(1)) parts = x.split_by(1, axis);
+  if (!c.has_input(1)) parts = x.split_by(1, axis);
   else if (c.tensor(1).ndim() == 0) parts = x.split_by(std::min(c.integer(1), n), axis);
   else parts = x.split(c.ints(1), axis);
   Values items;
@@ -207,7 +208,7 @@ Values sequence_map(OpCall& c) {
         throw Failure("sequences of " + std::to_string(n) + " and " + std::to_string(v.items().size()) + " elements");
       in.push_back(v.is_sequence() ? v.items()[i] : v);
     }
-    Values out = c.builder().run(body, in);
+    Values out = c.builder().run_graph(body, in);
     for (size_t j = 0; j < collected.size(); j++) collected[j].push_back(out[j]);
   }
   Values out;
@@ -217,7 +218,7 @@ Values sequence_map(OpCall& c) {
 
 // ---- optionals
 
-Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.has(0), dtypes::bool_)}; }
+Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.has_input(0), dtypes::bool_)}; }
 
 }  // namespace
 
@@ -237,7 +238,7 @@ std::span<const OpDef> control_ops() {
     {"SplitToSequence", 11, "axis keepdims", split_to_sequence},
     {"ConcatFromSequence", 11, "axis new_axis", concat_from_sequence},
     {"SequenceMap", 17, "body", sequence_map},
-    {"Optional", 15, "type", [](OpCall& c) -> Values { return {c.has(0) ? c.value(0) : Value()}; }},
+    {"Optional", 15, "type", [](OpCall& c) -> Values { return {c.has_input(0) ? c.value(0) : Value()}; }},
     {"OptionalHasElement", 15, "", optional_has_element},
     {"OptionalGetElement", 15, "", [](OpCall& c) -> Values { return {c.value(0)}; }},
   };

@@ -121,7 +121,7 @@ Values tensor_scatter(OpCall& c) {
   // `at` has the index along `axis` of the slice of x that each slice of the updates replaces.
   Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
-  if (c.has(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
+  if (c.has_input(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
   if (c.attr_choice("mode", "linear", {"linear", "circular"}) == "circular") at = at % Const(depth);
   return {x.scatter(axis, at.expand(updates.shape()), updates)};
 }

@@ -209,7 +209,7 @@ std::span<const OpDef> math_ops() {
     {"PRelu", 1, "consumed_inputs",
      [](OpCall& c) -> Values {
        Tensor x = c.tensor(0);
-       return {x.gt(Const(0)).where(x, x * (c.version() < 7 ? prelu_slope(x, c.tensor(1)) : c.tensor(1)))};
+       return {x.gt(Const(0)).where(x, x * (c.opset_version() < 7 ? prelu_slope(x, c.tensor(1)) : c.tensor(1)))};
      }},
     {"LeakyRelu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attr_float("alpha", 0.01))}; }},
     {"ThresholdedRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).gt(Const(c.attr_float("alpha", 1.0))).where(c.tensor(0), Const(0))}; }},

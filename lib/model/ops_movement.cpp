@@ -39,7 +39,7 @@ Values constant_of_shape(OpCall& c) {
   Ints shape = c.ints(0);
   if (value.tensor().numel() != 1)
     throw Failure("attribute 'value' has " + std::to_string(value.tensor().numel()) + " elements, one is needed");
-  return {{value.tensor().reshape(Ints(shape.size(), 1)).expand(shape), value.narrow()}};
+  return {{value.tensor().reshape(Ints(shape.size(), 1)).expand(shape), value.narrow_type()}};
 }
 
 Values range(OpCall& c) {
@@ -126,7 +126,7 @@ Values expand(OpCall& c) {
 
 Values tile(OpCall& c) {
   Tensor x = c.tensor(0);
-  if (c.version() >= 6) return {x.repeat(c.ints(1))};
+  if (c.opset_version() >= 6) return {x.repeat(c.ints(1))};
   int64_t times = c.integer(1);
   return {x.repeat(vector_shape(x.ndim(), x.resolve_dim(c.integer(2)), times))};
 }
@@ -181,7 +181,7 @@ Values pad(OpCall& c) {
   Padding padding(rank);
   for (size_t i = 0; i < axes.size(); i++) padding[size_t(x.resolve_dim(axes[i]))] = {pads[i], pads[i + axes.size()]};
   Const value = c.attr_float("value", 0.0);
-  if (c.has(2)) value = dtypes::is_float(x.dtype()) ? Const(c.number(2)) : Const(c.integer(2));
+  if (c.has_input(2)) value = dtypes::is_float(x.dtype()) ? Const(c.number(2)) : Const(c.integer(2));
   std::string mode = c.attr_choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
   return {x.pad(padding, value, mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : mode)};
 }
@@ -242,7 +242,7 @@ Values reverse_sequence(OpCall& c) {
 
 Values trilu(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t k = c.has(1) ? c.integer(1) : 0;
+  int64_t k = c.has_input(1) ? c.integer(1) : 0;
   k = std::clamp<int64_t>(k, -x.size(-2) - 1, x.size(-1) + 1);
   return {c.attr_flag("upper", true) ? x.triu(k) : x.tril(k)};
 }
@@ -252,7 +252,7 @@ Values trilu(OpCall& c) {
 std::span<const OpDef> movement_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"Identity", 1, "", [](OpCall& c) -> Values { return {c.has(0) ? c.value(0) : Value()}; }},
+    {"Identity", 1, "", [](OpCall& c) -> Values { return {c.has_input(0) ? c.value(0) : Value()}; }},
     {"Constant", 1, "value value_float value_floats value_int value_ints value_string value_strings", constant},
     {"ConstantOfShape", 9, "value", constant_of_shape},
     {"Range", 11, "", range},
@@ -266,7 +266,7 @@ std::span<const OpDef> movement_ops() {
     {"Expand", 8, "", expand},
     {"Tile", 1, "", tile},
     {"Transpose", 1, "perm", [](OpCall& c) -> Values { return {c.tensor(0).permute(c.attr_ints("perm", reversed_axes(c.tensor(0).ndim())))}; }},
-    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.version() < 4 ? c.attr_int("axis", 1) : c.attr_int("axis"))}; }},
+    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.opset_version() < 4 ? c.attr_int("axis", 1) : c.attr_int("axis"))}; }},
     {"Slice", 1, "starts ends axes", slice},
     {"Split", 1, "axis split num_outputs", split},
     {"Pad", 1, "pads paddings mode value", pad},

@@ -337,7 +337,7 @@ Values layer_normalization(OpCall& c) {
   Tensor mean = wide.mean(axes, true),
          inv = ((wide - mean).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
   Tensor y = ((wide - mean) * inv).cast(x.dtype()) * scale;
-  return {c.has(2) ? y + c.tensor(2) : y, mean, inv};
+  return {c.has_input(2) ? y + c.tensor(2) : y, mean, inv};
 }
 
 Values rms_normalization(OpCall& c) {
@@ -376,8 +376,8 @@ Values lrn(OpCall& c) {
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);
-  bool training = c.version() >= 12 && c.has(2) && c.integer(2) != 0;
-  double ratio = c.has(1) ? c.number(1) : c.attr_float("ratio", 0.5);
+  bool training = c.opset_version() >= 12 && c.has_input(2) && c.integer(2) != 0;
+  double ratio = c.has_input(1) ? c.number(1) : c.attr_float("ratio", 0.5);
   if (!training || ratio == 0) return {x, x.full_like(true, dtypes::bool_)};
   if (!c.attr("seed")) throw Failure("a dropout in training without a seed is random; that is not supported");
   std::mt19937 random(uint32_t(c.attr_int("seed")));

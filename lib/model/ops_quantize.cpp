@@ -61,7 +61,7 @@ Values quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1);
   Spread spread(c, x);
   auto asked = Type(int32_t(c.attr_int("output_dtype", 0)));
-  Type to = c.has(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
+  Type to = c.has_input(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
   if (asked != Type::Undefined && asked != to)
     throw Failure("its output_dtype is " + onnx::name_of(asked) + ", its zero point is of " + onnx::name_of(to));
   if (int64_t precision = c.attr_int("precision", 0))
@@ -71,21 +71,21 @@ Values quantize_linear(OpCall& c) {
                to == Type::Int4;
   if (!whole && !onnx::narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
   if (!whole) return {{to_narrow(steps, to, c.attr_flag("saturate", true)), to}};
-  return {{quantized(steps, c.has(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
+  return {{quantized(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
            onnx::is_narrow(to) ? to : Type::Undefined}};
 }
 
 Values dequantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1);
   Spread spread(c, x);
-  if (c.has(2) && c.type(2) != c.type(0))
+  if (c.has_input(2) && c.type(2) != c.type(0))
     throw Failure("its zero point is of " + onnx::name_of(c.type(2)) + ", its input of " + onnx::name_of(c.type(0)));
   int64_t asked = c.attr_int("output_dtype", 0);
   DType to = asked ? c.dtype_of(asked) : scale.dtype();
   Tensor steps = x.cast(dtypes::float32);
   if (!onnx::narrow_float(c.type(0))) {
     if (dtypes::is_float(x.dtype())) throw Failure("dequantizing " + onnx::name_of(c.type(0)) + " is not supported");
-    if (c.has(2)) steps = (x.cast(dtypes::int32) - spread(c.tensor(2)).cast(dtypes::int32)).cast(dtypes::float32);
+    if (c.has_input(2)) steps = (x.cast(dtypes::int32) - spread(c.tensor(2)).cast(dtypes::int32)).cast(dtypes::float32);
   }
   return {(steps * spread(scale)).cast(to)};
 }
@@ -103,7 +103,7 @@ Values dynamic_quantize_linear(OpCall& c) {
 
 Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   Tensor x = c.tensor(input).cast(dtypes::int32);
-  return zero && c.has(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
+  return zero && c.has_input(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
 // Reshape `v`, which has one value, or one for each row of a matrix (per_row) or for each slice of `like` along `axis`
@@ -120,19 +120,19 @@ Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
 
 // Runs another op on `inputs`, with the attributes of this node.
 Tensor run_op(OpCall& c, std::string_view name, Values inputs) {
-  OpCall other(c.builder(), c.node(), c.version(), std::move(inputs));
-  return find_op("", name, c.version())->run(other).at(0).tensor();
+  OpCall other(c.builder(), c.node(), c.opset_version(), std::move(inputs));
+  return find_op("", name, c.opset_version())->run(other).at(0).tensor();
 }
 
 Values conv_integer(OpCall& c) {
   Tensor w = centered(c, 1, {});
-  if (c.has(3)) w = w - per_channel(c.tensor(3).cast(dtypes::int32), w, 0);
+  if (c.has_input(3)) w = w - per_channel(c.tensor(3).cast(dtypes::int32), w, 0);
   return {run_op(c, "Conv", {centered(c, 0, 2), w})};
 }
 
 Values matmul_integer(OpCall& c) {
   Tensor a = centered(c, 0, {});
-  if (c.has(2)) a = minus_rows(a, c.tensor(2).cast(dtypes::int32));
+  if (c.has_input(2)) a = minus_rows(a, c.tensor(2).cast(dtypes::int32));
   return {a.matmul(centered(c, 1, 3))};
 }
 
@@ -146,7 +146,7 @@ Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale,
 Values qlinear_conv(OpCall& c) {
   Tensor w = centered(c, 3, {});
   w = w - per_channel(c.tensor(5).cast(dtypes::int32), w, 0);
-  Tensor y = run_op(c, "Conv", {centered(c, 0, 2), w, c.has(8) ? Value(c.tensor(8)) : Value()});
+  Tensor y = run_op(c, "Conv", {centered(c, 0, 2), w, c.has_input(8) ? Value(c.tensor(8)) : Value()});
   Tensor scale = c.tensor(1).reshape({}) * per_channel(c.tensor(4), y, 1);
   return {requantize(y, scale, c.tensor(6).reshape({}), c.tensor(7).reshape({}))};
 }

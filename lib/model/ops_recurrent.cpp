@@ -45,7 +45,7 @@ class Recurrent {
     if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_)
       throw Failure("its hidden_size is not that of its weights");
     if (steps_ == 0) throw Failure("a sequence of no steps");
-    if (c.has(4)) {
+    if (c.has_input(4)) {
       c.check_range(4, 0, steps_, "length");
       lengths_ = c.ints(4);
       if (int64_t(lengths_.size()) != batch_)
@@ -64,7 +64,7 @@ class Recurrent {
       Tensors state = begin(states);
       bool backward = direction_ == 1 || reverse_first_;
       Tensors of_step(static_cast<size_t>(steps_));
-      Tensor w = part(1), r = part(2), b = c_.has(3) ? part(3) : Tensor();
+      Tensor w = part(1), r = part(2), b = c_.has_input(3) ? part(3) : Tensor();
       for (int64_t i = 0; i < steps_; i++) {
         int64_t t = backward ? steps_ - 1 - i : i;
         Tensor x = x_.slice_axis(0, {t, t + 1}).squeeze(0);
@@ -195,7 +195,7 @@ Values gru(OpCall& c) {
 
 // LSTM. The weights have one block of rows for each of the gates input, output, forget and cell, in that order.
 Values lstm(OpCall& c) {
-  bool coupled = c.attr_flag("input_forget", false), peepholes = c.has(7);
+  bool coupled = c.attr_flag("input_forget", false), peepholes = c.has_input(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor &h = state[0], &cell = state[1];
     auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) {

@@ -14,7 +14,7 @@ struct Reduction {
   bool keepdims, nothing;
   explicit Reduction(OpCall& c) : keepdims(c.attr_flag("keepdims", true)), nothing(false) {
     if (c.attr("axes")) axes = c.attr_ints("axes");
-    else if (c.has(1)) axes = c.ints(1);
+    else if (c.has_input(1)) axes = c.ints(1);
     if (axes && axes->empty()) axes = kAll;
     nothing = !axes && c.attr_flag("noop_with_empty_axes", false);
   }
@@ -105,7 +105,7 @@ Values cum_sum(OpCall& c) {
 
 Values top_k(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t k = c.version() < 10 ? c.attr_int("k") : c.integer(1);
+  int64_t k = c.opset_version() < 10 ? c.attr_int("k") : c.integer(1);
   auto [values, indices] = x.topk(k, c.attr_int("axis", -1), c.attr_flag("largest", true));
   return {values, indices.cast(dtypes::int64)};
 }

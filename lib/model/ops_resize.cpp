@@ -215,14 +215,14 @@ Values resize(OpCall& c) {
                     c.attr_flag("exclude_outside", false),
                     c.attr_flag("antialias", false)};
   if (style.antialias && style.mode == "nearest") throw Failure("antialias is not defined for the mode nearest");
-  auto roi = c.has(1) && style.coordinates == "tf_crop_and_resize" ? c.numbers(1) : std::vector<double>();
-  auto scales = c.has(2) ? c.numbers(2) : std::vector<double>();
-  return {resize_to(c, c.tensor(0), scales, c.has(3) ? c.ints(3) : Ints(), roi, style)};
+  auto roi = c.has_input(1) && style.coordinates == "tf_crop_and_resize" ? c.numbers(1) : std::vector<double>();
+  auto scales = c.has_input(2) ? c.numbers(2) : std::vector<double>();
+  return {resize_to(c, c.tensor(0), scales, c.has_input(3) ? c.ints(3) : Ints(), roi, style)};
 }
 
 // Builds Resize of opset 10 and Upsample, which use the asymmetric coordinate transformation.
 Values resize_old(OpCall& c) {
-  std::vector<double> scales = c.has(1)           ? c.numbers(1)
+  std::vector<double> scales = c.has_input(1)           ? c.numbers(1)
                                : c.attr("scales") ? c.attr("scales")->floats
                                                   : std::vector<double>();
   ResizeStyle style{c.attr_string("mode", "nearest"), "asymmetric", "floor"};

@@ -150,10 +150,10 @@ Values deform_conv(OpCall& c) {
   }
   Tensor columns =
       Sampler(x.reshape({n * parts, channels / parts, x.size(2), x.size(3)}), "zeros", true).sample(at, "linear");
-  if (c.has(4)) columns = columns * c.tensor(4).reshape({n * parts, 1, points});
+  if (c.has_input(4)) columns = columns * c.tensor(4).reshape({n * parts, 1, points});
   columns = columns.reshape({n, group, channels / group * places, product(to)});
   Tensor y = w.reshape({1, group, outputs / group, -1}).matmul(columns).reshape({n, outputs, to[0], to[1]});
-  return {c.has(3) ? y + c.tensor(3).reshape({1, -1, 1, 1}) : y};
+  return {c.has_input(3) ? y + c.tensor(3).reshape({1, -1, 1, 1}) : y};
 }
 
 Values affine_grid(OpCall& c) {
@@ -196,8 +196,9 @@ struct Neighbours {
 };
 
 Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
-  bool half = c.attr_choice("coordinate_transformation_mode", c.version() < 16 ? "output_half_pixel" : "half_pixel",
-                            {"half_pixel", "output_half_pixel"}) == "half_pixel";
+  bool half =
+      c.attr_choice("coordinate_transformation_mode", c.opset_version() < 16 ? "output_half_pixel" : "half_pixel",
+                    {"half_pixel", "output_half_pixel"}) == "half_pixel";
   double scale = c.attr_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
   int64_t height = c.attr_int("output_height", 1), width = c.attr_int("output_width", 1), n = rois.size(0),
           channels = images.size(1);
@@ -309,8 +310,8 @@ Values non_max_suppression(OpCall& c) {
   if (boxes.ndim() != 3 || boxes.size(2) != 4 || scores.ndim() != 3 || scores.size(2) != boxes.size(1))
     throw Failure("its boxes and scores do not fit");
   auto box = c.numbers(0), score = c.numbers(1);
-  int64_t most = c.has(2) ? c.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
-  double iou = c.has(3) ? c.number(3) : 0, least = c.has(4) ? c.number(4) : -HUGE_VAL;
+  int64_t most = c.has_input(2) ? c.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
+  double iou = c.has_input(3) ? c.number(3) : 0, least = c.has_input(4) ? c.number(4) : -HUGE_VAL;
   bool center = c.attr_flag("center_point_box", false);
   Ints selected;
   for (int64_t b = 0; b < scores.size(0); b++)

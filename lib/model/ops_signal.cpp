@@ -64,12 +64,12 @@ Values dft(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() < 2 || (x.size(-1) != 1 && x.size(-1) != 2))
     throw Failure("its input must end in an axis of real, or real and imaginary parts");
-  int64_t axis = x.resolve_dim(c.version() < 20 ? c.attr_int("axis", 1) : c.has(2) ? c.integer(2) : -2);
+  int64_t axis = x.resolve_dim(c.opset_version() < 20 ? c.attr_int("axis", 1) : c.has_input(2) ? c.integer(2) : -2);
   if (axis == x.ndim() - 1) throw Failure("the last axis holds the parts of a number");
   bool inverse = c.attr_flag("inverse", false), onesided = c.attr_flag("onesided", false);
   if (onesided && !inverse && x.size(-1) == 2) throw Failure("a transform of complex numbers has two sides");
   x = x.transpose(axis, -2);
-  int64_t length = c.has(1) ? c.integer(1) : inverse && onesided ? 2 * (x.size(-2) - 1) : x.size(-2);
+  int64_t length = c.has_input(1) ? c.integer(1) : inverse && onesided ? 2 * (x.size(-2) - 1) : x.size(-2);
   if (length < 1) throw Failure("a transform of length " + std::to_string(length));
   int64_t used = inverse && onesided ? length / 2 + 1 : length;
   x = x.size(-2) > used ? x.slice_axis(-2, {0, used}) : x.pad_axis(x.ndim() - 2, 0, used - x.size(-2));
@@ -80,7 +80,7 @@ Values dft(OpCall& c) {
 Values stft(OpCall& c) {
   Tensor signal = c.tensor(0), weights = c.tensor_or_none(2);
   if (signal.ndim() == 2) signal = signal.unsqueeze(-1);
-  int64_t step = c.integer(1), length = c.has(3) ? c.integer(3) : weights ? weights.size(0) : 0;
+  int64_t step = c.integer(1), length = c.has_input(3) ? c.integer(3) : weights ? weights.size(0) : 0;
   if (signal.ndim() != 3 || step < 1 || length < 1 || length > signal.size(1))
     throw Failure("its frames do not fit the signal");
   if (weights && weights.size(0) != length)

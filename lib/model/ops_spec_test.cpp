@@ -21,16 +21,16 @@ Value run(Graph& g, const std::string& op, const Values& inputs, std::vector<onn
   for (size_t i = 0; i < inputs.size(); i++) model.graph.inputs.push_back({"x" + std::to_string(i), {}});
   model.graph.nodes.push_back(node);
   model.graph.outputs.push_back({"y", {}});
-  Model opened = std::move(Model::from_proto(model).value_or_throw());
+  OnnxModel opened = std::move(OnnxModel::from_proto(model).value_or_throw());
   std::map<std::string, Value> named;
   for (size_t i = 0; i < inputs.size(); i++) named["x" + std::to_string(i)] = inputs[i];
-  return opened.build(g, named).value_or_throw().values[0];
+  return opened.build_graph(g, named).value_or_throw().values[0];
 }
 
 // Returns a tensor of a narrow type whose elements are `bytes`, in the form in which a file has them.
 Value narrow(Graph& g, Type type, const Ints& shape, const std::string& bytes) {
   onnx::ModelProto model;
-  onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw = bytes};
+  onnx::TensorProto t{.name = "w", .type = type, .dims = shape, .raw_data = bytes};
   return ModelBuilder(g, model, "").value_of(t);
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every t
       {15, 24});  // with reciprocals, the quotients would be 15.5 and 23.5
   Value four =
       run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(Type::Int4))});
-  CHECK(four.narrow() == Type::Int4);
+  CHECK(four.narrow_type() == Type::Int4);
   check_near(four, {-8, -1, 7, 7});
   // blocks of two elements along axis 0, which has three: the last block is not complete
   Tensor blocks = row(g, {1, 2, 4, 8}, {2, 2});
@@ -86,7 +86,7 @@ TEST_CASE("spec: tensors of four bits and of small floats are read, converted an
   CHECK(values_of(cast({1e9}, Type::Float8E5M2, 0))[0] == HUGE_VAL);
   check_near(cast({9.7, -9, 3}, Type::Int4), {-7, 7, 3});
   Value turned = run(g, "Reshape", {narrow(g, Type::Int4, {2}, "\x2F"), Tensor::of(g, Ints{2, 1})});
-  CHECK(turned.narrow() == Type::Int4);
+  CHECK(turned.narrow_type() == Type::Int4);
   check_near(run(g, "DequantizeLinear", {turned, row(g, {0.5}, {})}), {-0.5, 1});
   CHECK_THROWS_WITH_AS(run(g, "Add", {turned, turned}), "Add 'y': input 0 is of INT4, which is not supported", Failure);
 }

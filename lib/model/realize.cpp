@@ -20,8 +20,8 @@ Array filled(DType dtype, const Ints& shape, Const value) {
     case Scalar::Float16: fill(float_to_half_bits(v.to_double())); break;
     case Scalar::BFloat16: fill(float_to_bf16_bits(float(v.to_double()))); break;
     default: {
-      auto bits = uint64_t(v.to_int().small());
-      if (!v.to_int().is_small()) bits = uint64_t((v.to_int() - Int(INT64_MAX)).small()) + uint64_t(INT64_MAX);
+      auto bits = uint64_t(v.to_int().small_value());
+      if (!v.to_int().is_small()) bits = uint64_t((v.to_int() - Int(INT64_MAX)).small_value()) + uint64_t(INT64_MAX);
       for (size_t i = 0; i < out.nbytes(); i++) out.data()[i] = uint8_t(bits >> 8 * (i % size_t(dtype.itemsize())));
     }
   }
@@ -61,7 +61,7 @@ std::optional<Array> plain_value(const Tensor& t) {
   if (product(shape) == 0) return Array(t.dtype(), shape);
   if (u.is_const()) return filled(t.dtype(), shape, u.arg().to_const());
   if (u.is(Op::BUFFER) && reshaped_only) {
-    auto& data = tensor_state(t.graph()).data;
+    auto& data = tensor_state(t.graph()).buffer_data;
     auto found = data.find(u);
     if (found == data.end()) return std::nullopt;
     Array out(t.dtype(), shape);
@@ -78,7 +78,7 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
   std::vector<UOp> src;
   for (auto& t : tensors) src.push_back(t.uop());
   Graph& graph = tensors[0].graph();
-  auto& data = tensor_state(graph).data;
+  auto& data = tensor_state(graph).buffer_data;
   for (UOp u : toposort(graph.sink(src)))
     if (u.is(Op::BUFFER) && !data.contains(u) && size_of(u) != Int(0)) out.push_back(u);
   return out;
@@ -96,7 +96,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
       if (schedule.outputs[i].empty()) throw Failure("no kernel computes a requested tensor");
       wanted.push_back({schedule.outputs[i][0], t.dtype(), t.shape()});
     }
-    out = std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
+    out = std::move(runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options).value_or_throw());
   }
   for (size_t i = 0; i < out.values.size(); i++) parts.values[parts.which[i]] = std::move(out.values[i]);
   out.values = std::move(parts.values);

@@ -31,8 +31,8 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 // State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
 struct TensorState {
   std::string device = "CPU";
-  int64_t uniques = 0;                          // number of the next UNIQUE; they are numbered from 0
-  std::unordered_map<UOp, HostData> data = {};  // by BUFFER: its bytes, if its values are known
+  int64_t next_unique_number = 0;                          // number of the next UNIQUE; they are numbered from 0
+  std::unordered_map<UOp, HostData> buffer_data = {};  // by BUFFER: its bytes, if its values are known
 };
 
 inline TensorState& tensor_state(Graph& graph) { return graph.extension<TensorState>(); }
@@ -40,7 +40,7 @@ inline UOp device_node(Graph& graph) {
   return graph.node(Op::DEVICE, dtypes::void_, {}, graph.str(tensor_state(graph).device));
 }
 inline UOp next_unique(Graph& graph) {
-  return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).uniques++);
+  return graph.node(Op::UNIQUE, dtypes::void_, {}, tensor_state(graph).next_unique_number++);
 }
 
 }  // namespace tgc

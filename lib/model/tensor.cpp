@@ -19,7 +19,7 @@ ShapeVec sizes_of(const Ints& shape) { return ShapeVec(shape.begin(), shape.end(
 // Makes a buffer whose values are `bytes`.
 Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
-  tensor_state(graph).data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
+  tensor_state(graph).buffer_data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
   return out;
 }
 
@@ -136,7 +136,7 @@ Tensor Tensor::arange(Graph& graph, Const start, Const stop, Const step, DType d
   if (step.to_double() == 0) throw Failure("the step of a range is 0");
   double n = std::ceil(length_times_step.to_double() / step.to_double());
   if (start.is_integral() && stop.is_integral() && step.is_integral()) {
-    n = double(ceildiv(length_times_step.as_int().small(), step.as_int().small()));
+    n = double(ceildiv(length_times_step.as_int().small_value(), step.as_int().small_value()));
   }
   if (!(n < 0x1p40)) throw Failure("a range of " + std::to_string(n) + " elements");
   if (n <= 0) return buffer(graph, {0}, dtype);

@@ -25,7 +25,7 @@ class Value {
 
   Value() = default;
   Value(Tensor t, onnx::Type narrow = onnx::Type::Undefined)
-      : kind_(t ? Kind::Tensor : Kind::None), tensor_(t), narrow_(narrow) {}
+      : kind_(t ? Kind::Tensor : Kind::None), tensor_(t), narrow_type_(narrow) {}
   Value(Strings s) : kind_(Kind::Strings), strings_(std::make_shared<const Strings>(std::move(s))) {}
   static Value sequence(Values items) {
     Value out;
@@ -39,20 +39,20 @@ class Value {
   bool is_tensor() const { return kind_ == Kind::Tensor; }
   bool is_strings() const { return kind_ == Kind::Strings; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
-  const Tensor& tensor() const { return need(Kind::Tensor, "tensor"), tensor_; }
+  const Tensor& tensor() const { return require_kind(Kind::Tensor, "tensor"), tensor_; }
   // Returns the tensor's type if it is narrow, else Undefined.
-  onnx::Type narrow() const { return narrow_; }
-  const Strings& strings() const { return need(Kind::Strings, "tensor of strings"), *strings_; }
-  const Values& items() const { return need(Kind::Sequence, "sequence"), *items_; }
+  onnx::Type narrow_type() const { return narrow_type_; }
+  const Strings& strings() const { return require_kind(Kind::Strings, "tensor of strings"), *strings_; }
+  const Values& items() const { return require_kind(Kind::Sequence, "sequence"), *items_; }
 
  private:
-  void need(Kind kind, const char* what) const {
+  void require_kind(Kind kind, const char* what) const {
     if (kind_ != kind) throw Failure(std::string("a ") + what + " is needed here");
   }
 
   Kind kind_ = Kind::None;
   Tensor tensor_;
-  onnx::Type narrow_ = onnx::Type::Undefined;
+  onnx::Type narrow_type_ = onnx::Type::Undefined;
   std::shared_ptr<const Strings> strings_;
   std::shared_ptr<const Values> items_;
 };

@@ -72,10 +72,10 @@ Placed placed(const std::string& name, const json& entry, std::string_view data,
   if (end > data.size())
     throw Failure("its data end at " + std::to_string(end) + ", the file has " + std::to_string(data.size()) +
                   " bytes of data");
-  auto wanted = size_t(t.count()) * size_t(onnx::dtype_of(t.type)->itemsize());
+  auto wanted = size_t(t.num_elements()) * size_t(onnx::dtype_of(t.type)->itemsize());
   if (end - begin != wanted)
     throw Failure("it has " + std::to_string(end - begin) + " bytes, its shape needs " + std::to_string(wanted));
-  t.raw = data.substr(begin, wanted);
+  t.raw_data = data.substr(begin, wanted);
   return {std::move(t), begin, end};
 }
 
@@ -120,12 +120,12 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
 std::vector<onnx::TensorProto> weights_of(const Arrays& arrays) {
   std::vector<onnx::TensorProto> out;
   for (const NamedArray& a : arrays) {
-    auto bytes = onnx::Bytes::own(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
+    auto bytes = onnx::Bytes::own_bytes(std::string(reinterpret_cast<const char*>(a.array.data()), a.array.nbytes()));
     onnx::TensorProto t{.name = a.name, .type = onnx::type_of(a.array.dtype()),
                         .dims = {a.array.shape().begin(), a.array.shape().end()}, .file = bytes};
     if (t.type == onnx::Type::Undefined)
       throw Failure("the array '" + a.name + "' is " + a.array.describe() + ", which no model has");
-    t.raw = bytes->view();
+    t.raw_data = bytes->view();
     out.push_back(std::move(t));
   }
   return out;
@@ -137,7 +137,7 @@ std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
 
 // Returns true if the tensor has the input's type and shape. A symbolic size of the input matches any size.
 bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
-  if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.elem != t.type) return false;
+  if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.element_type != t.type) return false;
   if (!input.type.shape) return true;
   return std::equal(input.type.shape->begin(), input.type.shape->end(), t.dims.begin(), t.dims.end(),
                     [](const onnx::TypeProto::Dim& dim, int64_t size) { return !dim.value || *dim.value == size; });
@@ -185,7 +185,7 @@ Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const on
 }
 
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
-  auto bytes = onnx::Bytes::map(path);
+  auto bytes = onnx::Bytes::map_file(path);
   if (!bytes) return bytes.diag();
   std::string_view head = (*bytes)->view().substr(0, 6);
   if (!head.starts_with("PK") && head != "\x93NUMPY") return read_safetensors(*bytes, path);

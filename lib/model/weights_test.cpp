@@ -26,14 +26,14 @@ std::string floats(std::vector<float> values) {
 }
 
 std::string error_of(const std::string& file) {
-  auto read = read_safetensors(onnx::Bytes::own(file), "w.safetensors");
+  auto read = read_safetensors(onnx::Bytes::own_bytes(file), "w.safetensors");
   return read ? "" : read.diag().text();
 }
 
 onnx::ModelProto model() {
   onnx::ModelProto out;
   out.graph.initializers.push_back({.name = "w", .type = onnx::Type::Float, .dims = {2}});
-  onnx::TypeProto type{.kind = onnx::TypeProto::Kind::Tensor, .elem = onnx::Type::Float};
+  onnx::TypeProto type{.kind = onnx::TypeProto::Kind::Tensor, .element_type = onnx::Type::Float};
   type.shape = {{2, ""}, {std::nullopt, "n"}};
   out.graph.inputs.push_back({"x", type});
   return out;
@@ -44,7 +44,7 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
                        entry("a", "F32", "[2,1]", 0, 8) + "," + entry("none", "F16", "[0]", 16, 16) + "}  ";
   int64_t seven = 7;
   auto read = read_safetensors(
-      onnx::Bytes::own(safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
+      onnx::Bytes::own_bytes(safetensors(header, floats({1.5, -2}) + std::string(reinterpret_cast<char*>(&seven), 8))));
   REQUIRE(read.ok());
   REQUIRE(read->size() == 3);
   CHECK((*read)[0].name == "a");

@@ -16,58 +16,58 @@ class WireReader {
  public:
   // `what` names the message in errors. `start` is the beginning of the file: errors give positions relative to it.
   WireReader(std::string_view bytes, const char* what, const char* start)
-      : at_(bytes.data()), end_(bytes.data() + bytes.size()), what_(what), start_(start) {}
+      : position_(bytes.data()), end_(bytes.data() + bytes.size()), message_name_(what), start_(start) {}
 
   // Advances to the next field, skipping the current one if it was not read. Returns false at the end.
-  bool next() {
-    if (!taken_) skip();
-    if (at_ == end_) return false;
+  bool next_field() {
+    if (!is_taken_) skip();
+    if (position_ == end_) return false;
     uint64_t tag = read_varint();
-    field_ = uint32_t(tag >> 3), type_ = uint32_t(tag & 7), taken_ = false;
+    field_ = uint32_t(tag >> 3), type_ = uint32_t(tag & 7), is_taken_ = false;
     if (field_ == 0 || tag >> 32) fail("no field has the tag " + std::to_string(tag));
     return true;
   }
-  uint32_t field() const { return field_; }
+  uint32_t field_number() const { return field_; }
 
-  int64_t integer() { return need(0), int64_t(read_varint()); }
+  int64_t integer() { return require_type(0), int64_t(read_varint()); }
   float float32() {
-    need(5);
+    require_type(5);
     return std::bit_cast<float>(read_fixed<uint32_t>());
   }
-  std::string_view bytes() { return need(2), read_bytes(); }
+  std::string_view bytes() { return require_type(2), read_bytes(); }
   std::string string() { return std::string(bytes()); }
   WireReader message(const char* what) { return WireReader(bytes(), what, start_); }
 
   // Appends the varints of the current field, a packed list or a single varint, to `out`.
-  void integers(std::vector<int64_t>& out) {
+  void append_integers(std::vector<int64_t>& out) {
     if (type_ == 0) return out.push_back(integer());
-    WireReader packed = message(what_);
-    while (packed.at_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
+    WireReader packed = message(message_name_);
+    while (packed.position_ != packed.end_) out.push_back(int64_t(packed.read_varint()));
   }
   // Returns the bytes of the current field: of all its elements if it is packed, else of one element of `size` bytes.
-  std::string_view fixed(size_t size) {
+  std::string_view read_fixed_bytes(size_t size) {
     if (type_ == 2) return bytes();
-    need(size == 4 ? 5 : 1);
+    require_type(size == 4 ? 5 : 1);
     return take(size);
   }
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Failure(std::string(what_) + " at byte " + std::to_string(at_ - start_) + ": " + why);
+    throw Failure(std::string(message_name_) + " at byte " + std::to_string(position_ - start_) + ": " + why);
   }
 
  private:
-  void need(uint32_t type) {
+  void require_type(uint32_t type) {
     if (type_ != type)
       fail("field " + std::to_string(field_) + " has wire type " + std::to_string(type_) + ", not " +
            std::to_string(type));
-    taken_ = true;
+    is_taken_ = true;
   }
   std::string_view take(uint64_t n) {
-    if (n > uint64_t(end_ - at_))
-      fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - at_));
-    taken_ = true;
-    std::string_view out(at_, n);
-    at_ += n;
+    if (n > uint64_t(end_ - position_))
+      fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - position_));
+    is_taken_ = true;
+    std::string_view out(position_, n);
+    position_ += n;
     return out;
   }
   std::string_view read_bytes() { return take(read_varint()); }
@@ -80,15 +80,15 @@ class WireReader {
   uint64_t read_varint() {
     uint64_t out = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) fail("ends inside a number");
-      auto byte = uint8_t(*at_++);
+      if (position_ == end_) fail("ends inside a number");
+      auto byte = uint8_t(*position_++);
       out |= shift < 64 ? uint64_t(byte & 127) << shift : 0;
       if (!(byte & 128)) return out;
     }
     fail("a number of more than ten bytes");
   }
   void skip() {
-    taken_ = true;
+    is_taken_ = true;
     if (type_ == 0) read_varint();
     else if (type_ == 1) take(8);
     else if (type_ == 2) read_bytes();
@@ -96,9 +96,9 @@ class WireReader {
     else fail("field " + std::to_string(field_) + " has the unknown wire type " + std::to_string(type_));
   }
 
-  const char *at_, *end_, *what_, *start_;
+  const char *position_, *end_, *message_name_, *start_;
   uint32_t field_ = 0, type_ = 0;
-  bool taken_ = true;
+  bool is_taken_ = true;
 };
 
 }  // namespace tgc

@@ -11,7 +11,7 @@
 namespace tgc::profile {
 namespace {
 
-using Side = ComparedInstruction::Side;
+using Side = ComparedInstruction::InstructionSide;
 using Code = std::vector<Side>;
 
 Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls,
@@ -19,7 +19,7 @@ Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listi
   Code out;
   const auto times = times_of(p, kernel, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
-    if (!times[n].hits) continue;
+    if (!times[n].num_executions) continue;
     const uint64_t address = p.code_of(kernel)->address_of(n);
     auto text = listing.find(address);
     out.push_back({n, address, times[n], text == listing.end() ? "" : text->second, double(times[n].cycles) / waves});
@@ -49,16 +49,21 @@ std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
 std::vector<std::pair<size_t, size_t>> pairs_of(const Profile& a, const Profile& b) {
   std::vector<std::pair<size_t, size_t>> out;
   auto only = [](const Profile& p) {
-    return std::ranges::count(p.chosen, true) == 1 ? std::ranges::find(p.chosen, true) - p.chosen.begin() : -1;
+    return std::ranges::count(p.is_run_chosen, true) == 1
+               ? std::ranges::find(p.is_run_chosen, true) - p.is_run_chosen.begin()
+               : -1;
   };
   if (only(a) >= 0 && only(b) >= 0) return {{size_t(only(a)), size_t(only(b))}};
   for (size_t i = 0; i < a.trace.kernels.size(); i++)
     for (size_t j = 0; j < b.trace.kernels.size(); j++)
-      if (a.chosen[i] && b.chosen[j] && a.trace.kernels[i].name == b.trace.kernels[j].name) out.push_back({i, j});
+      if (a.is_run_chosen[i] && b.is_run_chosen[j] && a.trace.kernels[i].name == b.trace.kernels[j].name)
+        out.push_back({i, j});
   return out;
 }
 
-std::string cycles_text(const std::optional<Side>& side) { return side ? formatted("%.1f", side->of_wave) : "-"; }
+std::string cycles_text(const std::optional<Side>& side) {
+  return side ? formatted("%.1f", side->cycles_per_wave) : "-";
+}
 
 }  // namespace
 
@@ -69,11 +74,11 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
     auto code_of = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
       const Listings::Listing& listing = listings.of(run);
-      const double waves = double(std::max<size_t>(figures_of(p, run, listing).followed, 1));
+      const double waves = double(std::max<size_t>(figures_of(p, run, listing).num_followed_waves, 1));
       const StallReport stalls = stalls_of(p, run, listing);
-      for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.reasons[r].cycles) / waves;
+      for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
       Code code = code_of_run(p, run, listing, stalls, waves);
-      for (const Side& e : code) cycles += e.of_wave;
+      for (const Side& e : code) cycles += e.cycles_per_wave;
       return code;
     };
     const Code before = code_of(a, old_run, old_listings, pair.old_reasons, pair.old_cycles);
@@ -93,7 +98,7 @@ std::vector<ComparedTime> compare_times(const Profile& a, const Profile& b) {
   auto add = [&](const Profile& p, Mean std::pair<Mean, Mean>::* side) {
     std::map<std::string_view, bool> is_program;
     for (const auto& program : p.trace.programs) is_program[program->name] = true;
-    for (const RangeEvent& e : p.trace.ranges) {
+    for (const RangeEvent& e : p.trace.range_events) {
       if (!is_program.contains(e.name)) continue;
       Mean& m = means[e.name].*side;
       m.seconds += (e.end - e.begin) * 1e-6, m.count++;
@@ -127,8 +132,9 @@ std::string against_text(const Profile& a, const Profile& b) {
     out += table(reasons, "rrr");
     std::vector<std::vector<std::string>> lines{{"old", "new", "change", "hits", "instruction"}};
     for (const ComparedInstruction& x : pair.instructions)
-      lines.push_back({cycles_text(x.old_one), cycles_text(x.new_one), formatted("%+.1f", x.change()),
-                       std::to_string(x.new_one ? x.new_one->times.hits : 0), x.shown().assembly});
+      lines.push_back({cycles_text(x.old_one), cycles_text(x.new_one), formatted("%+.1f", x.change_per_wave()),
+                       std::to_string(x.new_one ? x.new_one->instruction_times.num_executions : 0),
+                       x.newest_side().assembly});
     out += table(lines, "rrrr");
   }
   return out.empty() ? "the profiles have no kernel in common\n" : out;
@@ -140,13 +146,13 @@ std::string against_json(const Profile& a, const Profile& b) {
     json.object([&] {
       json.key("kernels").array([&] {
         for (const ComparedTime& t : compare_times(a, b))
-          json.line().object([&] {
+          json.start_line().object([&] {
             json.member("name", t.kernel).member("old", t.old_seconds).member("new", t.new_seconds);
           });
       });
       json.key("runs").array([&] {
         for (const ComparedRun& pair : runs)
-          json.line().object([&] {
+          json.start_line().object([&] {
             json.member("kernel", b.trace.kernels[pair.new_run].name);
             json.member("old_cycles_of_wave", pair.old_cycles).member("new_cycles_of_wave", pair.new_cycles);
             auto reasons = [&](std::string_view name, const auto& cycles) {
@@ -161,13 +167,15 @@ std::string against_json(const Profile& a, const Profile& b) {
       json.key("instructions").array([&] {
         for (const ComparedRun& pair : runs)
           for (const ComparedInstruction& x : pair.instructions)
-            json.line().object([&] {
-              json.member("kernel", b.trace.kernels[pair.new_run].name).member("asm", x.shown().assembly);
+            json.start_line().object([&] {
+              json.member("kernel", b.trace.kernels[pair.new_run].name).member("asm", x.newest_side().assembly);
               auto side = [&](std::string_view name, const std::optional<Side>& e) {
                 if (!e) return;
                 json.key(name).object([&] {
-                  json.member("pc", e->address).member("hits", e->times.hits).member("cycles", e->times.cycles);
-                  json.member("stall", e->times.stall).member("cycles_of_wave", e->of_wave);
+                  json.member("pc", e->address)
+                      .member("hits", e->instruction_times.num_executions)
+                      .member("cycles", e->instruction_times.cycles);
+                  json.member("stall", e->instruction_times.stall_cycles).member("cycles_of_wave", e->cycles_per_wave);
                 });
               };
               side("old", x.old_one), side("new", x.new_one);

@@ -11,16 +11,18 @@
 namespace tgc::profile {
 
 struct ComparedInstruction {
-  struct Side {
+  struct InstructionSide {
     uint32_t number = 0;  // of the instruction in its code
     uint64_t address = 0;
-    InstructionTimes times;
+    InstructionTimes instruction_times;
     std::string assembly;
-    double of_wave = 0;   // cycles for each followed wave
+    double cycles_per_wave = 0;   // cycles for each followed wave
   };
-  std::optional<Side> old_one, new_one;  // at least one; the other kernel may have no such instruction
-  double change() const { return (new_one ? new_one->of_wave : 0) - (old_one ? old_one->of_wave : 0); }
-  const Side& shown() const { return new_one ? *new_one : *old_one; }
+  std::optional<InstructionSide> old_one, new_one;  // at least one; the other kernel may have no such instruction
+  double change_per_wave() const {
+    return (new_one ? new_one->cycles_per_wave : 0) - (old_one ? old_one->cycles_per_wave : 0);
+  }
+  const InstructionSide& newest_side() const { return new_one ? *new_one : *old_one; }
 };
 
 // Two runs of a kernel. The cycles are those of a mean followed wave.

@@ -122,7 +122,7 @@ class CdnaFollower {
       if (code[at].is_end && k + 1 == w.list.size() && is_end_kind) break;
       if (!fits(w.list[k].kind, code[at])) {
         // the INST packets of two instructions of a wave for different units may be swapped
-        const uint32_t next = code[at].next;
+        const uint32_t next = code[at].next_instruction;
         const bool is_swapped = k + 1 < w.list.size() && next != KernelCode::kNowhere &&
                                 fits(w.list[k].kind, code[next]) && fits(w.list[k + 1].kind, code[at]);
         if (!is_swapped)
@@ -138,7 +138,7 @@ class CdnaFollower {
         last = std::max(last, w.list[++k].time);
         steps_.back().time = last;
       }
-      at = w.list[k].kind == kJump ? code[at].jump : code[at].next;
+      at = w.list[k].kind == kJump ? code[at].jump_target : code[at].next_instruction;
     }
     if (at == KernelCode::kNowhere || !code[at].is_end) return fail("a wave ends elsewhere than at s_endpgm");
     steps_.push_back({std::max(last, time), number, at, false});

@@ -46,32 +46,33 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
   std::vector<std::set<size_t>> lines(list.size());  // by node: the numbers of the lines that print it
   for (size_t n = list.size(); n-- > 0;) {
-    SourceLines own = map.of_node[n];
-    if (own.count) lines[n].clear();  // the lines of the users print only the name of the node's variable
-    for (size_t k = 0; k < own.count; k++) lines[n].insert(own.first + k);
+    SourceLines own = map.lines_of_node[n];
+    if (own.num_lines) lines[n].clear();  // the lines of the users print only the name of the node's variable
+    for (size_t k = 0; k < own.num_lines; k++) lines[n].insert(own.first_line + k);
     for (UOp s : list[n].src())
-      if (auto at = position.find(s); at != position.end() && at->second < n && !map.of_node[at->second].count)
+      if (auto at = position.find(s);
+          at != position.end() && at->second < n && !map.lines_of_node[at->second].num_lines)
         lines[at->second].insert(lines[n].begin(), lines[n].end());
   }
   const auto sizes = group_sizes(list);
-  out.nodes.resize(map.lines.size());
+  out.line_nodes.resize(map.lines.size());
   for (bool prints_line : {true, false})
     for (size_t n = 0; n < list.size(); n++)
-      if ((map.of_node[n].count > 0) == prints_line && (prints_line || belongs_to_line(list[n])))
+      if ((map.lines_of_node[n].num_lines > 0) == prints_line && (prints_line || belongs_to_line(list[n])))
         for (size_t line : lines[n]) {
-          if (line == 0 || line > out.nodes.size()) continue;
+          if (line == 0 || line > out.line_nodes.size()) continue;
           LinearNode node{n, std::string(name_of(list[n].op())), std::string(list[n].dtype().repr()), prints_line};
           if (line == *lines[n].begin() && list[n].in({Op::LOAD, Op::STORE})) {
             MemoryAccess access{.line = uint32_t(line), .node = node};
-            access.lanes = lane_access(list[n], wave_size, sizes);
-            access.banks = bank_access(list[n], wave_size, sizes);
+            access.lane_access = lane_access(list[n], wave_size, sizes);
+            access.bank_access = bank_access(list[n], wave_size, sizes);
             if (UOp loop = loop_of(list[n])) {
-              access.next = loop_stride(list[n], loop);
-              access.reduces = loop.arg().items().back().axis_type() == AxisType::REDUCE;
+              access.next_distance = loop_stride(list[n], loop);
+              access.is_reduction = loop.arg().items().back().axis_type() == AxisType::REDUCE;
             }
-            if (access.lanes || access.banks) out.accesses.push_back(std::move(access));
+            if (access.lane_access || access.bank_access) out.accesses.push_back(std::move(access));
           }
-          out.nodes[line - 1].push_back(std::move(node));
+          out.line_nodes[line - 1].push_back(std::move(node));
         }
 }
 
@@ -81,25 +82,25 @@ class SourceFinder {
       : session_(session), input_(input), profile_(profile) {
     for (size_t n = 0; n < profile.trace.kernels.size(); n++) {
       const KernelRun& run = profile.trace.kernels[n];
-      if (!profile.chosen[n] || !run.program || out_.contains(run.program)) continue;
+      if (!profile.is_run_chosen[n] || !run.program || out_.contains(run.program)) continue;
       if (input.empty() && !profile.trace.asts.contains(run.kernel)) continue;
       CodeSource& made = out_[run.program];
-      if (!is_rdna(isa_of(run.arch))) made.problem = "tgc does not compile kernels for " + run.arch;
-      else if (auto text = find_text(run.program->lib); !text) made.problem = text.diag().message;
+      if (!is_rdna(isa_of(run.arch))) made.missing_reason = "tgc does not compile kernels for " + run.arch;
+      else if (auto text = find_text(run.program->elf_bytes); !text) made.missing_reason = text.diag().message;
       else wanted_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
     }
   }
 
   CodeSources find() {
     const Settings settings = session_.settings_for().value_or_throw();
-    if (const std::string& name = session_.over.target; !name.empty()) {
+    if (const std::string& name = session_.overrides.target; !name.empty()) {
       const Target target = recorded_target(name, settings).value_or_throw();
       if (target.device != "AMD" && target.device != "HIP")
         throw Failure(Diag{.message = "the kernels of the profile are for AMD's GPUs, not for " + name,
                            .expected = "a target such as AMD:LLVM:gfx1100"});
     }
     for (auto& [arch, wanted] : wanted_) {
-      std::vector<std::string> targets{session_.over.target};
+      std::vector<std::string> targets{session_.overrides.target};
       if (targets[0].empty()) targets = {"AMD:HIP:" + arch, "AMD:LLVM:" + arch};
       for (const std::string& target : targets) {
         if (input_.empty()) take_own(wanted, target);
@@ -109,7 +110,7 @@ class SourceFinder {
       }
       for (Wanted& w : wanted) {
         if (w.similar) take(std::move(*w.similar), out_[w.program]);
-        else out_[w.program].problem = problem_of(w);
+        else out_[w.program].missing_reason = problem_of(w);
       }
     }
     return std::move(out_);
@@ -143,20 +144,20 @@ class SourceFinder {
 
   void take_input(std::vector<Wanted>& wanted, const std::string& target) {
     Session session = native_session(session_);
-    auto source = Source::open(session, input_);
+    auto source = GraphSource::open(session, input_);
     for (;;) {
-      auto in = source.value_or_throw().next();
+      auto in = source.value_or_throw().next_graph();
       if (!in.value_or_throw()) return;
       (*in)->info.target = target;
       bool is_done = std::ranges::all_of(wanted, [&](const Wanted& w) { return !out_[w.program].lines.empty(); });
-      if (is_done || session_.cancelled()) return;
+      if (is_done || session_.is_cancelled()) return;
       auto status = catch_failures([&] { return take_graph(wanted, session, std::move(**in)), Unit{}; });
       if (!status) last_error_ = status.diag().text();
     }
   }
 
   void take_graph(std::vector<Wanted>& wanted, const Session& session, InputGraph in) {
-    const std::string shown = in.record ? InputName::parse(input_).shown() + "#" + in.record->id
+    const std::string shown = in.record ? InputName::parse(input_).display_name() + "#" + in.record->id
                               : input_.empty() ? "the AST that the profile has" : input_;
     // the recorded target may lack the processor, as in recordings of tinygrad 0.12.0
     if (in.record && (in.info.target + ":").starts_with(in.record->target + ":"))
@@ -185,8 +186,8 @@ class SourceFinder {
     seen_.insert(name);
     if (std::ranges::none_of(wanted, [&](const Wanted& w) { return base_name(w.kernel) == base_name(name); })) return;
     for (const Wanted& w : wanted)
-      if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.work)
-        if (auto work = catch_failures([&] { return work_of(c, shown); })) own.work = std::move(*work);
+      if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.kernel_work)
+        if (auto work = catch_failures([&] { return work_of(c, shown); })) own.kernel_work = std::move(*work);
     auto map = source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const uint32_t wave_size = is_rdna(isa_of(c.target().arch)) ? 32 : 64;
@@ -197,7 +198,7 @@ class SourceFinder {
   // Compiles a source. If the code is that of a wanted kernel, takes the source for this kernel. If it is only similar,
   // keeps the source as `similar`.
   void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
-    job.lines = true;
+    job.annotates_lines = true;
     std::string binary;
     std::vector<ListedInstruction> own;
     for (Wanted& w : wanted) {
@@ -206,7 +207,7 @@ class SourceFinder {
       Section text = find_text(binary).value_or_throw();
       const bool is_same = text.bytes == w.text.bytes;
       const CodeSource& known = out_[w.program];
-      if (is_same && (!known.nodes.empty() || (!known.lines.empty() && source.nodes.empty()))) continue;
+      if (is_same && (!known.line_nodes.empty() || (!known.lines.empty() && source.line_nodes.empty()))) continue;
       if (own.empty()) own = listed_instructions(compile(job, Artifact::Disassembly).value_or_throw());
       CodeSource made = source;
       for (std::string_view line : lines_of(job.source)) made.lines.emplace_back(line);
@@ -224,7 +225,7 @@ class SourceFinder {
   }
 
   static void take(CodeSource source, CodeSource& out) {
-    source.work = std::move(out.work);
+    source.kernel_work = std::move(out.kernel_work);
     out = std::move(source);
   }
 
@@ -236,16 +237,17 @@ class SourceFinder {
     constexpr auto is_padding = [](const ListedInstruction& i) { return i.text == "s_code_end"; };
     std::erase_if(w.listing, is_padding), std::erase_if(own, is_padding);
     AlignedLines made = align_lines(w.listing, own);
-    if (double(made.pairs) < kLeastAligned * double(w.listing.size()) || made.pairs <= w.pairs) return;
-    for (size_t n = 0; n < w.listing.size(); n++) source.line_of[w.listing[n].address] = made.lines[n];
+    if (double(made.num_matched) < kLeastAligned * double(w.listing.size()) || made.num_matched <= w.pairs) return;
+    for (size_t n = 0; n < w.listing.size(); n++) source.line_of[w.listing[n].address] = made.instruction_lines[n];
     const std::string compiler = compiler_of(w);
-    source.differs = "clang " + std::string(llvm_version()) + " makes other code than " +
-                     (compiler.empty() ? "that of the profile" : compiler) + made.differs;
-    w.pairs = made.pairs, w.similar = std::move(source);
+    source.difference_text = "clang " + std::string(llvm_version()) + " makes other code than " +
+                     (compiler.empty() ? "that of the profile" : compiler) + made.difference_text;
+    w.pairs = made.num_matched, w.similar = std::move(source);
   }
 
   std::string problem_of(const Wanted& w) const {
-    const std::string input = input_.empty() ? "the profile's AST" : "'" + InputName::parse(input_).shown() + "'";
+    const std::string input =
+        input_.empty() ? "the profile's AST" : "'" + InputName::parse(input_).display_name() + "'";
     if (w.differs.empty()) {
       if (input_.empty() && !last_error_.empty()) return "tgc cannot compile " + input + ": " + last_error_;
       std::string names;
@@ -261,7 +263,7 @@ class SourceFinder {
 
   // Returns the compiler that made the profiled program, such as "AMD clang version 20.0.0git"; "" if it is unknown.
   static std::string compiler_of(const Wanted& w) {
-    auto comment = find_section(w.program->lib, ".comment");
+    auto comment = find_section(w.program->elf_bytes, ".comment");
     std::string text;
     for (char c : comment ? comment->bytes : std::string_view()) text += c ? c : '\n';
     for (std::string_view line : lines_of(text))
@@ -294,7 +296,7 @@ std::string_view CodeSource::text_of(uint32_t line) const { return line ? trimme
 
 const std::vector<LinearNode>& CodeSource::nodes_of(uint32_t line) const {
   static const std::vector<LinearNode> none;
-  return line && line <= nodes.size() ? nodes[line - 1] : none;
+  return line && line <= line_nodes.size() ? line_nodes[line - 1] : none;
 }
 
 std::string nodes_text(const std::vector<LinearNode>& nodes) {
@@ -303,8 +305,8 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
     const LinearNode& node = nodes[n];
     std::string_view dtype = node.dtype;
     if (dtype.starts_with("dtypes.")) dtype.remove_prefix(7);
-    std::string number = std::to_string(node.number);
-    if (node.prints_line) {
+    std::string number = std::to_string(node.list_index);
+    if (node.has_own_line) {
       out += (out.empty() ? "" : ", ") + number + " " + node.op;
       if (dtype != "void") out += " " + std::string(dtype);
       continue;
@@ -312,9 +314,10 @@ std::string nodes_text(const std::vector<LinearNode>& nodes) {
     constexpr std::string_view kPlumbing[] = {"INDEX", "GEP", "VECTORIZE", "CAST", "AFTER"};
     if (std::ranges::find(kPlumbing, node.op) != std::end(kPlumbing)) continue;
     size_t last = n;  // index of the last of the consecutive nodes with the same op
-    while (last + 1 < nodes.size() && nodes[last + 1].op == node.op && nodes[last + 1].number == nodes[last].number + 1)
+    while (last + 1 < nodes.size() && nodes[last + 1].op == node.op &&
+           nodes[last + 1].list_index == nodes[last].list_index + 1)
       last++;
-    if (last > n) number += ".." + std::to_string(nodes[last].number);
+    if (last > n) number += ".." + std::to_string(nodes[last].list_index);
     inside += (inside.empty() ? "" : ", ") + number + " " + node.op;
     n = last;
   }

@@ -22,36 +22,38 @@ struct Profile;
 
 // A node of the kernel's linear list, as `tgc dump --stage=linear` shows it.
 struct LinearNode {
-  size_t number = 0;      // the node's index in the list
+  size_t list_index = 0;      // the node's index in the list
   std::string op, dtype;  // "LOAD", "dtypes.float"
-  bool prints_line = false;  // true: the node has a line of its own; false: it is printed inside a line of a user
+  bool has_own_line = false;  // true: the node has a line of its own; false: it is printed inside a line of a user
 };
 
 // A LOAD or STORE whose addresses in a wave are known.
 struct MemoryAccess {
   uint32_t line = 0;  // line of the source
   LinearNode node;
-  std::optional<LaneAccess> lanes;  // nullopt if it does not access global memory
-  std::optional<BankAccess> banks;  // nullopt if it does not access local memory
-  std::optional<int64_t> next;      // bytes to the address in the innermost loop's next iteration; nullopt: unknown
-  bool reduces = false;             // true if this loop is a reduction
+  std::optional<LaneAccess> lane_access;  // nullopt if it does not access global memory
+  std::optional<BankAccess> bank_access;  // nullopt if it does not access local memory
+  // bytes to the address in the innermost loop's next iteration; nullopt: unknown
+  std::optional<int64_t> next_distance;
+  bool is_reduction = false;             // true if this loop is a reduction
 };
 
 struct CodeSource {
   std::string input;               // where the source comes from: "kernels.jsonl.gz#matmul.0"
   std::string target;              // the target that the source was compiled for: "AMD:HIP:gfx1100"
-  std::string problem;             // why no source was found; empty if one was found
+  std::string missing_reason;             // why no source was found; empty if one was found
   std::vector<std::string> lines;  // the lines of the source
-  std::vector<std::vector<LinearNode>> nodes;  // by line, first those with prints_line; empty: tgc has another source
+  // by line, first those with has_own_line; empty: tgc has another source
+  std::vector<std::vector<LinearNode>> line_nodes;
   std::vector<MemoryAccess> accesses;
   std::optional<std::string> opts;  // the applied opts, as tinygrad prints them; nullopt: unknown
-  std::optional<KernelWork> work;      // work of a kernel with this name, also if no source was found
+  std::optional<KernelWork> kernel_work;      // work of a kernel with this name, also if no source was found
   struct Line {
     uint32_t line = 0;      // the first line is 1; 0: unknown
     bool is_exact = true;   // false: the compiled code has no instruction with this text here
   };
   std::map<uint64_t, Line> line_of;  // by address of an instruction in the profile
-  std::string differs;               // how the compiled code differs from the profile's; empty: both are equal
+  std::string difference_text;               // how the compiled code differs from the profile's; empty: both are equal
   uint32_t line_at(uint64_t address) const;                                // returns 0 if the line is unknown
   bool is_exact_at(uint64_t address) const;
   std::string_view text_of(uint32_t line) const;                           // returns the line without indentation
@@ -59,7 +61,7 @@ struct CodeSource {
 };
 using CodeSources = std::map<const Program*, CodeSource>;
 
-// Returns the nodes of a line as text, such as "12 LOAD float (8 MUL, 9..11 ADD)": those with prints_line, and in
+// Returns the nodes of a line as text, such as "12 LOAD float (8 MUL, 9..11 ADD)": those with has_own_line, and in
 // parentheses those that are printed inside the line, without nodes that only compute addresses, convert, or take apart
 // or combine vectors.
 std::string nodes_text(const std::vector<LinearNode>& nodes);
@@ -72,9 +74,9 @@ Result<CodeSources> find_sources(const Session& session, const std::string& inpu
 
 // The source lines of a kernel's instructions, taken from another version of its code.
 struct AlignedLines {
-  std::vector<CodeSource::Line> lines;  // by instruction
-  size_t pairs = 0;                     // number of instructions that both versions have, up to registers
-  std::string differs;                  // text such as "; 2 of 63 instructions are only in the profile's: ..."
+  std::vector<CodeSource::Line> instruction_lines;  // by instruction
+  size_t num_matched = 0;                     // number of instructions that both versions have, up to registers
+  std::string difference_text;                  // text such as "; 2 of 63 instructions are only in the profile's: ..."
 };
 // Gives each instruction of `code` the line of its counterpart in `with_lines`. An instruction without a counterpart
 // gets the line that its nearest neighbours with counterparts share; a wait or other instruction without an operation

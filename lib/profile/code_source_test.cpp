@@ -23,7 +23,7 @@ std::optional<LaneAccess> access(const std::string& index, const std::string& dt
       "ast = UOp(Ops.SINK, dtypes.void, (v, m, g), None)\n";
   static std::vector<std::unique_ptr<Graph>> graphs;
   graphs.push_back(std::make_unique<Graph>());
-  ReadReport report{.take_malformed = true};
+  ReadReport report{.accepts_malformed = true};
   UOp root = read_graph(*graphs.back(), InputKind::Pyrender, text, "in.uop", &report).value_or_throw().root;
   std::vector<UOp> list = toposort(root);
   UOp load;
@@ -37,33 +37,33 @@ std::optional<LaneAccess> access(const std::string& index, const std::string& dt
 TEST_CASE("lane_access: neighbouring addresses, strides, gates and addresses from memory") {
   auto a = access("l + g*64");
   REQUIRE(a);
-  CHECK(a->lanes == 32);
-  CHECK(a->stride == 4);
-  CHECK(a->lines == 1);
-  CHECK(a->fewest_lines == 1);
+  CHECK(a->num_lanes == 32);
+  CHECK(a->stride_bytes == 4);
+  CHECK(a->num_lines == 1);
+  CHECK(a->fewest_lines_needed == 1);
   auto far = access("l*32 + g");
   REQUIRE(far);
-  CHECK(far->stride == 128);
-  CHECK(far->lines == 32);
-  CHECK(far->fewest_lines == 1);
+  CHECK(far->stride_bytes == 128);
+  CHECK(far->num_lines == 32);
+  CHECK(far->fewest_lines_needed == 1);
   auto same = access("g*7");  // all lanes read the same address
   REQUIRE(same);
-  CHECK(same->lines == 1);
-  CHECK(same->fewest_lines == 1);
-  CHECK(same->stride == 0);
+  CHECK(same->num_lines == 1);
+  CHECK(same->fewest_lines_needed == 1);
+  CHECK(same->stride_bytes == 0);
   auto halves = access("l*2", "half");
   REQUIRE(halves);
-  CHECK(halves->stride == 4);
-  CHECK(halves->bytes == 2);
-  CHECK(halves->lines == 1);
+  CHECK(halves->stride_bytes == 4);
+  CHECK(halves->lane_bytes == 2);
+  CHECK(halves->num_lines == 1);
   auto transposed = access("(l % UOp.const(dtypes.int, 8))*64 + l // UOp.const(dtypes.int, 8)");
   REQUIRE(transposed);
-  CHECK(transposed->stride == 0);
-  CHECK(transposed->lines == 8);
+  CHECK(transposed->stride_bytes == 0);
+  CHECK(transposed->num_lines == 8);
   auto gated = access("l*32", "float", ", l < UOp.const(dtypes.int, 4)");
   REQUIRE(gated);
-  CHECK(gated->lanes == 4);
-  CHECK(gated->lines == 4);
+  CHECK(gated->num_lanes == 4);
+  CHECK(gated->num_lines == 4);
   CHECK_FALSE(access("UOp(Ops.LOAD, dtypes.int, (UOp(Ops.INDEX, dtypes.float.ptr(65536), (x, l), None),), None)"));
 }
 
@@ -75,12 +75,12 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
         "v = UOp(Ops.LOAD, dtypes." + dtype + ", (p,), None)\n"
         "ast = UOp(Ops.SINK, dtypes.void, (v,), None)\n";
     Graph graph;
-    ReadReport report{.take_malformed = true};
+    ReadReport report{.accepts_malformed = true};
     auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
     std::vector<UOp> list = toposort(read.value_or_throw().root);
     UOp load = *std::ranges::find_if(list, [](UOp u) { return u.is(Op::LOAD); });
     auto access = bank_access(load, 32, group_sizes(list));
-    return access ? std::pair(access->cycles, access->fewest) : std::pair(0u, 0u);
+    return access ? std::pair(access->access_cycles, access->fewest_cycles) : std::pair(0u, 0u);
   };
   using Pair = std::pair<uint32_t, uint32_t>;
   CHECK(cycles("l") == Pair{1, 1});
@@ -93,16 +93,16 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
 }
 
 TEST_CASE("merged accesses: the compiler makes one instruction of several accesses to consecutive addresses") {
-  BankAccess banks{.lanes = 32, .bytes = 4, .cycles = 4, .fewest = 1};
-  LaneAccess lanes{.lanes = 32, .bytes = 4, .lines = 4, .fewest_lines = 1, .stride = 16};
+  BankAccess banks{.num_lanes = 32, .lane_bytes = 4, .access_cycles = 4, .fewest_cycles = 1};
+  LaneAccess lanes{.num_lanes = 32, .lane_bytes = 4, .num_lines = 4, .fewest_lines_needed = 1, .stride_bytes = 16};
   for (int64_t lane = 0; lane < 32; lane++) banks.addresses.push_back(lane * 16 + 8);
   lanes.addresses = banks.addresses;
-  CHECK(merged(banks, 16, 1).cycles == 4);  // each lane reads four words, all different
-  CHECK(merged(banks, 16, 1).fewest == 4);
-  CHECK(merged(banks, 4, 2).cycles == 8);   // at two places
-  CHECK(merged(lanes, 16).lines == 4);
-  CHECK(merged(lanes, 16).fewest_lines == 4);
-  CHECK(merged(lanes, 4).fewest_lines == 1);
+  CHECK(merged_access(banks, 16, 1).access_cycles == 4);  // each lane reads four words, all different
+  CHECK(merged_access(banks, 16, 1).fewest_cycles == 4);
+  CHECK(merged_access(banks, 4, 2).access_cycles == 8);   // at two places
+  CHECK(merged_access(lanes, 16).num_lines == 4);
+  CHECK(merged_access(lanes, 16).fewest_lines_needed == 4);
+  CHECK(merged_access(lanes, 4).fewest_lines_needed == 1);
 }
 
 TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {
@@ -123,16 +123,19 @@ TEST_CASE("align_lines: lines of another compiler's code are exact only for the 
   const std::vector<ListedInstruction> own{{0, "v_mov_b32 v1, 0", 3}, {4, "v_add_f32 v4, v1, v0", 5}, {8, "s_nop 0", 6},
                                            {12, "s_endpgm", 7}};
   const AlignedLines made = align_lines(code, own);
-  auto is = [&](size_t n, Line l) { return made.lines[n].line == l.line && made.lines[n].is_exact == l.is_exact; };
-  CHECK(made.pairs == 3);
+  auto is = [&](size_t n, Line l) {
+    return made.instruction_lines[n].line == l.line && made.instruction_lines[n].is_exact == l.is_exact;
+  };
+  CHECK(made.num_matched == 3);
   CHECK(is(0, {3, true}));
   CHECK(is(1, {5, false}));  // a wait has the line of the next instruction
   CHECK(is(2, {5, false}));  // the counterpart has other registers
   CHECK(is(3, {0, false}));  // an instruction without a counterpart, whose neighbours have different lines
   CHECK(is(4, {7, true}));
-  CHECK(made.differs == "; 2 of 5 instructions are only in the profile's: 's_waitcnt vmcnt(0)', 'v_mul_f32 v3, v2, v2'"
-                        "; 1 of 4 instructions are only in tgc's: 's_nop 0'"
-                        "; 1 have other registers or other targets of branches");
+  CHECK(made.difference_text ==
+        "; 2 of 5 instructions are only in the profile's: 's_waitcnt vmcnt(0)', 'v_mul_f32 v3, v2, v2'"
+        "; 1 of 4 instructions are only in tgc's: 's_nop 0'"
+        "; 1 have other registers or other targets of branches");
 }
 
 TEST_CASE("listed_instructions: line 0 is no line") {

@@ -122,7 +122,7 @@ class TraceMaker {
       if (at == kNowhere || code_.instructions()[at].is_branch)
         throw Failure(formatted("a wave reaches %#x, where its code does not lead", unsigned(address)));
       plain(wave, at);
-      at = code_.instructions()[at].next;
+      at = code_.instructions()[at].next_instruction;
     }
     const CodeInstruction& i = code_.instructions()[at];
     hits_[at]++, lane_sums_[at] += lanes_[wave];
@@ -134,7 +134,7 @@ class TraceMaker {
     bool jumped = type == hip::TraceEvent::Jumped;
     if (i.is_branch) packets_.instruction(wave, jumped ? InstructionMap::kJump : InstructionMap::kJumpNot);
     else plain(wave, at);
-    at = jumped ? i.jump : i.next;
+    at = jumped ? i.jump_target : i.next_instruction;
   }
 
   // Returns the trace. Throws Failure if its hits are not those of the log.
@@ -143,9 +143,9 @@ class TraceMaker {
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
     if (!s.error.empty()) throw Failure("the trace of the emulated GPU does not fit the code: " + s.error);
     for (size_t n = 0; n < hits_.size(); n++)
-      if (hits_[n] && s.instructions[n].hits != hits_[n])
+      if (hits_[n] && s.instructions[n].num_executions != hits_[n])
         throw Failure(formatted("the trace has %llu hits at %#x, but the emulated GPU executed it %llu times",
-                                static_cast<unsigned long long>(s.instructions[n].hits),
+                                static_cast<unsigned long long>(s.instructions[n].num_executions),
                                 unsigned(code_.address_of(uint32_t(n))), static_cast<unsigned long long>(hits_[n])));
     return blob;
   }
@@ -225,18 +225,18 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
   return catch_failures([&] {
     if (log.is_full)
       throw Failure(formatted("the kernel executes too many instructions for a profile: its log has %llu bytes",
-                              static_cast<unsigned long long>(log.capacity)));
+                              static_cast<unsigned long long>(log.capacity_bytes)));
     std::map<uint64_t, std::string_view> modules;  // by address of a loaded module: the code object
     std::map<std::string, uint64_t> tags;
     EventWriter events;
     bool has_device = false;
     uint64_t launches = 0;
-    for (uint64_t at = 0; at + sizeof(hip::TraceRecord) <= log.used;) {
+    for (uint64_t at = 0; at + sizeof(hip::TraceRecord) <= log.used_bytes;) {
       hip::TraceRecord record;
       std::memcpy(&record, log.records() + at, sizeof record);
       const char* bytes = reinterpret_cast<const char*>(log.records() + at + sizeof record);
       const char* first_event = bytes + (uint64_t(record.bytes) + 7) / 8 * 8;
-      at += sizeof record + (uint64_t(record.bytes) + 7) / 8 * 8 + (record.events * 4 + 7) / 8 * 8;
+      at += sizeof record + (uint64_t(record.bytes) + 7) / 8 * 8 + (record.num_events * 4 + 7) / 8 * 8;
       std::string_view text(bytes, record.bytes);
       if (record.kind == hip::TraceRecord::Module) {
         modules[record.number] = text;
@@ -249,7 +249,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       Section section = find_text(modules[record.number]).value_or_throw();
       KernelCode code = KernelCode::read(section, isa).value_or_throw();
       TraceMaker trace(section, isa, code);
-      for (uint64_t n = 0; n < record.events; n++) {
+      for (uint64_t n = 0; n < record.num_events; n++) {
         uint32_t event;
         std::memcpy(&event, first_event + 4 * n, sizeof event);
         trace.add(event);
@@ -281,7 +281,7 @@ Result<int> run_profiled(const std::string& path, const std::function<int()>& bo
   void* memory = mmap(nullptr, sizeof(hip::TraceLog) + kLogBytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return Diag{"no memory for the log of executed instructions"};
-  auto* log = new (memory) hip::TraceLog{.capacity = kLogBytes};
+  auto* log = new (memory) hip::TraceLog{.capacity_bytes = kLogBytes};
   setenv(hip::kTraceLogVariable, formatted("%llx", reinterpret_cast<unsigned long long>(memory)).c_str(), 1);
   int code = body();
   unsetenv(hip::kTraceLogVariable);

@@ -40,7 +40,7 @@ struct Candidate {
   uint32_t line = 0;      // source line of the access that the hint is about; 0: it is about none
 };
 void sort_by_gain(std::vector<Candidate>& list) {
-  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.gain; });
+  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.largest_share; });
 }
 
 class HintFinder {
@@ -48,9 +48,9 @@ class HintFinder {
   HintFinder(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls)
       : p_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
         figures_(figures_of(p, kernel, listing)), times_(p.instructions_of(kernel)) {
-    all_ = double(std::max<uint64_t>(stalls.cycles, 1));
+    all_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
-    for (const InstructionTimes& t : times_) hits_ += double(t.hits);
+    for (const InstructionTimes& t : times_) hits_ += double(t.num_executions);
     if (const CodeSource* source = p.source_of(kernel); source && source->opts) {
       has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
       has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
@@ -86,7 +86,7 @@ class HintFinder {
   // Returns the hints by descending gain. Leaves out the ways that contradict a way of a hint with a larger gain, then
   // the hints without a way, and that about the waits for an access that another hint is about.
   std::vector<Hint> weighed() {
-    std::erase_if(out_, [](const Candidate& c) { return c.hint.gain < kLeastGain; });
+    std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
     sort_by_gain(out_);
     std::vector<Hint> hints;
     std::set<uint32_t> lines;  // of the accesses of hints
@@ -94,17 +94,19 @@ class HintFinder {
     for (Candidate& c : out_) {
       std::erase_if(c.ways, [&](const Way& w) { return w.effects & excluded; });
       if (c.ways.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
-      c.hint.change = c.aim;
+      c.hint.advice_text = c.aim;
       for (size_t n = 0; n < c.ways.size(); n++) {
-        c.hint.change += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.ways[n].text;
+        c.hint.advice_text += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.ways[n].text;
         excluded |= opposite(c.ways[n].effects);
       }
       hints.push_back(std::move(c.hint));
     }
     return hints;
   }
-  double idle_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].idle) / all_; }
-  double share_of(StallReason reason) const { return double(stalls_.reasons[size_t(reason)].cycles) / all_; }
+  double idle_of(StallReason reason) const {
+    return double(stalls_.times_by_reason[size_t(reason)].idle_cycles) / all_;
+  }
+  double share_of(StallReason reason) const { return double(stalls_.times_by_reason[size_t(reason)].cycles) / all_; }
   std::string place(uint32_t n) const {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
@@ -119,29 +121,33 @@ class HintFinder {
     const auto fitting = fitting_waves(run_);
     auto processor = amd_processor(run_.arch);
     if (!fitting || !processor || !stalls_.resident_waves) return;
-    const double most = fitting->most, now = stalls_.resident_waves;
+    const double most = fitting->max_waves, now = stalls_.resident_waves;
     const std::string idle = formatted("in %.0f%% of the waves' time no wave of the SIMD issues", hideable * 100);
-    if (now < fitting->waves) {
+    if (now < fitting->resident_waves) {
       const DevicePeak* device = device_peak(run_.arch);
-      std::string launched = counted(figures_.waves, "wave") + (figures_.waves == 1 ? " was" : " were") + " launched";
-      if (device && device->simds)
-        launched += formatted(" for %u SIMDs (%s), which hold %.0f", device->simds, std::string(device->card).c_str(),
-                              double(device->simds) * fitting->waves);
-      add("few-waves", hideable * (1 - now / fitting->waves),
-          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->waves,
+      std::string launched =
+          counted(figures_.num_waves, "wave") + (figures_.num_waves == 1 ? " was" : " were") + " launched";
+      if (device && device->num_simds)
+        launched += formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds,
+                              std::string(device->card).c_str(), double(device->num_simds) * fitting->resident_waves);
+      add("few-waves", hideable * (1 - now / fitting->resident_waves),
+          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->resident_waves,
                     launched.c_str(), idle.c_str()),
           "", more_threads());
     }
-    if (fitting->waves < most) {
-      const std::string limiter(fitting->limiter);
+    if (fitting->resident_waves < most) {
+      const std::string limiter(fitting->limiting_resource);
       const bool by_registers = limiter == "vector registers", by_memory = limiter == "local memory";
-      std::string amount = by_registers ? formatted("%u vector registers of each lane", *resources_->registers)
+      std::string amount = by_registers ? formatted("%u vector registers of each lane", *resources_->vector_registers)
                            : by_memory  ? formatted("%u bytes of local memory of each work group",
                                                     resources_->shared_bytes.value_or(0))
                                         : limiter;
-      add(by_registers ? "registers" : by_memory ? "local-memory" : "group-size",
-          now < fitting->waves ? 0 : hideable * (1 - fitting->waves / most),
-          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->waves, most, idle.c_str()),
+      add(by_registers ? "registers"
+          : by_memory  ? "local-memory"
+                       : "group-size",
+          now < fitting->resident_waves ? 0 : hideable * (1 - fitting->resident_waves / most),
+          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->resident_waves, most,
+                    idle.c_str()),
           by_registers ? "use fewer registers in each lane"
           : by_memory  ? "use less local memory"
                        : "use work groups of another size",
@@ -164,14 +170,15 @@ class HintFinder {
   void add_short_waves() {
     double arguments = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++)
-      if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory && double(times_[n].hits) <= double(figures_.followed))
-        arguments += double(stalls_.instructions[n].waited_for.idle) / all_;
+      if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory &&
+          double(times_[n].num_executions) <= double(figures_.num_followed_waves))
+        arguments += double(stalls_.instructions[n].waits_for_result.idle_cycles) / all_;
     const double start = share_of(StallReason::StartUp), share = start + arguments;
-    if (!figures_.followed) return;
+    if (!figures_.num_followed_waves) return;
     add("short-waves", share * 0.75,  // with four elements for each thread, a quarter of this time would remain
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
                   "the kernel's arguments (%.0f%%)",
-                  hits_ / double(figures_.followed), share * 100, start * 100, arguments * 100),
+                  hits_ / double(figures_.num_followed_waves), share * 100, start * 100, arguments * 100),
         "",
         {{"give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4)", kFewerThreads},
          {"fuse the kernel with its neighbours"}});
@@ -179,11 +186,12 @@ class HintFinder {
 
   // Adds a hint if work groups have fewer threads than a wave has lanes.
   void add_lanes() {
-    if (!figures_.wave_lanes || figures_.lanes >= figures_.wave_lanes) return;
-    const double unused = 1 - double(figures_.lanes) / figures_.wave_lanes;
-    add("idle-lanes", unused * (figures_.waves > 1 ? 0.9 : 0.1),
+    if (!figures_.wave_lanes || figures_.max_active_lanes >= figures_.wave_lanes) return;
+    const double unused = 1 - double(figures_.max_active_lanes) / figures_.wave_lanes;
+    add("idle-lanes", unused * (figures_.num_waves > 1 ? 0.9 : 0.1),
         formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
-                  figures_.lanes, figures_.wave_lanes - figures_.lanes, figures_.wave_lanes, figures_.waves),
+                  figures_.max_active_lanes, figures_.wave_lanes - figures_.max_active_lanes, figures_.wave_lanes,
+                  figures_.num_waves),
         formatted("use work groups of a multiple of %u threads", figures_.wave_lanes),
         {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes), kLargerGroups}});
   }
@@ -195,10 +203,10 @@ class HintFinder {
     uint32_t worst = 0;
     for (uint32_t n = 0; n < active.size(); n++) {
       const auto text = listing_.find(p_.code_of(kernel_)->address_of(n));
-      if (!times_[n].hits || text == listing_.end() || !runs_in_lanes(text->second)) continue;
-      StallTime time{times_[n].hits, 0};
-      for (const StallTime& t : stalls_.instructions[n].reasons) time += t;
-      const double unused = 1 - double(active[n]) / double(times_[n].hits) / figures_.lanes;
+      if (!times_[n].num_executions || text == listing_.end() || !runs_in_lanes(text->second)) continue;
+      StallTime time{times_[n].num_executions, 0};
+      for (const StallTime& t : stalls_.instructions[n].times_by_reason) time += t;
+      const double unused = 1 - double(active[n]) / double(times_[n].num_executions) / figures_.max_active_lanes;
       const double cost = unused * double(time.cycles) / all_;
       lost += cost;
       if (cost > most) most = cost, worst = n;
@@ -206,8 +214,8 @@ class HintFinder {
     if (lost <= 0) return;
     add("divergence", lost,
         formatted("vector instructions run in %.1f of the wave's %u lanes on average, and %s in %.1f",
-                  figures_.active_lanes.value_or(0), figures_.lanes, place(worst).c_str(),
-                  double(active[worst]) / double(times_[worst].hits)),
+                  figures_.active_lanes.value_or(0), figures_.max_active_lanes, place(worst).c_str(),
+                  double(active[worst]) / double(times_[worst].num_executions)),
         "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
 
@@ -223,12 +231,13 @@ class HintFinder {
     const CodeSource* source = p_.source_of(kernel_);
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
-      if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].hits) continue;
+      if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].num_executions) continue;
       if (source->line_at(p_.code_of(kernel_)->address_of(n)) != line) continue;
-      StallTime t = stalls_.instructions[n].waited_for;
-      for (const StallTime& own : stalls_.instructions[n].reasons) t += own;
-      out.share += double(t.cycles) / all_, out.hits += times_[n].hits;
-      if (role.bytes > out.bytes * out.places) out.bytes = role.bytes / role.places, out.places = role.places;
+      StallTime t = stalls_.instructions[n].waits_for_result;
+      for (const StallTime& own : stalls_.instructions[n].times_by_reason) t += own;
+      out.share += double(t.cycles) / all_, out.hits += times_[n].num_executions;
+      if (role.lane_bytes > out.bytes * out.places)
+        out.bytes = role.lane_bytes / role.num_addresses, out.places = role.num_addresses;
       const std::string text = instruction_text(p_, kernel_, n, listing_);
       out.mnemonics.insert(text.substr(0, text.find(' ')));
     }
@@ -243,16 +252,17 @@ class HintFinder {
     std::vector<Candidate> far, banks, narrow;
     for (const MemoryAccess& a : source->accesses) {
       const bool is_store = a.node.op == "STORE";
-      const LineTime t = line_time(a.line, a.lanes ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
+      const LineTime t = line_time(a.line, a.lane_access ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
       if (!t.hits) continue;
-      const auto far_lines = a.lanes ? std::optional(merged(*a.lanes, t.bytes)) : std::nullopt;
-      const auto conflicts = a.banks ? std::optional(merged(*a.banks, t.bytes, t.places)) : std::nullopt;
-      const uint32_t bytes = far_lines ? far_lines->bytes : conflicts->bytes;
-      const uint32_t lanes = far_lines ? far_lines->lanes : conflicts->lanes;
+      const auto far_lines = a.lane_access ? std::optional(merged_access(*a.lane_access, t.bytes)) : std::nullopt;
+      const auto conflicts =
+          a.bank_access ? std::optional(merged_access(*a.bank_access, t.bytes, t.places)) : std::nullopt;
+      const uint32_t bytes = far_lines ? far_lines->lane_bytes : conflicts->lane_bytes;
+      const uint32_t lanes = far_lines ? far_lines->num_lanes : conflicts->num_lanes;
       std::string by;
       for (const std::string& name : t.mnemonics) by += (by.empty() ? "" : ", ") + name;
       const std::string node =
-          formatted("%zu %s (line %u, by %s) %s %u bytes for each of %u lanes", a.node.number, a.node.op.c_str(),
+          formatted("%zu %s (line %u, by %s) %s %u bytes for each of %u lanes", a.node.list_index, a.node.op.c_str(),
                     a.line, by.c_str(), is_store ? "stores" : "loads", bytes, lanes);
       auto add_to = [&](std::vector<Candidate>& list, const char* id, double gain, std::string measured,
                         std::string aim, std::vector<Way> ways) {
@@ -260,27 +270,28 @@ class HintFinder {
       };
       const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
                                          static_cast<unsigned long long>(t.hits), t.share * 100);
-      if (far_lines && far_lines->lines >= kFarFromFewest * far_lines->fewest_lines) {
-        const auto stride = static_cast<long long>(far_lines->stride);
+      if (far_lines && far_lines->num_lines >= kFarFromFewest * far_lines->fewest_lines_needed) {
+        const auto stride = static_cast<long long>(far_lines->stride_bytes);
         const std::string apart = stride ? formatted(", %lld bytes apart,", stride) : "";
-        add_to(far, "uncoalesced", t.share * (1 - double(far_lines->fewest_lines) / far_lines->lines),
+        add_to(far, "uncoalesced", t.share * (1 - double(far_lines->fewest_lines_needed) / far_lines->num_lines),
                formatted("%s%s %s %u cache lines of %u bytes instead of %u; %s", node.c_str(), apart.c_str(),
-                         is_store ? "to" : "from", far_lines->lines, kCacheLine, far_lines->fewest_lines, time.c_str()),
+                         is_store ? "to" : "from", far_lines->num_lines, kCacheLine, far_lines->fewest_lines_needed,
+                         time.c_str()),
                "let neighbouring lanes access neighbouring addresses",
                {{"Opt(OptOps.LOCAL, ..) of the axis along which they lie in memory"}});
-      } else if (far_lines && a.next && uint32_t(std::abs(*a.next)) == bytes && bytes < kWidest) {
-        const char* opt = a.reduces ? "UNROLL" : "UPCAST";
+      } else if (far_lines && a.next_distance && uint32_t(std::abs(*a.next_distance)) == bytes && bytes < kWidest) {
+        const char* opt = a.is_reduction ? "UNROLL" : "UPCAST";
         add_to(narrow, "narrow", t.share * (1 - bytes / double(kWidest)),
                formatted("%s, and the next iteration those behind them; %s", node.c_str(), time.c_str()),
                formatted("access %u bytes at once", kWidest),
                {{formatted("Opt(OptOps.%s, .., %u) of this axis", opt, kWidest / bytes),
-                 a.reduces ? kMoreUnroll : kFewerThreads}});
+                 a.is_reduction ? kMoreUnroll : kFewerThreads}});
       }
-      if (conflicts && conflicts->cycles >= kFarFromFewest * conflicts->fewest)
-        add_to(banks, "bank-conflicts", t.share * (1 - double(conflicts->fewest) / conflicts->cycles),
+      if (conflicts && conflicts->access_cycles >= kFarFromFewest * conflicts->fewest_cycles)
+        add_to(banks, "bank-conflicts", t.share * (1 - double(conflicts->fewest_cycles) / conflicts->access_cycles),
                formatted("%s in %u cycles instead of %u, because lanes need different words of the same bank of local "
                          "memory; %s",
-                         node.c_str(), conflicts->cycles, conflicts->fewest, time.c_str()),
+                         node.c_str(), conflicts->access_cycles, conflicts->fewest_cycles, time.c_str()),
                "",
                {{formatted("pad the rows of the local buffer by %u bytes", std::max(4u, bytes / t.places))},
                 {"let neighbouring lanes access neighbouring elements of it"}});
@@ -294,21 +305,21 @@ class HintFinder {
 
   // Adds a hint if the kernel loads the same bytes several times.
   void add_repeats() {
-    if (!figures_.work || figures_.work->read <= 0 || !figures_.followed) return;
+    if (!figures_.kernel_work || figures_.kernel_work->bytes_read <= 0 || !figures_.num_followed_waves) return;
     double loaded = 0, time = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != InstructionUnit::Memory || role.is_store || role.is_scratch) continue;
-      loaded += double(times_[n].hits) * role.bytes * figures_.lanes;
-      time += double(stalls_.instructions[n].waited_for.cycles) / all_;
+      loaded += double(times_[n].num_executions) * role.lane_bytes * figures_.max_active_lanes;
+      time += double(stalls_.instructions[n].waits_for_result.cycles) / all_;
     }
-    loaded *= double(figures_.waves) / double(figures_.followed);
-    const double repeats = loaded / figures_.work->read;
+    loaded *= double(figures_.num_waves) / double(figures_.num_followed_waves);
+    const double repeats = loaded / figures_.kernel_work->bytes_read;
     if (repeats < kManyRepeats) return;
     add("repeated-loads", time * (1 - 1 / repeats) * kOverlap,
         formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
                   "%.0f%% of the waves' time",
-                  loaded, repeats, figures_.work->read, time * 100),
+                  loaded, repeats, figures_.kernel_work->bytes_read, time * 100),
         "",
         {{"keep what is loaded in registers for several outputs: Opt(OptOps.UPCAST, ..) of axes that a load does not "
           "depend on",
@@ -324,10 +335,10 @@ class HintFinder {
     uint32_t stored = 0;  // registers, by the stores in the code
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       if (!stalls_.roles[n].is_scratch) continue;
-      if (stalls_.roles[n].is_store) stored += stalls_.roles[n].bytes / kRegisterBytes;
-      share += double(stalls_.instructions[n].waited_for.cycles + times_[n].hits) / all_;
-      for (const StallTime& t : stalls_.instructions[n].reasons) share += double(t.cycles) / all_;
-      hits += times_[n].hits;
+      if (stalls_.roles[n].is_store) stored += stalls_.roles[n].lane_bytes / kRegisterBytes;
+      share += double(stalls_.instructions[n].waits_for_result.cycles + times_[n].num_executions) / all_;
+      for (const StallTime& t : stalls_.instructions[n].times_by_reason) share += double(t.cycles) / all_;
+      hits += times_[n].num_executions;
     }
     if (!hits) return;
     const uint32_t bytes = resources_ ? resources_->scratch_bytes.value_or(0) : 0;
@@ -341,20 +352,21 @@ class HintFinder {
 
   // Adds a hint if some waves of the traced SIMD execute more instructions than others.
   void add_imbalance() {
-    const auto& waves = stalls_.waves;
+    const auto& waves = stalls_.followed_waves;
     if (waves.size() < 2) return;
     double sum = 0;
-    for (const FollowedWave& w : waves) sum += double(w.issues);
-    const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::issues);
-    const double most = double(longest.issues), mean = sum / double(waves.size());
+    for (const FollowedWave& w : waves) sum += double(w.num_issued);
+    const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::num_issued);
+    const double most = double(longest.num_issued), mean = sum / double(waves.size());
     if (1 - mean / most < kLeastGain) return;
     // its loop or branch begins at the instruction that it issues more often than a mean wave, by the largest number
     const std::vector<uint64_t> issues = issues_of_wave(p_, kernel_, longest);
-    auto mean_of = [&](uint32_t n) { return double(times_[n].hits) / double(waves.size()); };
+    auto mean_of = [&](uint32_t n) { return double(times_[n].num_executions) / double(waves.size()); };
     uint32_t n = 0;
     for (uint32_t k = 1; k < issues.size(); k++)
       if (double(issues[k]) - mean_of(k) > double(issues[n]) - mean_of(n)) n = k;
-    const auto longer = std::ranges::count_if(waves, [&](const FollowedWave& w) { return double(w.issues) > mean; });
+    const auto longer =
+        std::ranges::count_if(waves, [&](const FollowedWave& w) { return double(w.num_issued) > mean; });
     add("imbalance", 1 - mean / most,
         formatted("followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
                   "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
@@ -367,7 +379,7 @@ class HintFinder {
   // Adds hints at those reasons of stalls that suggest a change by themselves.
   void add_reasons() {
     auto worst = [&](StallReason reason) {
-      auto cycles = [&](const InstructionStalls& s) { return s.reasons[size_t(reason)].cycles; };
+      auto cycles = [&](const InstructionStalls& s) { return s.times_by_reason[size_t(reason)].cycles; };
       auto most = std::ranges::max_element(stalls_.instructions, {}, cycles);
       return place(uint32_t(most - stalls_.instructions.begin()));
     };
@@ -392,17 +404,17 @@ class HintFinder {
   // Adds a hint at the load or store that waves wait for most.
   void add_wait() {
     auto most = std::ranges::max_element(stalls_.instructions, {},
-                                         [](const InstructionStalls& s) { return s.waited_for.idle; });
+                                         [](const InstructionStalls& s) { return s.waits_for_result.idle_cycles; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
-    if (!most->waited_for.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
+    if (!most->waits_for_result.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
     if (stalls_.roles[n].is_scratch) return;  // "spills" is about these
-    const double share = double(most->waited_for.idle) / all_;
+    const double share = double(most->waits_for_result.idle_cycles) / all_;
     const CodeSource* source = p_.source_of(kernel_);
-    const bool is_widest = stalls_.roles[n].bytes >= kWidest;
+    const bool is_widest = stalls_.roles[n].lane_bytes >= kWidest;
     std::vector<Way> ways;
     if (!stalls_.roles[n].is_store) ways.push_back({"compute something else between the load and its use"});
     if (!is_widest) ways.push_back({formatted("access up to %u bytes at once instead of %u", kWidest,
-                                              stalls_.roles[n].bytes)});
+                                              stalls_.roles[n].lane_bytes)});
     ways.push_back({"start more waves, of which others issue meanwhile", kMoreThreads});
     add("wait", share * kOverlap,
         formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
@@ -415,7 +427,7 @@ class HintFinder {
     auto totals = counter_totals(p_, kernel_);
     auto sum = [&](std::string_view name) {
       auto found = totals.find(name);
-      return found == totals.end() ? 0.0 : double(found->second.sum);
+      return found == totals.end() ? 0.0 : double(found->second.value_sum);
     };
     const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
     const bool is_known = std::ranges::any_of(out_, [](const Candidate& c) { return c.hint.id == "bank-conflicts"; });
@@ -452,7 +464,7 @@ class HintFinder {
 }  // namespace
 
 std::string Hint::text() const {
-  return formatted("up to %.0f%% of the time: ", gain * 100) + measured + ": " + change;
+  return formatted("up to %.0f%% of the time: ", largest_share * 100) + measured_text + ": " + advice_text;
 }
 
 std::vector<Hint> hints(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls) {

@@ -11,9 +11,9 @@ namespace tgc::profile {
 
 struct Hint {
   std::string id;        // the kind of the hint, such as "bank-conflicts"
-  double gain = 0;       // the largest share of the waves' time that could be saved, 0 to 1
-  std::string measured;  // figures of the traces, and why they cost time
-  std::string change;    // what to change in the kernel's opts or in the program
+  double largest_share = 0;       // the largest share of the waves' time that could be saved, 0 to 1
+  std::string measured_text;  // figures of the traces, and why they cost time
+  std::string advice_text;    // what to change in the kernel's opts or in the program
   std::string text() const;  // returns "up to 38% of the time: MEASURED: CHANGE"
 };
 

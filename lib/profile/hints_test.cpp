@@ -29,7 +29,7 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   add(branch_if_scc1 | uint32_t(0xffff - texts.size())), add(end);
   const std::string elf = make_elf({code, kBase});
   std::vector<uint64_t> memory(1 << 12);
-  auto* log = new (memory.data()) hip::TraceLog{.capacity = 8 * (memory.size() - 8)};
+  auto* log = new (memory.data()) hip::TraceLog{.capacity_bytes = 8 * (memory.size() - 8)};
   log->append(hip::TraceRecord::Module, 7, elf);
   log->append(hip::TraceRecord::Launch, 7, std::string("gfx1100 ") + name);
   const uint64_t branch = kBase + 4 * texts.size();
@@ -53,9 +53,9 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
 
 // Adds idle cycles of a reason at the first instruction.
 void add_stall(Run& run, StallReason reason, uint64_t cycles) {
-  run.stalls.instructions[0].reasons[size_t(reason)] += {cycles, cycles};
-  run.stalls.reasons[size_t(reason)] += {cycles, cycles};
-  run.stalls.cycles += cycles;
+  run.stalls.instructions[0].times_by_reason[size_t(reason)] += {cycles, cycles};
+  run.stalls.times_by_reason[size_t(reason)] += {cycles, cycles};
+  run.stalls.total_cycles += cycles;
 }
 
 const Hint* hint_of(const std::vector<Hint>& hints, std::string_view id) {
@@ -73,15 +73,15 @@ TEST_CASE("hints: no hint contradicts one with a larger gain") {
   add_stall(run, StallReason::Dependency, 2000);
   std::vector<Hint> list = run.found();  // shorter code needs less UNROLL: independent operations would need more
   REQUIRE(hint_of(list, "instruction-fetch"));
-  CHECK(has(hint_of(list, "instruction-fetch")->change, "UNROLL less"));
+  CHECK(has(hint_of(list, "instruction-fetch")->advice_text, "UNROLL less"));
   CHECK_FALSE(hint_of(list, "dependency"));
   run = run_of(texts, {4});
   add_stall(run, StallReason::Fetch, 2000);
   add_stall(run, StallReason::Dependency, 6000);
   list = run.found();
   REQUIRE(hint_of(list, "dependency"));
-  CHECK(has(hint_of(list, "dependency")->change, "Opt(OptOps.UNROLL, 0, 4)"));
-  for (const Hint& h : list) CHECK_FALSE(has(h.change, " less"));
+  CHECK(has(hint_of(list, "dependency")->advice_text, "Opt(OptOps.UNROLL, 0, 4)"));
+  for (const Hint& h : list) CHECK_FALSE(has(h.advice_text, " less"));
 }
 
 TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
@@ -89,12 +89,12 @@ TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
   add_stall(run, StallReason::Fetch, 6000);
   CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
   source.opts = "(Opt(op=OptOps.UPCAST, axis=0, arg=4),)";
-  CHECK(hint_of(run.found(), "instruction-fetch")->change == "make the code shorter: UPCAST less");
+  CHECK(hint_of(run.found(), "instruction-fetch")->advice_text == "make the code shorter: UPCAST less");
   source.opts = "()";
-  CHECK(hint_of(run.found(), "instruction-fetch")->change == "make the code shorter");
+  CHECK(hint_of(run.found(), "instruction-fetch")->advice_text == "make the code shorter");
   run = run_of({"v_add_f32_e32 v0, v0, v1"}, {4}, "E_4");  // no reduction can be unrolled
   add_stall(run, StallReason::Dependency, 6000);
-  CHECK(hint_of(run.found(), "dependency")->change == "make independent operations: UPCAST more");
+  CHECK(hint_of(run.found(), "dependency")->advice_text == "make independent operations: UPCAST more");
 }
 
 TEST_CASE("hints: bank conflicts are those of the instructions, whose width they name") {
@@ -102,15 +102,16 @@ TEST_CASE("hints: bank conflicts are those of the instructions, whose width they
   CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
   source.lines = {"float val0 = *(temp0+(lidx0*32+Lidx0));"};
   source.line_of[kBase] = {1};
-  BankAccess access{.lanes = 32, .bytes = 4, .cycles = 32, .fewest = 1};  // of one float in the source
+  // of one float in the source
+  BankAccess access{.num_lanes = 32, .lane_bytes = 4, .access_cycles = 32, .fewest_cycles = 1};
   for (int64_t lane = 0; lane < 32; lane++) access.addresses.push_back(lane * 128);
-  source.accesses.push_back({.line = 1, .node = {3, "LOAD", "dtypes.float"}, .banks = access});
+  source.accesses.push_back({.line = 1, .node = {3, "LOAD", "dtypes.float"}, .bank_access = access});
   const std::vector<Hint> list = run.found();
   const Hint* hint = hint_of(list, "bank-conflicts");
   REQUIRE(hint);
-  CHECK(has(hint->measured, "by ds_load_b128"));
-  CHECK(has(hint->measured, "16 bytes for each of 32 lanes in 32 cycles instead of 4"));
-  CHECK(has(hint->change, "by 16 bytes"));
+  CHECK(has(hint->measured_text, "by ds_load_b128"));
+  CHECK(has(hint->measured_text, "16 bytes for each of 32 lanes in 32 cycles instead of 4"));
+  CHECK(has(hint->advice_text, "by 16 bytes"));
 }
 
 TEST_CASE("hints: imbalance names the wave, and the instruction and line that it executes more often") {
@@ -121,18 +122,18 @@ TEST_CASE("hints: imbalance names the wave, and the instruction and line that it
   const std::vector<Hint> list = run.found();
   const Hint* hint = hint_of(list, "imbalance");
   REQUIRE(hint);
-  CHECK(has(hint->measured, "followed wave 3 of shader engine 0 (wave 2 of its SIMD) issues 81 instructions"));
-  CHECK(has(hint->measured, "'v_add_f32_e32 v0, v0, v1' (0x1000, line 2) 40 times, a mean wave 12 times"));
+  CHECK(has(hint->measured_text, "followed wave 3 of shader engine 0 (wave 2 of its SIMD) issues 81 instructions"));
+  CHECK(has(hint->measured_text, "'v_add_f32_e32 v0, v0, v1' (0x1000, line 2) 40 times, a mean wave 12 times"));
 }
 
 TEST_CASE("times of an emulated run are those of the model, not its counts of instructions") {
   const Run run = run_of({"global_load_b32 v0, v1, s[0:1]", "s_waitcnt vmcnt(0)"}, {1});
   const auto counted = run.profile.instructions_of(0), modeled = times_of(run.profile, 0, run.stalls);
   REQUIRE(modeled.size() == 4);
-  CHECK(modeled[1].hits == 1);
+  CHECK(modeled[1].num_executions == 1);
   CHECK(counted[1].cycles == 1);
   CHECK(modeled[1].cycles > 250);  // the latency of global memory
-  CHECK(modeled[1].stall == modeled[1].cycles - 1);
+  CHECK(modeled[1].stall_cycles == modeled[1].cycles - 1);
 }
 
 }  // namespace tgc::profile

@@ -62,16 +62,17 @@ void add_operands(std::string_view text, InstructionRole& out) {
       name.starts_with("v_cmpx"))
     results = 0;
   if (name.find("_co_") != name.npos) results = 2;  // the second result is a carry
-  for (size_t n = 0; n < operands.size(); n++) add_registers(operands[n], n < results ? out.writes : out.reads);
+  for (size_t n = 0; n < operands.size(); n++)
+    add_registers(operands[n], n < results ? out.written_registers : out.read_registers);
   const bool accumulates = name.find("fmac") != name.npos || name.find("mac_") != name.npos;
-  if (accumulates && !operands.empty()) add_registers(operands[0], out.reads);
-  if (name.starts_with("v_cmpx") || name.find("saveexec") != name.npos) out.writes.push_back(kExec);
-  if (out.unit == InstructionUnit::Scalar) out.writes.push_back(kScc);
+  if (accumulates && !operands.empty()) add_registers(operands[0], out.read_registers);
+  if (name.starts_with("v_cmpx") || name.find("saveexec") != name.npos) out.written_registers.push_back(kExec);
+  if (out.unit == InstructionUnit::Scalar) out.written_registers.push_back(kScc);
   if (name.find("_scc") != name.npos || name.starts_with("s_addc") || name.starts_with("s_subb") ||
       name.starts_with("s_cselect"))
-    out.reads.push_back(kScc);
-  if (name.find("_vcc") != name.npos) out.reads.insert(out.reads.end(), {kVcc, uint16_t(kVcc + 1)});
-  if (name.find("_exec") != name.npos && out.unit == InstructionUnit::Branch) out.reads.push_back(kExec);
+    out.read_registers.push_back(kScc);
+  if (name.find("_vcc") != name.npos) out.read_registers.insert(out.read_registers.end(), {kVcc, uint16_t(kVcc + 1)});
+  if (name.find("_exec") != name.npos && out.unit == InstructionUnit::Branch) out.read_registers.push_back(kExec);
 }
 
 struct NamedCounter {
@@ -139,7 +140,7 @@ bool InstructionRole::depends_on(const InstructionRole& earlier) const {
     }
     return false;
   };
-  return meets(reads, earlier.writes) || meets(writes, earlier.writes);
+  return meets(read_registers, earlier.written_registers) || meets(written_registers, earlier.written_registers);
 }
 
 InstructionRole role_of(std::string_view text, Isa isa) {
@@ -163,19 +164,19 @@ InstructionRole role_of(std::string_view text, Isa isa) {
     out.is_end = true;
   } else if (starts({"s_load", "s_buffer_load", "s_store", "s_atomic", "s_dcache", "s_gl1", "s_mem"})) {
     out.unit = Unit::ScalarMemory;
-    out.raises = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};
+    out.raised_counters = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};
   } else if (starts({"s_sendmsg"})) {
-    if (name.find("rtn") != name.npos) out.raises = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};
+    if (name.find("rtn") != name.npos) out.raised_counters = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};
   } else if (starts({"s_nop", "s_clause", "s_delay_alu", "s_set_inst_prefetch", "s_sethalt", "s_code_end"})) {
     out.unit = Unit::Other;
   } else if (starts({"s_"})) {
     out.unit = Unit::Scalar;
   } else if (starts({"ds_"})) {
-    out.unit = Unit::Lds, out.raises = {lds};
+    out.unit = Unit::Lds, out.raised_counters = {lds};
     if (name.find("2addr") != name.npos || name.find("read2") != name.npos || name.find("write2") != name.npos)
-      out.places = 2;
+      out.num_addresses = 2;
     for (std::string_view word : {"_load", "_store", "_read", "_write"})
-      if (name.find(word) != name.npos) out.bytes = out.places * bytes_of_access(name);
+      if (name.find(word) != name.npos) out.lane_bytes = out.num_addresses * bytes_of_access(name);
   } else if (starts({"global_", "flat_", "scratch_", "buffer_", "tbuffer_", "image_"})) {
     out.unit = Unit::Memory;
     out.is_scratch = starts({"scratch_"});
@@ -187,12 +188,13 @@ InstructionRole role_of(std::string_view text, Isa isa) {
     const bool counts_store = (out.is_store || (is_atomic && !returns)) && !is_cdna;
     out.is_store |= is_atomic && !returns;
     if (!starts({"buffer_wbl", "buffer_inv", "buffer_gl", "global_inv", "global_wb"}))
-      out.raises = {counts_store ? WaitCounter::Store : is_rdna4 && starts({"image_sample"}) ? WaitCounter::Sample
-                                                                                             : WaitCounter::Load};
-    if (starts({"flat_"})) out.raises.push_back(lds);
-    out.bytes = bytes_of_access(name);
+      out.raised_counters = {counts_store                           ? WaitCounter::Store
+                             : is_rdna4 && starts({"image_sample"}) ? WaitCounter::Sample
+                                                                    : WaitCounter::Load};
+    if (starts({"flat_"})) out.raised_counters.push_back(lds);
+    out.lane_bytes = bytes_of_access(name);
   } else if (starts({"exp"})) {
-    out.unit = Unit::Export, out.raises = {WaitCounter::Export};
+    out.unit = Unit::Export, out.raised_counters = {WaitCounter::Export};
   } else if (starts({"v_"})) {
     out.unit = Unit::Vector;
   }
@@ -201,7 +203,7 @@ InstructionRole role_of(std::string_view text, Isa isa) {
     add_operands(rest.substr(0, end), out);
     rest = end == rest.npos ? std::string_view() : rest.substr(end + 4);
   }
-  sort_unique(out.reads), sort_unique(out.writes);
+  sort_unique(out.read_registers), sort_unique(out.written_registers);
   return out;
 }
 

@@ -19,17 +19,18 @@ inline constexpr size_t kWaitCounters = size_t(WaitCounter::Count);
 struct InstructionRole {
   struct Wait {
     WaitCounter counter;
-    uint32_t most = 0;  // the wait ends when at most this many of the counter's operations are pending
+    uint32_t max_outstanding = 0;  // the wait ends when at most this many of the counter's operations are pending
   };
   InstructionUnit unit = InstructionUnit::Other;
-  std::vector<WaitCounter> raises;  // a flat access raises several, because it may be to global or to local memory
+  // a flat access raises several, because it may be to global or to local memory
+  std::vector<WaitCounter> raised_counters;
   std::vector<Wait> waits;
   bool is_store = false;            // true if it writes memory and returns no value
   bool is_scratch = false;          // true if it accesses a lane's private memory: spilled registers, or arrays
   bool is_end = false;              // true for s_endpgm
-  uint32_t bytes = 0;               // for an access to memory: the bytes that each lane accesses
-  uint32_t places = 1;              // 2 if these bytes are at two addresses: ds_load_2addr_b32
-  std::vector<uint16_t> reads, writes;  // numbers of registers, sorted
+  uint32_t lane_bytes = 0;               // for an access to memory: the bytes that each lane accesses
+  uint32_t num_addresses = 1;              // 2 if these bytes are at two addresses: ds_load_2addr_b32
+  std::vector<uint16_t> read_registers, written_registers;  // numbers of registers, sorted
   bool depends_on(const InstructionRole& earlier) const;  // true if it reads or writes a register that `earlier` writes
 };
 

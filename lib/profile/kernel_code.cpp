@@ -209,7 +209,7 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
       if (!size) throw Failure("no instruction is known for the code at byte " + std::to_string(offset));
       at[offset / 4] = uint32_t(out.instructions_.size());
       words.push_back(word);
-      CodeInstruction i{.offset = uint32_t(offset), .size = size};
+      CodeInstruction i{.offset = uint32_t(offset), .size_bytes = size};
       if (isa == Isa::Cdna) {
         set_cdna_unit(word, i);
       } else if (is_sopp(word)) {
@@ -226,9 +226,12 @@ Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
     };
     for (size_t n = out.instructions_.size(); n-- > 0;) {
       CodeInstruction& i = out.instructions_[n];
-      i.next = number_at(int64_t(i.offset) + i.size);
-      i.jump = number_at(int64_t(i.offset) + i.size + int64_t(int16_t(words[n] & 0xffff)) * 4);
-      i.counted = !i.has_no_packet ? uint32_t(n) : i.next == kNowhere ? kNowhere : out.instructions_[i.next].counted;
+      i.next_instruction = number_at(int64_t(i.offset) + i.size_bytes);
+      i.jump_target = number_at(int64_t(i.offset) + i.size_bytes + int64_t(int16_t(words[n] & 0xffff)) * 4);
+      i.packet_instruction = !i.has_no_packet ? uint32_t(n)
+                             : i.next_instruction == kNowhere
+                                 ? kNowhere
+                                 : out.instructions_[i.next_instruction].packet_instruction;
     }
     return out;
   });
@@ -267,14 +270,14 @@ void parse_listing(std::string_view listing, Each&& each) {
 
 std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch) {
   auto engine = llvm_engine();
-  auto text = find_text(program.lib);
+  auto text = find_text(program.elf_bytes);
   if (!engine || !text || arch.empty()) return {};
   // in a worker, because LLVM 19 aborts on some code (lib/emulate/hip/driver_test.cpp)
   std::string elf = make_elf(*text);
   const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950, which has more
   auto listing = contain(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine({.rights = Rights::Compute, .memory = kMostMemory, .seconds = kMostSeconds});
+        worker.confine({.rights = Rights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
         auto made = (*engine)->disassemble(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
         if (!made.ok) return Diag{made.compiler_error.message};
         return made.value;

@@ -74,7 +74,8 @@ const DevicePeak* device_peak(std::string_view arch) {
 std::string bound_by(std::optional<double> flops, std::optional<double> bytes, double seconds, std::string_view arch) {
   const DevicePeak* peak = device_peak(arch);
   if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
-  double compute = flops.value_or(0) / seconds / peak->flops, memory = bytes.value_or(0) / seconds / peak->bytes;
+  double compute = flops.value_or(0) / seconds / peak->flops_per_second,
+         memory = bytes.value_or(0) / seconds / peak->bytes_per_second;
   double share = std::max(compute, memory);
   if (share < 0.1) return formatted("latency (%.1f%% of peak)", share * 100);
   return formatted("%s %.0f%%", compute > memory ? "compute" : "memory", share * 100);
@@ -102,25 +103,25 @@ double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n
 }  // namespace
 
 KernelWork work_of(Compilation& kernel, std::string from) {
-  KernelWork out{.from = std::move(from)};
-  if (kernel.begun_at()) {  // the graph of a later stage has threads in place of loops
+  KernelWork out{.ast_source = std::move(from)};
+  if (kernel.input_stage()) {  // the graph of a later stage has threads in place of loops
     const auto& list = kernel.list();
     if (!list) throw Failure(list.diag());
     const Estimates made = program_info(*list).value_or_throw().estimates;
-    out.ops = number_of(made.ops), out.bytes = number_of(made.mem);
+    out.num_operations = number_of(made.ops), out.num_bytes = number_of(made.mem);
     out.is_upper_bound = !made.ops.is_int() || !made.mem.is_int();
     return out;
   }
   const KernelCost cost = cost_of(kernel.ast());
-  out.ops = cost.ops, out.bytes = cost.bytes(), out.read = cost.read;
+  out.num_operations = cost.num_operations, out.num_bytes = cost.total_bytes(), out.bytes_read = cost.bytes_read;
   for (UOp u : toposort(kernel.ast())) out.is_upper_bound |= u.is(Op::DEFINE_VAR);
   return out;
 }
 
 Session native_session(const Session& session) {
   Session out = session;
-  out.over.target.clear();
-  out.over.imports = out.over.native = true;
+  out.overrides.target.clear();
+  out.overrides.imports_kernels = out.overrides.prefers_native = true;
   return out;
 }
 
@@ -130,8 +131,8 @@ InputGraph profile_ast(const Session& session, const Trace& trace, const std::st
   Settings settings = session.settings_for().value_or_throw();
   const std::string text = pickled_graph(ast->second).value_or_throw();
   InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
-  in = std::move(session.compiler()->import(std::move(in)).value_or_throw());
-  if (auto& refused = imported_from(in).refused) throw Failure(*refused);
+  in = std::move(session.compiler()->import_kernel(std::move(in)).value_or_throw());
+  if (auto& refused = imported_from(in).import_error) throw Failure(*refused);
   in.info.target = target;
   if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
   return in;
@@ -141,7 +142,7 @@ KernelWorks find_works(const Session& session, const Trace& trace) {
   KernelWorks out;
   const Session native = native_session(session);
   for (auto& [name, ast] : trace.asts) {
-    if (session.cancelled()) break;
+    if (session.is_cancelled()) break;
     (void)catch_failures([&] {
       Compilation c = std::move(native.begin(profile_ast(native, trace, name, "AMD:HIP")).value_or_throw());
       out[name] = work_of(c, "the AST that the profile has");
@@ -178,7 +179,8 @@ constexpr uint32_t kDescriptorBytes = 64;
 }  // namespace
 
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch) {
-  auto descriptor = find_section(program.lib, ".rodata");  // it begins with the descriptor, as tinygrad assumes, too
+  // it begins with the descriptor, as tinygrad assumes, too
+  auto descriptor = find_section(program.elf_bytes, ".rodata");
   if (!descriptor || descriptor->bytes.size() < kDescriptorBytes) return {};
   auto word = [&](size_t offset) {
     uint32_t out = 0;
@@ -186,15 +188,15 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
     return out;
   };
   const bool is_rdna3 = is_rdna(isa_of(arch)), is_wave32 = word(56) >> 10 & 1;
-  KernelResources out{.kernel = std::string(program.name), .from = "the kernel's descriptor"};
-  out.registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
+  KernelResources out{.kernel = std::string(program.name), .reported_by = "the kernel's descriptor"};
+  out.vector_registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
   out.shared_bytes = word(0), out.scratch_bytes = word(4);
-  if (auto note = find_section(program.lib, ".note")) {
+  if (auto note = find_section(program.elf_bytes, ".note")) {
     auto number = [&](std::string_view key) { return packed_number(note->bytes, key); };
     out.scalar_registers = number(".sgpr_count");
     auto vectors = number(".vgpr_spill_count"), scalars = number(".sgpr_spill_count");
-    if (vectors || scalars) out.spills = vectors.value_or(0) + scalars.value_or(0), out.spill_unit = "registers";
-    out.most_threads = number(".max_flat_workgroup_size").value_or(0);
+    if (vectors || scalars) out.num_spills = vectors.value_or(0) + scalars.value_or(0), out.spill_unit = "registers";
+    out.max_threads = number(".max_flat_workgroup_size").value_or(0);
   }
   return out;
 }
@@ -202,40 +204,42 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
 std::optional<Occupancy> fitting_waves(const KernelRun& run) {
   const auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt;
   if (!resources) return {};
-  return occupancy_of(*resources, run.arch, resources->most_threads ? resources->most_threads : 32);
+  return occupancy_of(*resources, run.arch, resources->max_threads ? resources->max_threads : 32);
 }
 
 // ---- figures of a run
 
 KernelFigures figures_of(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
-  KernelFigures out{.work = p.work_of(kernel)};
+  KernelFigures out{.kernel_work = p.work_of(kernel)};
   size_t number = 0;  // index of the run among the runs of its kernel
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
   if (auto found = p.buffer_bytes.find({std::string(run.device), run.kernel});
       found != p.buffer_bytes.end() && number < found->second.size() && found->second[number] > 0)
-    out.bytes = found->second[number];
+    out.buffer_bytes = found->second[number];
   for (size_t i : run.sqtt) {
-    out.waves += p.summaries[i].waves.size();
+    out.num_waves += p.summaries[i].wave_spans.size();
     if (p.summaries[i].instructions.empty()) continue;
-    for (const WaveSpan& w : p.summaries[i].waves) out.followed += w.cu == 0 && w.simd == 0;
+    for (const WaveSpan& w : p.summaries[i].wave_spans) out.num_followed_waves += w.cu == 0 && w.simd == 0;
   }
-  out.wave_lanes = out.lanes = is_rdna(isa_of(run.arch)) ? 32 : 64;
+  out.wave_lanes = out.max_active_lanes = is_rdna(isa_of(run.arch)) ? 32 : 64;
   if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
-    if (resources->most_threads) out.lanes = std::min(out.lanes, resources->most_threads);
+    if (resources->max_threads) out.max_active_lanes = std::min(out.max_active_lanes, resources->max_threads);
   const auto times = p.instructions_of(kernel);
-  if (times.empty() || listing.empty() || !out.followed) return out;
+  if (times.empty() || listing.empty() || !out.num_followed_waves) return out;
   const auto active = p.active_lanes_of(kernel);
   double ops = 0, vectors = 0, lanes = 0;
   for (uint32_t n = 0; n < times.size(); n++) {
     auto text = listing.find(p.code_of(kernel)->address_of(n));
     if (text == listing.end()) continue;
-    const double executed_lanes = active.empty() ? double(times[n].hits) * out.lanes : double(active[n]);
+    const double executed_lanes =
+        active.empty() ? double(times[n].num_executions) * out.max_active_lanes : double(active[n]);
     ops += executed_lanes * flops_per_lane(text->second);
-    if (runs_in_lanes(text->second)) vectors += double(times[n].hits), lanes += executed_lanes;
+    if (runs_in_lanes(text->second)) vectors += double(times[n].num_executions), lanes += executed_lanes;
   }
-  out.executed = ops / double(out.followed) * double(out.waves), out.executed_at_most = active.empty();
+  out.executed_flops = ops / double(out.num_followed_waves) * double(out.num_waves),
+  out.is_executed_upper_bound = active.empty();
   if (!active.empty() && vectors > 0) out.active_lanes = lanes / vectors;
   return out;
 }
@@ -263,22 +267,25 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
     return run.seconds && *run.seconds > 0 ? " (" + share_text(amount, *run.seconds, unit, most) + ")" : "";
   };
   std::string out;
-  if (f.work) {
-    const char* most = f.work->is_upper_bound ? "at most " : "";
-    out += formatted("operations: %s%s by %s", most, with_commas(f.work->ops).c_str(), f.work->from.c_str()) +
-           rate(f.work->ops, "FLOPS", peak ? peak->flops : 0);
+  if (f.kernel_work) {
+    const char* most = f.kernel_work->is_upper_bound ? "at most " : "";
+    out += formatted("operations: %s%s by %s", most, with_commas(f.kernel_work->num_operations).c_str(),
+                     f.kernel_work->ast_source.c_str()) +
+           rate(f.kernel_work->num_operations, "FLOPS", peak ? peak->flops_per_second : 0);
   }
-  if (f.executed) {
-    const std::string lanes = f.active_lanes ? formatted("%.1f", *f.active_lanes) : formatted("at most %u", f.lanes);
-    out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") + (f.executed_at_most ? "at most " : "") +
-           with_commas(*f.executed) + formatted(", with %s of %u lanes active", lanes.c_str(), f.wave_lanes);
-    if (!f.work) out += rate(*f.executed, "FLOPS", peak ? peak->flops : 0);
+  if (f.executed_flops) {
+    const std::string lanes =
+        f.active_lanes ? formatted("%.1f", *f.active_lanes) : formatted("at most %u", f.max_active_lanes);
+    out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") +
+           (f.is_executed_upper_bound ? "at most " : "") + with_commas(*f.executed_flops) +
+           formatted(", with %s of %u lanes active", lanes.c_str(), f.wave_lanes);
+    if (!f.kernel_work) out += rate(*f.executed_flops, "FLOPS", peak ? peak->flops_per_second : 0);
   }
   if (!out.empty()) out += "\n";
-  const auto bytes = f.work ? std::optional(f.work->bytes) : f.bytes;
+  const auto bytes = f.kernel_work ? std::optional(f.kernel_work->num_bytes) : f.buffer_bytes;
   if (bytes)
-    out += "bytes: " + with_commas(*bytes) + (f.work ? ", each element once" : " in its buffers") +
-           rate(*bytes, "B/s", peak ? peak->bytes : 0) + "\n";
+    out += "bytes: " + with_commas(*bytes) + (f.kernel_work ? ", each element once" : " in its buffers") +
+           rate(*bytes, "B/s", peak ? peak->bytes_per_second : 0) + "\n";
   if (peak && run.seconds && !out.empty())
     out += "peak: " + std::string(peak->card) + ", nominal rates\n";
   return out;

@@ -16,10 +16,10 @@ namespace tgc::profile {
 struct Profile;
 
 struct KernelWork {
-  double ops = 0, bytes = 0;  // for one execution (lib/compilation/kernel_cost.h)
-  double read = 0;            // the part of `bytes` that is read; 0: unknown
+  double num_operations = 0, num_bytes = 0;  // for one execution (lib/compilation/kernel_cost.h)
+  double bytes_read = 0;            // the part of `bytes` that is read; 0: unknown
   bool is_upper_bound = false;       // true if the figures are those for the largest values of the kernel's variables
-  std::string from;           // where the AST comes from: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
+  std::string ast_source;  // where the AST comes from: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;  // by the name of the kernel's function
 
@@ -47,16 +47,20 @@ std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
 // The figures of one run.
 struct KernelFigures {
-  std::optional<KernelWork> work;  // what the AST needs; nullopt: there is no AST
-  std::optional<double> executed;  // floating-point operations of all waves, scaled from those of the followed waves
-  bool executed_at_most = false;   // true if `executed` counts `lanes` lanes, because the active ones are unknown
-  uint32_t lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
+  std::optional<KernelWork> kernel_work;  // what the AST needs; nullopt: there is no AST
+  // floating-point operations of all waves, scaled from those of the followed waves
+  std::optional<double> executed_flops;
+  // true if `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
+  bool is_executed_upper_bound = false;
+  uint32_t max_active_lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
   std::optional<double> active_lanes;  // mean over the executed vector instructions, if EXEC is known
-  size_t waves = 0, followed = 0;  // number of waves, and of those whose instructions the traces have
-  std::optional<double> bytes;     // bytes of the kernel's buffers, each buffer counted once
+  size_t num_waves = 0, num_followed_waves = 0;  // number of waves, and of those whose instructions the traces have
+  std::optional<double> buffer_bytes;     // bytes of the kernel's buffers, each buffer counted once
 
-  std::optional<double> ops() const { return work ? std::optional(work->ops) : executed; }
-  bool ops_at_most() const { return work ? work->is_upper_bound : executed_at_most; }
+  std::optional<double> needed_operations() const {
+    return kernel_work ? std::optional(kernel_work->num_operations) : executed_flops;
+  }
+  bool is_operations_upper_bound() const { return kernel_work ? kernel_work->is_upper_bound : is_executed_upper_bound; }
 };
 KernelFigures figures_of(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
 // Returns the figures as lines of text: operations, bytes, and the device whose peak rates they are compared with. ""
@@ -72,9 +76,9 @@ bool runs_in_lanes(std::string_view assembly);
 // The nominal peak rates of a GPU with this architecture.
 struct DevicePeak {
   std::string_view arch, card;
-  double flops = 0;    // float32 operations per second, without matrix instructions
-  double bytes = 0;    // bytes per second of device memory
-  uint32_t simds = 0;  // number of SIMDs of an AMD GPU; 0 for others
+  double flops_per_second = 0;    // float32 operations per second, without matrix instructions
+  double bytes_per_second = 0;    // bytes per second of device memory
+  uint32_t num_simds = 0;  // number of SIMDs of an AMD GPU; 0 for others
 };
 const DevicePeak* device_peak(std::string_view arch);  // returns null if the architecture is unknown
 

@@ -97,18 +97,18 @@ std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size
 DType accessed_type(UOp access) { return access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype(); }
 
 LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
-  LaneAccess out{.lanes = uint32_t(addresses.size()), .bytes = uint32_t(bytes)};
+  LaneAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
   std::set<int64_t> lines;
   for (int64_t address : addresses)
     for (int64_t at = address / kCacheLine; at <= (address + bytes - 1) / kCacheLine; at++) lines.insert(at);
-  out.lines = uint32_t(lines.size());
+  out.num_lines = uint32_t(lines.size());
   std::vector<int64_t> distinct = addresses;
   std::ranges::sort(distinct);
   distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
-  out.fewest_lines = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
-  out.stride = addresses[1] - addresses[0];
+  out.fewest_lines_needed = uint32_t((int64_t(distinct.size()) * bytes + kCacheLine - 1) / kCacheLine);
+  out.stride_bytes = addresses[1] - addresses[0];
   for (size_t n = 2; n < addresses.size(); n++)
-    if (addresses[n] - addresses[n - 1] != out.stride) out.stride = 0;
+    if (addresses[n] - addresses[n - 1] != out.stride_bytes) out.stride_bytes = 0;
   out.addresses = std::move(addresses);
   return out;
 }
@@ -116,7 +116,7 @@ LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
 BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
   constexpr int64_t kBanks = 32, kWord = 4;
   const int64_t words = std::max<int64_t>(1, bytes / kWord);
-  BankAccess out{.lanes = uint32_t(addresses.size()), .bytes = uint32_t(bytes)};
+  BankAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
   const size_t at_once = size_t(std::max<int64_t>(1, kBanks / words));  // lanes that the banks serve in a cycle
   for (size_t first = 0; first < addresses.size(); first += at_once) {
     std::array<std::set<int64_t>, kBanks> words_of;  // by bank: the words that lanes need
@@ -127,7 +127,7 @@ BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
       }
     size_t most = 0;
     for (const auto& bank : words_of) most = std::max(most, bank.size());
-    out.cycles += uint32_t(most), out.fewest++;
+    out.access_cycles += uint32_t(most), out.fewest_cycles++;
   }
   out.addresses = std::move(addresses);
   return out;
@@ -165,13 +165,13 @@ std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std:
   return banks_at(std::move(*addresses), accessed_type(access).itemsize());
 }
 
-LaneAccess merged(const LaneAccess& access, uint32_t bytes) {
-  return bytes > access.bytes ? lanes_at(aligned(access.addresses, bytes), bytes) : access;
+LaneAccess merged_access(const LaneAccess& access, uint32_t bytes) {
+  return bytes > access.lane_bytes ? lanes_at(aligned(access.addresses, bytes), bytes) : access;
 }
 
-BankAccess merged(const BankAccess& access, uint32_t bytes, uint32_t places) {
-  BankAccess out = bytes > access.bytes ? banks_at(aligned(access.addresses, bytes), bytes) : access;
-  out.bytes *= places, out.cycles *= places, out.fewest *= places;
+BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places) {
+  BankAccess out = bytes > access.lane_bytes ? banks_at(aligned(access.addresses, bytes), bytes) : access;
+  out.lane_bytes *= places, out.access_cycles *= places, out.fewest_cycles *= places;
   return out;
 }
 

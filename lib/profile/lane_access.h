@@ -12,11 +12,11 @@ namespace tgc::profile {
 
 // The accesses of a wave's lanes to global memory in one LOAD or STORE.
 struct LaneAccess {
-  uint32_t lanes = 0;           // number of lanes that access memory
-  uint32_t bytes = 0;           // number of bytes that each lane accesses
-  uint32_t lines = 0;           // number of cache lines that the lanes access
-  uint32_t fewest_lines = 0;    // fewest cache lines that could hold all bytes that the lanes access
-  int64_t stride = 0;           // bytes from each lane's address to the next lane's; 0 also if they differ
+  uint32_t num_lanes = 0;           // number of lanes that access memory
+  uint32_t lane_bytes = 0;           // number of bytes that each lane accesses
+  uint32_t num_lines = 0;           // number of cache lines that the lanes access
+  uint32_t fewest_lines_needed = 0;    // fewest cache lines that could hold all bytes that the lanes access
+  int64_t stride_bytes = 0;           // bytes from each lane's address to the next lane's; 0 also if they differ
   std::vector<int64_t> addresses;  // by lane, in bytes from the begin of the buffer
 };
 inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache, and of RDNA's L0 and L1
@@ -31,9 +31,10 @@ std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std:
 
 // The accesses of a wave's lanes to local memory, which has 32 banks of 4 bytes, in one LOAD or STORE.
 struct BankAccess {
-  uint32_t lanes = 0, bytes = 0;  // number of lanes that access memory; bytes that each lane accesses
-  uint32_t cycles = 0;            // cycles of the access; lanes that need different words of the same bank take turns
-  uint32_t fewest = 0;            // cycles that the access would take without such conflicts
+  uint32_t num_lanes = 0, lane_bytes = 0;  // number of lanes that access memory; bytes that each lane accesses
+  // cycles of the access; lanes that need different words of the same bank take turns
+  uint32_t access_cycles = 0;
+  uint32_t fewest_cycles = 0;            // cycles that the access would take without such conflicts
   std::vector<int64_t> addresses;  // as in LaneAccess
 };
 // As lane_access(), for an access to local memory.
@@ -41,8 +42,8 @@ std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std:
 
 // Return the access of an instruction that a compiler made of this access and neighbouring ones: each lane accesses
 // `bytes` consecutive bytes, if these are more than those of `access`. A `ds_load_2addr_b32` does so at two places.
-LaneAccess merged(const LaneAccess& access, uint32_t bytes);
-BankAccess merged(const BankAccess& access, uint32_t bytes, uint32_t places);
+LaneAccess merged_access(const LaneAccess& access, uint32_t bytes);
+BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places);
 
 // Returns the innermost loop, a RANGE, that the address of an access depends on; null if it depends on none.
 UOp loop_of(UOp access);

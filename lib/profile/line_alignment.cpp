@@ -35,9 +35,9 @@ std::string only_in(std::span<const ListedInstruction> code, const std::vector<s
 
 AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines) {
   AlignedLines out;
-  out.lines.resize(code.size(), {0, false});
+  out.instruction_lines.resize(code.size(), {0, false});
   auto pairs = align_code(texts_of(code), texts_of(with_lines));
-  if (!pairs) return out.differs = "; both are too long to be aligned", out;
+  if (!pairs) return out.difference_text = "; both are too long to be aligned", out;
   std::vector<size_t> only_code, only_other;
   std::vector<bool> has_pair(code.size());
   size_t other_registers = 0;
@@ -47,8 +47,8 @@ AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<cons
     } else if (p.a == AlignedPair::kNone) {
       only_other.push_back(p.b);
     } else {
-      has_pair[p.a] = true, out.pairs++, other_registers += !p.is_same;
-      out.lines[p.a] = {with_lines[p.b].line, p.is_same};
+      has_pair[p.a] = true, out.num_matched++, other_registers += !p.is_same;
+      out.instruction_lines[p.a] = {with_lines[p.b].line, p.is_same};
     }
   }
   for (size_t n = code.size(); n-- > 0;) {
@@ -56,13 +56,13 @@ AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<cons
     size_t before = n, after = n + 1;
     while (before > 0 && !has_pair[before - 1]) before--;
     while (after < code.size() && !has_pair[after]) after++;
-    const uint32_t last = before > 0 ? out.lines[before - 1].line : 0;
-    const uint32_t next = after < code.size() ? out.lines[after].line : 0;
-    if (is_filler(code[n].text) || last == next) out.lines[n] = {next, false};
+    const uint32_t last = before > 0 ? out.instruction_lines[before - 1].line : 0;
+    const uint32_t next = after < code.size() ? out.instruction_lines[after].line : 0;
+    if (is_filler(code[n].text) || last == next) out.instruction_lines[n] = {next, false};
   }
-  out.differs = only_in(code, only_code, "the profile's") + only_in(with_lines, only_other, "tgc's");
+  out.difference_text = only_in(code, only_code, "the profile's") + only_in(with_lines, only_other, "tgc's");
   if (other_registers)
-    out.differs += formatted("; %zu have other registers or other targets of branches", other_registers);
+    out.difference_text += formatted("; %zu have other registers or other targets of branches", other_registers);
   return out;
 }
 

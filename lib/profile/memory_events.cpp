@@ -16,7 +16,7 @@ template <class F>
 void each_buffer(const PointEvent& exec, F f) {
   auto buffers = exec.arg.find("bufs");
   for (size_t n = 0; buffers && n < buffers->size(); n++)
-    if (auto key = (*buffers)[n].number()) f(n, *key);
+    if (auto key = (*buffers)[n].int_value()) f(n, *key);
 }
 
 // Returns the numbers in the list `list` of an event's arg.
@@ -24,7 +24,7 @@ std::set<int64_t> numbers_in(const PickleValue& arg, std::string_view list) {
   std::set<int64_t> out;
   auto numbers = arg.find(list);
   for (size_t n = 0; numbers && n < numbers->size(); n++)
-    if (auto number = (*numbers)[n].number()) out.insert(*number);
+    if (auto number = (*numbers)[n].int_value()) out.insert(*number);
   return out;
 }
 
@@ -40,34 +40,34 @@ MemoryEvents memory_events(const Trace& trace) {
   std::map<int64_t, size_t> open;  // by key, which is unique in the process: index of the buffer that has it now
   std::map<std::string_view, std::pair<double, size_t>> devices;  // by device: bytes in use, index in out.devices
   std::vector<const PointEvent*> points;
-  for (const PointEvent& e : trace.points) points.push_back(&e);
+  for (const PointEvent& e : trace.point_events) points.push_back(&e);
   std::ranges::stable_sort(points, {}, &PointEvent::time);
   auto change = [&](std::string_view device, double bytes, double time) {
     auto [it, is_new] = devices.try_emplace(device, 0.0, out.devices.size());
     if (is_new) out.devices.push_back({.device = device});
     DeviceMemory& memory = out.devices[it->second.second];
-    memory.at_end = it->second.first += bytes;
-    if (memory.at_end > memory.peak) memory.peak = memory.at_end, memory.peak_time = time;
+    memory.bytes_at_end = it->second.first += bytes;
+    if (memory.bytes_at_end > memory.peak_bytes) memory.peak_bytes = memory.bytes_at_end, memory.peak_us = time;
   };
   for (const PointEvent* e : points) {
-    auto key = e->key.number();
+    auto key = e->key.int_value();
     if (e->name == "alloc" && key) {
-      BufferLife b{.device = e->device, .key = *key, .begin = e->time};
+      BufferLife b{.device = e->device, .buffer_key = *key, .allocated_us = e->time};
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
-      if (!size || !size->real()) continue;
+      if (!size || !size->float_value()) continue;
       double item = 1;  // bytes of an element; the second field of a DType is its size in bits, the third its name
-      if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].number().value_or(8)) + 7) / 8);
+      if (dtype && dtype->size() >= 3) item = std::floor((double((*dtype)[1].int_value().value_or(8)) + 7) / 8);
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
-      b.bytes = std::min(*size->real(), kMostElements) * item;
+      b.num_bytes = std::min(*size->float_value(), kMostElements) * item;
       open[*key] = out.buffers.size();
-      change(e->device, b.bytes, e->time);
+      change(e->device, b.num_bytes, e->time);
       out.buffers.push_back(std::move(b));
     } else if (e->name == "free" && key) {
       auto found = open.find(*key);
       if (found == open.end()) continue;
       BufferLife& b = out.buffers[found->second];
-      b.end = e->time;
-      change(b.device, -b.bytes, e->time);
+      b.freed_us = e->time;
+      change(b.device, -b.num_bytes, e->time);
       open.erase(found);
     } else if (e->name == "exec") {
       const std::string name = exec_name(*e);
@@ -84,9 +84,9 @@ MemoryEvents memory_events(const Trace& trace) {
 
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryEvents& memory) {
   std::map<int64_t, double> sizes;
-  for (const BufferLife& b : memory.buffers) sizes[b.key] = b.bytes;
+  for (const BufferLife& b : memory.buffers) sizes[b.buffer_key] = b.num_bytes;
   std::map<KernelOfDevice, std::vector<double>> out;
-  for (const PointEvent& e : trace.points) {
+  for (const PointEvent& e : trace.point_events) {
     if (e.name != "exec") continue;
     std::set<int64_t> seen;
     double bytes = 0;

@@ -10,23 +10,23 @@ namespace tgc::profile {
 
 struct BufferUse {
   std::string kernel;
-  size_t number = 0;  // index of the buffer among the kernel's buffers
-  bool reads = false, writes = false;
+  size_t buffer_index = 0;  // index of the buffer among the kernel's buffers
+  bool is_read = false, is_written = false;
 };
 struct BufferLife {
   std::string_view device;
-  int64_t key = 0;
-  double bytes = 0;
+  int64_t buffer_key = 0;
+  double num_bytes = 0;
   std::string dtype;
-  double begin = 0;           // when it was allocated, in microseconds
-  std::optional<double> end;  // when it was freed; nullopt: never
+  double allocated_us = 0;           // when it was allocated, in microseconds
+  std::optional<double> freed_us;  // when it was freed; nullopt: never
   std::vector<BufferUse> uses;
 };
 struct DeviceMemory {
   std::string_view device;
-  double peak = 0;       // most bytes that were allocated at a time
-  double peak_time = 0;  // when the peak was reached, in microseconds
-  double at_end = 0;     // bytes that were allocated at the end
+  double peak_bytes = 0;       // most bytes that were allocated at a time
+  double peak_us = 0;  // when the peak was reached, in microseconds
+  double bytes_at_end = 0;     // bytes that were allocated at the end
 };
 struct MemoryEvents {
   std::vector<BufferLife> buffers;     // in the order of their allocation

@@ -27,18 +27,22 @@ constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE",
 // Loads and stores of one unit that all waves execute, scaled from those of the followed waves.
 std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
                                     InstructionUnit unit, const char* name) {
-  MemoryLevel out{.name = name, .unit = "instructions", .bytes = 0.0, .is_upper_bound = true, .from = "the trace"};
+  MemoryLevel out{.name = name,
+                  .request_unit = "instructions",
+                  .num_bytes = 0.0,
+                  .is_upper_bound = true,
+                  .figure_source = "the trace"};
   const auto times = p.instructions_of(kernel);
   for (size_t n = 0; n < std::min(times.size(), stalls.roles.size()); n++) {
     const InstructionRole& role = stalls.roles[n];
-    if (role.unit != unit || role.raises.empty()) continue;
-    out.requests += double(times[n].hits);
-    *out.bytes += double(times[n].hits) * role.bytes * f.lanes;
+    if (role.unit != unit || role.raised_counters.empty()) continue;
+    out.num_requests += double(times[n].num_executions);
+    *out.num_bytes += double(times[n].num_executions) * role.lane_bytes * f.max_active_lanes;
   }
-  if (!out.requests || !f.followed) return {};
-  const double scale = double(f.waves) / double(f.followed);
-  out.requests *= scale, *out.bytes *= scale;
-  if (!*out.bytes) out.bytes.reset(), out.is_upper_bound = false;  // the roles do not say how many
+  if (!out.num_requests || !f.num_followed_waves) return {};
+  const double scale = double(f.num_waves) / double(f.num_followed_waves);
+  out.num_requests *= scale, *out.num_bytes *= scale;
+  if (!*out.num_bytes) out.num_bytes.reset(), out.is_upper_bound = false;  // the roles do not say how many
   return out;
 }
 
@@ -50,25 +54,33 @@ std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const St
   const auto totals = counter_totals(p, kernel);
   auto sum = [&](const char* name) -> std::optional<double> {
     auto found = totals.find(name);
-    return found == totals.end() || !found->second.count ? std::nullopt : std::optional(double(found->second.sum));
+    return found == totals.end() || !found->second.value_count ? std::nullopt
+                                                               : std::optional(double(found->second.value_sum));
   };
   for (auto [unit, name] : {std::pair(InstructionUnit::Memory, "loads and stores"),
                             {InstructionUnit::Lds, "loads and stores of local memory"}})
     if (auto level = executed(p, kernel, stalls, f, unit, name)) out.push_back(std::move(*level));
   for (auto [active, conflicts] : kLocal)
     if (auto cycles = sum(active), lost = sum(conflicts); cycles && lost && *cycles > 0)
-      out.push_back({.name = "local memory", .unit = "cycles", .requests = *cycles, .hit_rate = 1 - *lost / *cycles,
-                     .from = std::string(active) + ", " + conflicts});
+      out.push_back({.name = "local memory",
+                     .request_unit = "cycles",
+                     .num_requests = *cycles,
+                     .hit_rate = 1 - *lost / *cycles,
+                     .figure_source = std::string(active) + ", " + conflicts});
   std::optional<MemoryLevel> device;
   for (const CacheCounters& c : kCaches) {
     auto hits = sum(c.hits), misses = sum(c.misses);
     if (!hits || !misses || *hits + *misses <= 0) continue;
-    MemoryLevel level{.name = c.name, .unit = "requests", .requests = *hits + *misses,
-                      .hit_rate = *hits / (*hits + *misses), .from = std::string(c.hits) + ", " + c.misses};
+    MemoryLevel level{.name = c.name, .request_unit = "requests", .num_requests = *hits + *misses,
+                      .hit_rate = *hits / (*hits + *misses), .figure_source = std::string(c.hits) + ", " + c.misses};
     if (c.line_bytes > 0) {
-      level.bytes = level.requests * c.line_bytes, level.is_upper_bound = true;
-      device = {.name = "device memory", .unit = "cache lines", .requests = *misses, .bytes = *misses * c.line_bytes,
-                .is_upper_bound = true, .from = c.misses};
+      level.num_bytes = level.num_requests * c.line_bytes, level.is_upper_bound = true;
+      device = {.name = "device memory",
+                .request_unit = "cache lines",
+                .num_requests = *misses,
+                .num_bytes = *misses * c.line_bytes,
+                .is_upper_bound = true,
+                .figure_source = c.misses};
     }
     out.push_back(std::move(level));
   }
@@ -80,9 +92,10 @@ std::string memory_levels_text(const std::vector<MemoryLevel>& levels) {
   if (levels.empty()) return "";
   std::vector<std::vector<std::string>> rows{{"memory", "requests", "", "hits", "bytes", "by"}};
   for (const MemoryLevel& l : levels)
-    rows.push_back({l.name, formatted("%.0f", l.requests), l.unit,
+    rows.push_back({l.name, formatted("%.0f", l.num_requests), l.request_unit,
                     l.hit_rate ? formatted("%.1f%%", *l.hit_rate * 100) : "-",
-                    l.bytes ? formatted("%s%.0f", l.is_upper_bound ? "<= " : "", *l.bytes) : "-", l.from});
+                    l.num_bytes ? formatted("%s%.0f", l.is_upper_bound ? "<= " : "", *l.num_bytes) : "-",
+                    l.figure_source});
   return table(rows, "lrlrr");
 }
 
@@ -90,9 +103,9 @@ void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& level
   json.array([&] {
     for (const MemoryLevel& l : levels)
       json.object([&] {
-        json.member("name", l.name).member("requests", l.requests).member("unit", l.unit);
-        json.member("hit_rate", l.hit_rate).member("bytes", l.bytes).member("at_most", l.is_upper_bound);
-        json.member("by", l.from);
+        json.member("name", l.name).member("requests", l.num_requests).member("unit", l.request_unit);
+        json.member("hit_rate", l.hit_rate).member("bytes", l.num_bytes).member("at_most", l.is_upper_bound);
+        json.member("by", l.figure_source);
       });
   });
 }

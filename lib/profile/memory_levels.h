@@ -11,12 +11,12 @@ namespace tgc::profile {
 
 struct MemoryLevel {
   std::string name;                // "L2 cache"
-  std::string unit;                // what `requests` counts, such as "cycles"
-  double requests = 0;
+  std::string request_unit;                // what `num_requests` counts, such as "cycles"
+  double num_requests = 0;
   std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
-  std::optional<double> bytes;
-  bool is_upper_bound = false;            // `bytes` are at most that many
-  std::string from;                // the counters, or "the trace"
+  std::optional<double> num_bytes;
+  bool is_upper_bound = false;            // `num_bytes` are at most that many
+  std::string figure_source;                // the counters, or "the trace"
 };
 
 // Returns the levels from the waves to the device's memory, without those of which nothing is known.

@@ -23,7 +23,7 @@ std::vector<Span> spans_of(const Profile& p, size_t kernel) {
   for (size_t event : p.trace.kernels[kernel].sqtt) {
     const auto offset = p.clock_offset(event);
     if (!offset || *offset < -kMostTime || *offset > kMostTime) continue;
-    for (const WaveSpan& w : p.summaries[event].waves)
+    for (const WaveSpan& w : p.summaries[event].wave_spans)
       if (w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown && w.begin < w.end &&
           w.begin > -kMostTime && w.end < kMostTime)
         out.push_back({w.begin + *offset, w.end + *offset, {event, w.cu, w.simd}});
@@ -52,7 +52,7 @@ std::string_view occupancy_limit_name(OccupancyLimit limit) {
 }
 
 double OccupancyOverTime::share_of(OccupancyLimit limit) const {
-  return limits.empty() ? 0 : double(std::ranges::count(limits, limit)) / double(limits.size());
+  return limit_of_part.empty() ? 0 : double(std::ranges::count(limit_of_part, limit)) / double(limit_of_part.size());
 }
 
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t kernel) {
@@ -69,37 +69,40 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
     simds.insert(s.simd);
     sum += double(s.end - s.begin);
   }
-  out.simds = simds.size(), out.largest = largest_of(spans);
-  if (const DevicePeak* device = device_peak(run.arch)) out.device_simds = device->simds;
+  out.num_simds = simds.size(), out.largest_wave_count = largest_of(spans);
+  if (const DevicePeak* device = device_peak(run.arch)) out.num_device_simds = device->num_simds;
   if (const auto fits = fitting_waves(run))
-    out.fitting = fits->waves, out.most = fits->most, out.limiter = fits->limiter;
+    out.fitting_waves = fits->resident_waves, out.max_waves = fits->max_waves,
+    out.limiting_resource = fits->limiting_resource;
   const double length = double(out.end - out.begin), part = length / kParts;
-  out.mean = sum / length / double(out.simds);
-  out.waves.resize(kParts);
+  out.mean_of_waves = sum / length / double(out.num_simds);
+  out.mean_waves.resize(kParts);
   for (const Span& s : spans) {
     const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
     for (size_t n = size_t(from); n < kParts && double(n) < to; n++)
-      out.waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
+      out.mean_waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
   }
   for (size_t n = 0; n < kParts; n++) {
-    out.waves[n] /= double(out.simds);
-    const bool is_full = out.fitting && out.waves[n] >= kNearlyFull * out.fitting;
+    out.mean_waves[n] /= double(out.num_simds);
+    const bool is_full = out.fitting_waves && out.mean_waves[n] >= kNearlyFull * out.fitting_waves;
     const bool has_started = (double(n) + 0.5) * part >= double(last_begin - out.begin);
-    out.limits.push_back(is_full ? out.fitting < out.most ? OccupancyLimit::Resources : OccupancyLimit::Full
-                         : has_started ? OccupancyLimit::Launch
-                                       : OccupancyLimit::Starting);
+    out.limit_of_part.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
+                                                                                  : OccupancyLimit::Full
+                                : has_started ? OccupancyLimit::Launch
+                                              : OccupancyLimit::Starting);
   }
   return out;
 }
 
 std::string occupancy_text(const OccupancyOverTime& o) {
-  std::string out = formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.mean, o.largest);
-  if (o.fitting) {
-    out += formatted("; %u fit", o.fitting);
-    if (o.fitting < o.most) out += formatted(" of %u, by %s", o.most, o.limiter.c_str());
+  std::string out =
+      formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.mean_of_waves, o.largest_wave_count);
+  if (o.fitting_waves) {
+    out += formatted("; %u fit", o.fitting_waves);
+    if (o.fitting_waves < o.max_waves) out += formatted(" of %u, by %s", o.max_waves, o.limiting_resource.c_str());
   }
-  out += formatted("; %zu%s SIMDs have waves", o.simds,
-                   o.device_simds ? formatted(" of %u", o.device_simds).c_str() : "");
+  out += formatted("; %zu%s SIMDs have waves", o.num_simds,
+                   o.num_device_simds ? formatted(" of %u", o.num_device_simds).c_str() : "");
   constexpr std::pair<OccupancyLimit, const char*> kSays[] = {
       {OccupancyLimit::Starting, "waves are being started"}, {OccupancyLimit::Launch, "no waves are left to start"},
       {OccupancyLimit::Resources, "resources limit"}, {OccupancyLimit::Full, "SIMDs are full"}};
@@ -111,11 +114,14 @@ std::string occupancy_text(const OccupancyOverTime& o) {
 
 void write_occupancy(JsonWriter& json, const OccupancyOverTime& o) {
   json.object([&] {
-    json.member("begin", o.begin).member("end", o.end).member("mean", o.mean).member("largest", o.largest);
-    json.member("simds", o.simds).member("device_simds", o.device_simds).member("fitting", o.fitting);
-    json.member("most", o.most).member("limiter", o.limiter).member("waves", o.waves);
+    json.member("begin", o.begin)
+        .member("end", o.end)
+        .member("mean", o.mean_of_waves)
+        .member("largest", o.largest_wave_count);
+    json.member("simds", o.num_simds).member("device_simds", o.num_device_simds).member("fitting", o.fitting_waves);
+    json.member("most", o.max_waves).member("limiter", o.limiting_resource).member("waves", o.mean_waves);
     json.key("limits").array([&] {
-      for (OccupancyLimit limit : o.limits) json.value(occupancy_limit_name(limit));
+      for (OccupancyLimit limit : o.limit_of_part) json.value(occupancy_limit_name(limit));
     });
   });
 }

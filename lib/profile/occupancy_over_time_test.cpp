@@ -11,8 +11,8 @@ Profile two_engines(std::vector<WaveSpan> first, std::vector<WaveSpan> second, u
   p.trace.kernels.push_back({.name = "E_4", .kernel = "E_4", .sqtt = {0, 1}});
   p.trace.sqtt.resize(2);
   p.summaries.resize(2);
-  p.summaries[0].waves = std::move(first), p.summaries[0].mark = {7, 500};
-  p.summaries[1].waves = std::move(second), p.summaries[1].mark = {second_mark, 1500};
+  p.summaries[0].wave_spans = std::move(first), p.summaries[0].clock_mark = {7, 500};
+  p.summaries[1].wave_spans = std::move(second), p.summaries[1].clock_mark = {second_mark, 1500};
   return p;
 }
 
@@ -26,11 +26,11 @@ TEST_CASE("occupancy over time: waves of both engines on one clock, and why ther
   REQUIRE(o);
   CHECK(o->begin == 1000);
   CHECK(o->end == 2000);
-  CHECK(o->simds == 2);
-  CHECK(o->largest == 2);
-  CHECK(o->mean == doctest::Approx(1.25));
-  CHECK(o->waves.front() == doctest::Approx(1));
-  CHECK(o->waves.back() == doctest::Approx(1.5));
+  CHECK(o->num_simds == 2);
+  CHECK(o->largest_wave_count == 2);
+  CHECK(o->mean_of_waves == doctest::Approx(1.25));
+  CHECK(o->mean_waves.front() == doctest::Approx(1));
+  CHECK(o->mean_waves.back() == doctest::Approx(1.5));
   CHECK(o->share_of(OccupancyLimit::Starting) == doctest::Approx(0.5));
   CHECK(o->share_of(OccupancyLimit::Launch) == doctest::Approx(0.5));
 }
@@ -39,7 +39,7 @@ TEST_CASE("occupancy over time: traces without a common mark and waves without a
   const WaveSpan wave{.begin = 1000, .end = 2000}, open{.begin = 1000};
   const auto o = occupancy_over_time(two_engines({wave}, {wave}, 8), 0);
   REQUIRE(o);
-  CHECK(o->simds == 1);
+  CHECK(o->num_simds == 1);
   CHECK_FALSE(occupancy_over_time(two_engines({open}, {}), 0));
   const WaveSpan damaged{.begin = INT64_MIN + 1, .end = INT64_MAX};
   CHECK_FALSE(occupancy_over_time(two_engines({damaged}, {}), 0));

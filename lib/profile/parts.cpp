@@ -66,7 +66,7 @@ void print_packets(const Profile& p, bool json, const Print& print) {
   bool is_first = true;
   for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
     const SqttEvent& e = p.trace.sqtt[i];
-    if (!p.chosen[e.kernel]) continue;
+    if (!p.is_run_chosen[e.kernel]) continue;
     const std::string& name = p.trace.kernels[e.kernel].name;
     const KernelCode* code = p.packet_code_of(i);
     const auto& listing = listings.of(e.kernel);
@@ -109,7 +109,7 @@ std::string waves_text(const Profile& p) {
   auto time = [](int64_t t) { return t == WaveSpan::kUnknown ? "-" : std::to_string(t); };
   for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
     const SqttEvent& e = p.trace.sqtt[i];
-    for (const WaveSpan& w : p.summaries[i].waves) {
+    for (const WaveSpan& w : p.summaries[i].wave_spans) {
       bool is_whole = w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown;
       rows.push_back({p.trace.kernels[e.kernel].name, std::to_string(e.se), std::to_string(w.cu),
                       std::to_string(w.simd), std::to_string(w.wave), time(w.begin), time(w.end),
@@ -121,10 +121,10 @@ std::string waves_text(const Profile& p) {
 
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p, size_t kernel) {
   std::map<std::string, CounterTotal, std::less<>> out;
-  for (const CounterSample& c : p.trace.counters) {
+  for (const CounterSample& c : p.trace.counter_samples) {
     if (c.kernel != kernel) continue;
     CounterTotal& t = out[std::string(c.name)];
-    for (uint64_t v : c.values) t.sum += v, t.largest = std::max(t.largest, v), t.count++;
+    for (uint64_t v : c.values) t.value_sum += v, t.largest_value = std::max(t.largest_value, v), t.value_count++;
   }
   return out;
 }
@@ -134,31 +134,31 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, s
   std::vector<std::pair<std::string, double>> out;
   auto find = [&](std::string_view name) {
     auto found = totals.find(name);
-    return found == totals.end() || !found->second.count ? nullptr : &found->second;
+    return found == totals.end() || !found->second.value_count ? nullptr : &found->second;
   };
   // share of the most instructions that a unit can execute while the GPU is busy: one per cycle on each of the four
   // SIMDs of a WGP
   const CounterTotal* busy = find("GRBM_GUI_ACTIVE");
   for (auto [name, counter] : {std::pair("VALU utilization", "SQ_INSTS_VALU"), {"SALU utilization", "SQ_INSTS_SALU"}})
-    if (const CounterTotal* c = find(counter); c && busy && busy->largest)
-      out.emplace_back(name, 100 * (double(c->sum) / double(c->count)) / (double(busy->largest) * 4));
+    if (const CounterTotal* c = find(counter); c && busy && busy->largest_value)
+      out.emplace_back(name, 100 * (double(c->value_sum) / double(c->value_count)) / (double(busy->largest_value) * 4));
   const CounterTotal *hit = find("GL2C_HIT"), *miss = find("GL2C_MISS");
-  if (hit && miss && hit->sum + miss->sum)
-    out.emplace_back("L2 hit rate", 100 * double(hit->sum) / double(hit->sum + miss->sum));
+  if (hit && miss && hit->value_sum + miss->value_sum)
+    out.emplace_back("L2 hit rate", 100 * double(hit->value_sum) / double(hit->value_sum + miss->value_sum));
   const CounterTotal *lds = find("SQC_LDS_IDX_ACTIVE"), *conflicts = find("SQC_LDS_BANK_CONFLICT");
-  if (lds && conflicts && lds->sum)
-    out.emplace_back("LDS bank conflicts", 100 * double(conflicts->sum) / double(lds->sum));
+  if (lds && conflicts && lds->value_sum)
+    out.emplace_back("LDS bank conflicts", 100 * double(conflicts->value_sum) / double(lds->value_sum));
   return out;
 }
 
 std::string counters_text(const Profile& p) {
   std::string out;
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-    if (!p.chosen[n]) continue;
+    if (!p.is_run_chosen[n]) continue;
     std::vector<std::vector<std::string>> rows{{p.trace.kernels[n].name}};
-    for (const CounterSample& c : p.trace.counters) {
+    for (const CounterSample& c : p.trace.counter_samples) {
       if (c.kernel != n) continue;
-      rows.push_back({std::string(c.name), std::to_string(c.sum())});
+      rows.push_back({std::string(c.name), std::to_string(c.sum_of_values())});
       if (c.values.size() == 1) continue;
       size_t at = 0;
       for (int64_t xcc = 0; xcc < c.xcc; xcc++)
@@ -182,10 +182,12 @@ std::string counters_json(const Profile& p, const std::string& file) {
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("file", file).key("pmc").array([&] {
-        for (const CounterSample& c : p.trace.counters) {
-          if (!p.chosen[c.kernel]) continue;
-          json.line().object([&] {
-            json.member("kernel", p.trace.kernels[c.kernel].name).member("counter", c.name).member("sum", c.sum());
+        for (const CounterSample& c : p.trace.counter_samples) {
+          if (!p.is_run_chosen[c.kernel]) continue;
+          json.start_line().object([&] {
+            json.member("kernel", p.trace.kernels[c.kernel].name)
+                .member("counter", c.name)
+                .member("sum", c.sum_of_values());
             json.member("xcc", c.xcc).member("inst", c.inst).member("se", c.se).member("sa", c.sa).member("wgp", c.wgp);
             json.member("values", c.values);
           });
@@ -193,8 +195,8 @@ std::string counters_json(const Profile& p, const std::string& file) {
       });
       json.key("derived").array([&] {
         for (size_t n = 0; n < p.trace.kernels.size(); n++)
-          for (auto& [name, value] : p.chosen[n] ? derived_counters(p, n) : decltype(derived_counters(p, n)){})
-            json.line().object([&] {
+          for (auto& [name, value] : p.is_run_chosen[n] ? derived_counters(p, n) : decltype(derived_counters(p, n)){})
+            json.start_line().object([&] {
               json.member("kernel", p.trace.kernels[n].name).member("name", name).member("percent", value);
             });
       });
@@ -205,19 +207,20 @@ std::string counters_json(const Profile& p, const std::string& file) {
 std::string memory_text(const Trace& trace) {
   MemoryEvents events = memory_events(trace);
   if (events.buffers.empty()) return "the profile has no allocations\n";
-  double start = events.buffers[0].begin;
+  double start = events.buffers[0].allocated_us;
   std::string out;
   for (const DeviceMemory& d : events.devices)
-    out += formatted("%s: peak %.0f bytes at %.1f us, %.0f bytes at the end\n", std::string(d.device).c_str(), d.peak,
-                     d.peak_time - start, d.at_end);
+    out += formatted("%s: peak %.0f bytes at %.1f us, %.0f bytes at the end\n", std::string(d.device).c_str(),
+                     d.peak_bytes, d.peak_us - start, d.bytes_at_end);
   std::vector<std::vector<std::string>> rows{{"device", "buffer", "bytes", "dtype", "allocated", "freed", "used by"}};
   for (const BufferLife& b : events.buffers) {
     std::string uses;
     for (const BufferUse& u : b.uses)
-      uses += (uses.empty() ? "" : ", ") + u.kernel + (u.writes ? u.reads ? " updates" : " writes" : " reads") +
-              " data" + std::to_string(u.number);
-    rows.push_back({std::string(b.device), std::to_string(b.key), formatted("%.0f", b.bytes), b.dtype,
-                    formatted("%.1f us", b.begin - start), b.end ? formatted("%.1f us", *b.end - start) : "-", uses});
+      uses += (uses.empty() ? "" : ", ") + u.kernel + (u.is_written ? u.is_read ? " updates" : " writes" : " reads") +
+              " data" + std::to_string(u.buffer_index);
+    rows.push_back({std::string(b.device), std::to_string(b.buffer_key), formatted("%.0f", b.num_bytes), b.dtype,
+                    formatted("%.1f us", b.allocated_us - start),
+                    b.freed_us ? formatted("%.1f us", *b.freed_us - start) : "-", uses});
   }
   return out + table(rows, "lrrlrr");
 }
@@ -228,21 +231,24 @@ std::string memory_json(const Trace& trace, const std::string& file) {
     json.object([&] {
       json.member("file", file).key("devices").array([&] {
         for (const DeviceMemory& d : events.devices)
-          json.line().object([&] {
-            json.member("device", d.device).member("peak", d.peak).member("peak_time", d.peak_time);
-            json.member("at_end", d.at_end);
+          json.start_line().object([&] {
+            json.member("device", d.device).member("peak", d.peak_bytes).member("peak_time", d.peak_us);
+            json.member("at_end", d.bytes_at_end);
           });
       });
       json.key("buffers").array([&] {
         for (const BufferLife& b : events.buffers)
-          json.line().object([&] {
-            json.member("device", b.device).member("key", b.key).member("bytes", b.bytes).member("dtype", b.dtype);
-            json.member("allocated", b.begin).member("freed", b.end);
+          json.start_line().object([&] {
+            json.member("device", b.device)
+                .member("key", b.buffer_key)
+                .member("bytes", b.num_bytes)
+                .member("dtype", b.dtype);
+            json.member("allocated", b.allocated_us).member("freed", b.freed_us);
             json.key("uses").array([&] {
               for (const BufferUse& u : b.uses)
                 json.object([&] {
-                  json.member("kernel", u.kernel).member("number", u.number);
-                  json.member("reads", u.reads).member("writes", u.writes);
+                  json.member("kernel", u.kernel).member("number", u.buffer_index);
+                  json.member("reads", u.is_read).member("writes", u.is_written);
                 });
             });
           });

@@ -9,7 +9,7 @@ namespace {
 
 ProgramCode read_code(const Program& program, Isa isa) {
   ProgramCode out;
-  auto text = find_text(program.lib);
+  auto text = find_text(program.elf_bytes);
   if (!text) return out.error = text.diag().message, out;
   auto code = KernelCode::read(*text, isa);
   if (!code) return out.error = code.diag().message, out;
@@ -42,14 +42,14 @@ const KernelCode* Profile::code_of(size_t kernel) const {
 
 const KernelCode* Profile::packet_code_of(size_t event) const {
   const SqttEvent& e = trace.sqtt[event];
-  const KernelCode* code = e.itrace && summaries[event].error.empty() ? code_of(e.kernel) : nullptr;
+  const KernelCode* code = e.has_instruction_packets && summaries[event].error.empty() ? code_of(e.kernel) : nullptr;
   return code && is_rdna(code->isa()) ? code : nullptr;
 }
 
 std::optional<int64_t> Profile::clock_offset(size_t event) const {
   const size_t first = trace.kernels[trace.sqtt[event].kernel].sqtt.front();
   if (first == event) return 0;
-  const auto &a = summaries[first].mark, &b = summaries[event].mark;
+  const auto &a = summaries[first].clock_mark, &b = summaries[event].clock_mark;
   if (!a || !b || a->id != b->id) return {};
   return int64_t(uint64_t(a->time) - uint64_t(b->time));  // the times of a damaged trace may overflow
 }
@@ -61,9 +61,9 @@ const CodeSource* Profile::source_of(size_t kernel) const {
 
 std::optional<KernelWork> Profile::work_of(size_t kernel) const {
   const CodeSource* source = source_of(kernel);
-  if (source && source->work) return source->work;
-  auto found = works.find(trace.kernels[kernel].kernel);
-  return found == works.end() ? std::nullopt : std::optional(found->second);
+  if (source && source->kernel_work) return source->kernel_work;
+  auto found = kernel_works.find(trace.kernels[kernel].kernel);
+  return found == kernel_works.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
@@ -72,8 +72,8 @@ std::vector<InstructionTimes> Profile::instructions_of(size_t kernel) const {
     const auto& times = summaries[i].instructions;
     if (out.size() < times.size()) out.resize(times.size());
     for (size_t n = 0; n < times.size(); n++) {
-      out[n].hits += times[n].hits, out[n].cycles += times[n].cycles;
-      out[n].stall += times[n].stall, out[n].idle += times[n].idle;
+      out[n].num_executions += times[n].num_executions, out[n].cycles += times[n].cycles;
+      out[n].stall_cycles += times[n].stall_cycles, out[n].idle_cycles += times[n].idle_cycles;
     }
   }
   return out;
@@ -92,12 +92,13 @@ std::vector<uint64_t> Profile::active_lanes_of(size_t kernel) const {
 
 Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
   return catch_failures([&] {
-    Profile out{.trace = std::move(trace), .wanted = options.kernel};
+    Profile out{.trace = std::move(trace), .wanted_run = options.kernel};
     const Trace& t = out.trace;
     for (const KernelRun& run : t.kernels)
-      out.chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
+      out.is_run_chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
     bool has_samples = std::ranges::find(t.pma, options.kernel, &PmaEvent::kernel) != t.pma.end();
-    if (!options.kernel.empty() && !has_samples && std::ranges::find(out.chosen, true) == out.chosen.end()) {
+    if (!options.kernel.empty() && !has_samples &&
+        std::ranges::find(out.is_run_chosen, true) == out.is_run_chosen.end()) {
       std::string names;
       for (size_t n = 0; n < t.kernels.size() && n < 8; n++) names += (n ? ", " : "") + t.kernels[n].name;
       throw Failure(Diag{.message = "the profile has no hardware events of a kernel '" + options.kernel + "'",
@@ -108,24 +109,24 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
     std::vector<size_t> tasks;
     for (size_t i = 0; i < t.sqtt.size(); i++) {
       const SqttEvent& e = t.sqtt[i];
-      if (!out.chosen[e.kernel]) continue;
+      if (!out.is_run_chosen[e.kernel]) continue;
       tasks.push_back(i);
       const KernelRun& run = t.kernels[e.kernel];
       Isa isa = isa_of(run.arch);
-      if (e.itrace && run.program && isa != Isa::None && !out.codes.contains(run.program))
+      if (e.has_instruction_packets && run.program && isa != Isa::None && !out.codes.contains(run.program))
         out.codes[run.program] = read_code(*run.program, isa);
     }
-    unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+    unsigned jobs = options.num_threads ? options.num_threads : std::max(1u, std::thread::hardware_concurrency());
     run_tasks(tasks.size(), jobs, [&](size_t n) {
       const SqttEvent& e = t.sqtt[tasks[n]];
-      const KernelCode* code = e.itrace ? out.code_of(e.kernel) : nullptr;
+      const KernelCode* code = e.has_instruction_packets ? out.code_of(e.kernel) : nullptr;
       out.summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
     });
     // set the error of each trace with instructions that was not mapped to code
     for (size_t i : tasks) {
       const SqttEvent& e = t.sqtt[i];
       const KernelRun& run = t.kernels[e.kernel];
-      if (!e.itrace || isa_of(run.arch) == Isa::None) continue;
+      if (!e.has_instruction_packets || isa_of(run.arch) == Isa::None) continue;
       if (!run.program) out.summaries[i].error = "the profile has no binary of this kernel";
       else if (const ProgramCode& code = out.codes[run.program]; !code.ok()) out.summaries[i].error = code.error;
     }

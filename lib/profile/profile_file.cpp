@@ -25,7 +25,7 @@ constexpr uint64_t kMostValues = uint64_t(1) << 24;  // most values of all count
 }
 
 double decimal_of(const PickleValue& v) {
-  if (auto n = v.real()) return *n;
+  if (auto n = v.float_value()) return *n;
   if (v.class_name() == "Decimal" && v.size() == 1) {
     if (auto n = parse_number<double>(v[0].text())) return *n;
   }
@@ -56,7 +56,7 @@ class Fields {
     return v.text();
   }
   int64_t number(std::string_view name) const {
-    auto n = get(name).number();
+    auto n = get(name).int_value();
     if (!n) wrong(name, "number");
     return *n;
   }
@@ -97,7 +97,7 @@ class TraceReader {
     for (size_t i = 0; i < list.size(); i++)
       if (!list[i].class_name().empty()) take([&] { add(list[i]), known_++; });
     if (lost_ && !known_) throw Failure(*first_lost_);
-    if (lost_) to_.damage.push_back(counted(lost_, "event") + " cannot be read: " + first_lost_->message);
+    if (lost_) to_.damage_notes.push_back(counted(lost_, "event") + " cannot be read: " + first_lost_->message);
     add_seconds();
     guess_release();
   }
@@ -109,13 +109,13 @@ class TraceReader {
   void take(Read&& read) {
     auto status = catch_failures([&] { return read(), Unit{}; });
     if (status) return;
-    budget_.spend(0);
+    budget_.spend_bytes(0);
     if (lost_++ == 0) first_lost_ = status.diag();
   }
   // Sets the times of runs: that of a kernel's n-th run is the time of the n-th range with its name on its device.
   void add_seconds() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
-    for (const RangeEvent& e : to_.ranges) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
+    for (const RangeEvent& e : to_.range_events) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
     std::map<std::pair<std::string_view, std::string_view>, size_t> runs;
     for (KernelRun& run : to_.kernels) {
       std::pair<std::string_view, std::string_view> key{run.device, run.kernel};
@@ -127,7 +127,7 @@ class TraceReader {
   // Counts the memory for a record and for looking at the fields of its state, which several events may share.
   void spend_record(const PickleValue& v) {
     auto state = v.state();
-    budget_.spend(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
+    budget_.spend_bytes(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
   }
   static size_t entries_of(const PickleValue& state) {
     size_t entries = state.size();
@@ -150,12 +150,12 @@ class TraceReader {
     Fields f(event);
     auto p = std::make_unique<Program>();
     p->device = f.text("device"), p->name = f.text("name");
-    if (auto lib = f.find("lib"); lib && lib->kind() == Pickle::Bytes) p->lib = lib->text();
-    if (auto base = f.find("base")) p->base = base->unsigned_number().value_or(0);
-    if (auto tag = f.find("tag")) p->tag = tag->number();
+    if (auto lib = f.find("lib"); lib && lib->kind() == Pickle::Bytes) p->elf_bytes = lib->text();
+    if (auto base = f.find("base")) p->base_address = base->unsigned_number().value_or(0);
+    if (auto tag = f.find("tag")) p->program_tag = tag->int_value();
     has_tag_ |= event.find("tag").has_value();
     has_key_ |= event.find("profile_key").has_value();
-    if (p->tag) by_tag_[*p->tag] = p.get();
+    if (p->program_tag) by_tag_[*p->program_tag] = p.get();
     by_name_.emplace(p->name, p.get());
     to_.programs.push_back(std::move(p));
   }
@@ -170,10 +170,10 @@ class TraceReader {
     if (!props) return;
     if (auto emulator = props->find("emulator"); emulator && emulator->kind() == Pickle::Text)
       to_.emulator = emulator->text();
-    if (auto version = props->find("gfx_target_version"); version && version->number())
-      to_.archs[device] = arch_of(*version->number());
-    if (auto version = props->find("sm_version"); version && version->number())
-      sm_versions_[device] = *version->number();
+    if (auto version = props->find("gfx_target_version"); version && version->int_value())
+      to_.archs[device] = arch_of(*version->int_value());
+    if (auto version = props->find("sm_version"); version && version->int_value())
+      sm_versions_[device] = *version->int_value();
   }
 
   // Returns the run that an SQTT or PMC event belongs to, which the fields `kern` and `exec_tag` identify.
@@ -182,7 +182,7 @@ class TraceReader {
     PickleValue kern = f.get("kern");
     std::string kernel_key, name;
     const Program* program = nullptr;
-    if (auto tag = kern.number()) {
+    if (auto tag = kern.int_value()) {
       kernel_key = std::to_string(*tag), name = kernel_key;
       if (auto found = by_tag_.find(*tag); found != by_tag_.end()) program = found->second;
     } else if (kern.kind() == Pickle::Text) {
@@ -192,9 +192,9 @@ class TraceReader {
       fail("a kernel is no number and no name");
     }
     if (program) name = program->name;
-    budget_.spend(name.size());
+    budget_.spend_bytes(name.size());
     auto exec_tag = f.find("exec_tag");
-    std::string tag = exec_tag && exec_tag->number() ? std::to_string(*exec_tag->number()) : "";
+    std::string tag = exec_tag && exec_tag->int_value() ? std::to_string(*exec_tag->int_value()) : "";
     const std::string_view device = f.text("device");  // before the run is added, because this may fail
     auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
     if (!is_new) return run->second;
@@ -207,12 +207,12 @@ class TraceReader {
   }
   void add_sqtt(const PickleValue& event) {
     Fields f(event);
-    SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .itrace = f.get("itrace").truth()};
+    SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .has_instruction_packets = f.get("itrace").is_true()};
     e.blob = f.bytes("blob");
-    budget_.spend(e.blob.size());
+    budget_.spend_bytes(e.blob.size());
     if (f.find("active_lanes")) {
       std::string_view sums = f.bytes("active_lanes");
-      budget_.spend(sums.size());
+      budget_.spend_bytes(sums.size());
       e.active_lanes.resize(sums.size() / 8);
       if (!sums.empty()) std::memcpy(e.active_lanes.data(), sums.data(), e.active_lanes.size() * 8);
     }
@@ -238,25 +238,25 @@ class TraceReader {
         if (values > kMostValues) fail("a counter has an impossible number of instances");
       }
       if (values > (blob.size() - at) / 8) fail("the counters' values end early");
-      budget_.spend(values * 8);
+      budget_.spend_bytes(values * 8);
       c.values.resize(values);
       if (values) std::memcpy(c.values.data(), blob.data() + at, values * 8);
       at += values * 8;
-      to_.counters.push_back(std::move(c));
+      to_.counter_samples.push_back(std::move(c));
     }
   }
   void add_pma(const PickleValue& event) {
     Fields f(event);
     PmaEvent e{.device = f.text("device"), .blob = f.bytes("blob"), .sm_version = 0x800};
-    budget_.spend(e.blob.size());
+    budget_.spend_bytes(e.blob.size());
     PickleValue kern = f.get("kern");
-    if (auto tag = kern.number()) {
+    if (auto tag = kern.int_value()) {
       auto found = by_tag_.find(*tag);
       e.kernel = found == by_tag_.end() ? std::to_string(*tag) : std::string(found->second->name);
     } else {
       e.kernel = kern.text();
     }
-    budget_.spend(e.kernel.size());
+    budget_.spend_bytes(e.kernel.size());
     if (auto found = sm_versions_.find(e.device); found != sm_versions_.end()) e.sm_version = found->second;
     to_.pma.push_back(std::move(e));
   }
@@ -275,20 +275,20 @@ class TraceReader {
     Fields f(event);
     PickleValue name = f.get("name");
     RangeEvent e{.device = f.text("device"), .name = name_of(name)};
-    budget_.spend(e.name.size());
+    budget_.spend_bytes(e.name.size());
     double offset = offset_of(e.device);
     e.begin = decimal_of(f.get("st")) + offset;
     auto end = f.find("en");
     e.end = end ? decimal_of(*end) + offset : e.begin;
-    if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->real();
+    if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->float_value();
     // the range is the compilation of a kernel: its keys are the name of the kernel's function and the AST
     if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
       to_.asts.emplace((*keys)[0].text(), (*keys)[1]);
     auto is_copy = f.find("is_copy");  // only tinygrad 0.12.0 has this field
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
-    e.is_copy = e.bytes || is_queue || (is_copy && is_copy->truth());
+    e.is_copy = e.bytes || is_queue || (is_copy && is_copy->is_true());
     has_key_ |= event.find("profile_key").has_value();
-    to_.ranges.push_back(std::move(e));
+    to_.range_events.push_back(std::move(e));
   }
   void add_point(const PickleValue& event) {
     Fields f(event);
@@ -296,14 +296,14 @@ class TraceReader {
     // count the memory of memory_events(), which stores for each buffer of a kernel a use with the kernel's name
     auto name = e.arg.find("name");
     const size_t use = kRecord + (name ? name->text().size() : 0);
-    budget_.spend(kItem * e.arg.size());
+    budget_.spend_bytes(kItem * e.arg.size());
     for (std::string_view list : {"bufs", "inputs", "outputs"})
       if (auto numbers = e.arg.find(list); numbers && numbers->size()) spend_times(numbers->size(), use);
-    to_.points.push_back(e);
+    to_.point_events.push_back(e);
   }
   void spend_times(size_t count, size_t bytes) {
     if (bytes > SIZE_MAX / count) throw Failure(over_limit(Limit::InputBytes));
-    budget_.spend(count * bytes);
+    budget_.spend_bytes(count * bytes);
   }
   void add_graph(const PickleValue& event) {
     Fields f(event);
@@ -312,14 +312,14 @@ class TraceReader {
       spend_record(entries[i]);
       Fields entry(entries[i]);
       RangeEvent e{.device = entry.text("device"), .name = name_of(entry.get("name")), .is_graph = true};
-      budget_.spend(e.name.size());
+      budget_.spend_bytes(e.name.size());
       auto time = [&](std::string_view which) {
         int64_t n = entry.number(which);
         if (n < 0 || uint64_t(n) >= signals.size()) fail("a kernel of a graph has no time");
         return decimal_of(signals[size_t(n)]) + offset_of(e.device);
       };
       e.begin = time("st_id"), e.end = time("en_id");
-      to_.ranges.push_back(std::move(e));
+      to_.range_events.push_back(std::move(e));
     }
   }
   void guess_release() {
@@ -362,7 +362,7 @@ static std::string read_bytes(const std::string& path) {
   return is_plain ? out : read_file(path).value_or_throw();
 }
 
-uint64_t CounterSample::sum() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
+uint64_t CounterSample::sum_of_values() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
 
 bool looks_like_pickle(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && uint8_t(bytes[1]) >= 2 && uint8_t(bytes[1]) <= 5;
@@ -382,7 +382,7 @@ Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
     Trace out;
     auto salvaged = salvage_list(bytes, is_tinygrad_name, why.message);
     if (!salvaged) throw Failure(why);
-    out.damage.push_back(std::move(salvaged->damage));
+    out.damage_notes.push_back(std::move(salvaged->damage_text));
     out.pickle = std::make_unique<Pickle>(std::move(salvaged->pickle));
     TraceReader(out).read(out.pickle->root());
     return out;

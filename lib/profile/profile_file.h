@@ -14,9 +14,10 @@ namespace tgc::profile {
 
 // A kernel's binary. Here and below, views point into Trace::pickle.
 struct Program {
-  std::string_view device, name, lib;  // `lib` has the bytes of an ELF file; empty if the event has none
-  uint64_t base = 0;                   // address on the device
-  std::optional<int64_t> tag;          // the number by which other events name the program; nullopt: by its name
+  std::string_view device, name, elf_bytes;  // `elf_bytes` has the bytes of an ELF file; empty if the event has none
+  uint64_t base_address = 0;                   // address on the device
+  // the number by which other events name the program; nullopt: by its name
+  std::optional<int64_t> program_tag;
 };
 
 // A run of a kernel that has hardware events.
@@ -34,7 +35,7 @@ struct KernelRun {
 struct SqttEvent {
   size_t kernel = 0;  // the run: index in Trace::kernels
   int64_t se = 0;     // number of the shader engine
-  bool itrace = false;  // true if the trace has packets of instructions
+  bool has_instruction_packets = false;  // true if the trace has packets of instructions
   std::string_view blob;
   std::vector<uint64_t> active_lanes;  // of an emulated run, by instruction: the sum over all executions; else empty
 };
@@ -46,7 +47,7 @@ struct CounterSample {
   std::string_view name, block;                        // of the counter, and of the hardware block that has it
   int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;  // the number of each
   std::vector<uint64_t> values;                        // the index of `wgp` changes fastest, that of `xcc` slowest
-  uint64_t sum() const;
+  uint64_t sum_of_values() const;
 };
 
 // The samples of an NVIDIA GPU during a kernel, as pma.h decodes them.
@@ -75,21 +76,21 @@ struct PointEvent {
 struct Trace {
   std::unique_ptr<Pickle> pickle;
   std::string release;  // the tinygrad release that writes files of this form, such as "0.13.0"
-  std::vector<std::string> damage;  // what of a damaged file is lost; empty if nothing is
+  std::vector<std::string> damage_notes;  // what of a damaged file is lost; empty if nothing is
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile; its cycles count packets. Else empty
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<KernelRun> kernels;
   std::vector<SqttEvent> sqtt;
-  std::vector<CounterSample> counters;
+  std::vector<CounterSample> counter_samples;
   std::vector<PmaEvent> pma;
-  std::vector<RangeEvent> ranges;
-  std::vector<PointEvent> points;
+  std::vector<RangeEvent> range_events;
+  std::vector<PointEvent> point_events;
   std::map<std::string, std::string, std::less<>> archs;  // by device: its architecture
   std::map<std::string, PickleValue, std::less<>> asts;   // by name of a kernel's function: its AST, a UOp
 };
 
 // Reads a profile. If the file is damaged, or has events that tgc does not know, reads the other events, and says in
-// Trace::damage what is lost. Errors: no event can be read; the file is too large.
+// Trace::damage_notes what is lost. Errors: no event can be read; the file is too large.
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> parse_trace(std::string bytes);  // fails if the pickle itself is damaged
 // Reads the events before the damage in a profile that parse_trace() refuses with the error `why`.

@@ -19,21 +19,24 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
   json.key("kernels").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       const KernelRun& run = p.trace.kernels[n];
-      if (!p.chosen[n]) continue;
-      json.line().object([&] {
+      if (!p.is_run_chosen[n]) continue;
+      json.start_line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
         const KernelFigures f = figures_of(p, n, listings.of(n));
-        json.member("count", 1).member("seconds", run.seconds).member("flops", f.ops());
-        json.member("bytes", f.work ? f.work->bytes : f.bytes).member("flops_at_most", f.ops_at_most());
-        if (f.work) json.member("flops_from", f.work->from);
-        if (f.executed)
-          json.member("executed", *f.executed).member("executed_at_most", f.executed_at_most).member("lanes", f.lanes);
+        json.member("count", 1).member("seconds", run.seconds).member("flops", f.needed_operations());
+        json.member("bytes", f.kernel_work ? f.kernel_work->num_bytes : f.buffer_bytes)
+            .member("flops_at_most", f.is_operations_upper_bound());
+        if (f.kernel_work) json.member("flops_from", f.kernel_work->ast_source);
+        if (f.executed_flops)
+          json.member("executed", *f.executed_flops)
+              .member("executed_at_most", f.is_executed_upper_bound)
+              .member("lanes", f.max_active_lanes);
         if (f.active_lanes) json.member("active_lanes", *f.active_lanes);
         if (const DevicePeak* peak = device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
           json.key("peak_share").object([&] {
-            if (auto ops = f.ops()) json.member("flops", *ops / *run.seconds / peak->flops);
-            if (auto b = f.work ? std::optional(f.work->bytes) : f.bytes)
-              json.member("bytes", *b / *run.seconds / peak->bytes);
+            if (auto ops = f.needed_operations()) json.member("flops", *ops / *run.seconds / peak->flops_per_second);
+            if (auto b = f.kernel_work ? std::optional(f.kernel_work->num_bytes) : f.buffer_bytes)
+              json.member("bytes", *b / *run.seconds / peak->bytes_per_second);
           });
         if (auto occupancy = occupancy_over_time(p, n)) json.key("occupancy"), write_occupancy(json, *occupancy);
       });
@@ -45,15 +48,17 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
   json.key("sqtt").array([&] {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
       const SqttEvent& e = p.trace.sqtt[i];
-      if (!p.chosen[e.kernel]) continue;
+      if (!p.is_run_chosen[e.kernel]) continue;
       const SqttSummary& s = p.summaries[i];
-      json.line().object([&] {
-        json.member("kernel", p.trace.kernels[e.kernel].name).member("se", e.se).member("itrace", e.itrace);
-        json.member("layout", int(s.layout)).member("packets", s.packets);
+      json.start_line().object([&] {
+        json.member("kernel", p.trace.kernels[e.kernel].name)
+            .member("se", e.se)
+            .member("itrace", e.has_instruction_packets);
+        json.member("layout", int(s.layout)).member("packets", s.num_packets);
         auto [by_op, inst_ops] = s.named_counts();
         json.member("by_op", by_op).member("inst_ops", inst_ops);
-        json.key("first_time"), s.packets ? json.value(s.first_time) : json.null();
-        json.key("last_time"), s.packets ? json.value(s.last_time) : json.null();
+        json.key("first_time"), s.num_packets ? json.value(s.first_time) : json.null();
+        json.key("last_time"), s.num_packets ? json.value(s.last_time) : json.null();
         json.member("clock_offset", p.clock_offset(i));
       });
     }
@@ -62,10 +67,12 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
 
 void write_counters(JsonWriter& json, const Profile& p) {
   json.key("pmc").array([&] {
-    for (const CounterSample& c : p.trace.counters) {
-      if (!p.chosen[c.kernel]) continue;
-      json.line().object([&] {
-        json.member("kernel", p.trace.kernels[c.kernel].name).member("counter", c.name).member("sum", c.sum());
+    for (const CounterSample& c : p.trace.counter_samples) {
+      if (!p.is_run_chosen[c.kernel]) continue;
+      json.start_line().object([&] {
+        json.member("kernel", p.trace.kernels[c.kernel].name)
+            .member("counter", c.name)
+            .member("sum", c.sum_of_values());
       });
     }
   });
@@ -80,8 +87,8 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
   json.key("uops").array([&] {
     for (const LinearNode& n : source.nodes_of(line))
       json.object([&] {
-        json.member("number", n.number).member("op", n.op).member("dtype", n.dtype);
-        if (!n.prints_line) json.member("inside", true);
+        json.member("number", n.list_index).member("op", n.op).member("dtype", n.dtype);
+        if (!n.has_own_line) json.member("inside", true);
       });
   });
 }
@@ -90,13 +97,13 @@ void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
 void write_sources(JsonWriter& json, const Profile& p) {
   json.key("sources").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      const CodeSource* source = p.chosen[n] ? p.source_of(n) : nullptr;
+      const CodeSource* source = p.is_run_chosen[n] ? p.source_of(n) : nullptr;
       if (!source) continue;
-      json.line().object([&] {
+      json.start_line().object([&] {
         json.member("kernel", p.trace.kernels[n].name);
-        if (!source->problem.empty()) return (void)json.member("problem", source->problem);
+        if (!source->missing_reason.empty()) return (void)json.member("problem", source->missing_reason);
         json.member("input", source->input).member("target", source->target).member("lines", source->lines);
-        if (!source->differs.empty()) json.member("differs", source->differs);
+        if (!source->difference_text.empty()) json.member("differs", source->difference_text);
       });
     }
   });
@@ -106,12 +113,12 @@ void write_sources(JsonWriter& json, const Profile& p) {
 void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionStalls& s) {
   json.key("reasons").object([&] {
     for (size_t r = 0; r < kStallReasons; r++)
-      if (s.reasons[r].cycles) json.member(stall_reason_name(StallReason(r)), s.reasons[r].cycles);
+      if (s.times_by_reason[r].cycles) json.member(stall_reason_name(StallReason(r)), s.times_by_reason[r].cycles);
   });
-  if (s.waited_for.cycles) json.member("waited_for", s.waited_for.cycles);
-  if (s.waits_for.empty()) return;
+  if (s.waits_for_result.cycles) json.member("waited_for", s.waits_for_result.cycles);
+  if (s.waits_by_instruction.empty()) return;
   json.key("waits_for").array([&] {
-    for (auto& [n, time] : s.waits_for)
+    for (auto& [n, time] : s.waits_by_instruction)
       json.object([&] { json.member("pc", code->address_of(n)).member("cycles", time.cycles); });
   });
 }
@@ -123,7 +130,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-      if (!p.chosen[n]) continue;
+      if (!p.is_run_chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
       const auto& listing = listings.of(n);
       const StallReport stalls = stalls_of(p, n, listing);
@@ -135,20 +142,22 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       const std::vector<InstructionTimes> shown = times_of(p, n, stalls);
       const CodeSource* source = p.source_of(n);
       for (uint32_t i = 0; i < times.size(); i++) {
-        if (!times[i].hits) continue;
+        if (!times[i].num_executions) continue;
         uint64_t pc = p.code_of(n)->address_of(i);
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("kernel", run.name).member("pc", pc);
           if (auto text = listing.find(pc); text != listing.end()) json.member("asm", text->second);
-          json.member("hits", times[i].hits).member("cycles", times[i].cycles);
-          json.member("stall", times[i].stall).member("idle", times[i].idle);
+          json.member("hits", times[i].num_executions).member("cycles", times[i].cycles);
+          json.member("stall", times[i].stall_cycles).member("idle", times[i].idle_cycles);
           if (auto text = listing.find(pc); !active.empty() && text != listing.end() && runs_in_lanes(text->second))
-            json.member("lanes", double(active[i]) / double(times[i].hits));
+            json.member("lanes", double(active[i]) / double(times[i].num_executions));
           if (i < stalls.instructions.size() && !stalls.is_modeled) {
             write_stalls(json, p.code_of(n), stalls.instructions[i]);
           } else if (i < stalls.instructions.size()) {
             json.key("modeled").object([&] {
-              json.member("cycles", shown[i].cycles).member("stall", shown[i].stall).member("idle", shown[i].idle);
+              json.member("cycles", shown[i].cycles)
+                  .member("stall", shown[i].stall_cycles)
+                  .member("idle", shown[i].idle_cycles);
               write_stalls(json, p.code_of(n), stalls.instructions[i]);
             });
           }
@@ -160,15 +169,15 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   json.key("memory").array([&] {
     for (auto& [n, list] : levels)
       if (!list.empty())
-        json.line().object([&] {
+        json.start_line().object([&] {
           json.member("kernel", p.trace.kernels[n].name).key("levels"), write_memory_levels(json, list);
         });
   });
   json.key("hints").array([&] {
     for (auto& [n, h] : found)
-      json.line().object([&] {
-        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.gain);
-        json.member("measured", h.measured).member("change", h.change);
+      json.start_line().object([&] {
+        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.largest_share);
+        json.member("measured", h.measured_text).member("change", h.advice_text);
       });
   });
 }
@@ -192,12 +201,12 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
       std::string begin = R"({"kernel":)";
       append_json_string(begin, p.trace.kernels[e.kernel].name);
       begin += R"(,"se":)" + std::to_string(e.se);
-      for (const WaveSpan& w : p.summaries[i].waves) {
+      for (const WaveSpan& w : p.summaries[i].wave_spans) {
         row = begin;
         add(R"(,"cu":)", w.cu), add(R"(,"simd":)", w.simd), add(R"(,"wave":)", w.wave);
         add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
         row += '}';
-        json.line().raw(row);
+        json.start_line().raw(row);
         if (out.size() > kPart) print(out), out.clear();
       }
     }
@@ -207,13 +216,13 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
 void write_samples(JsonWriter& json, const Profile& p) {
   json.key("pma").array([&] {
     for (const PmaEvent& e : p.trace.pma) {
-      if (!p.wants(e.kernel)) continue;
+      if (!p.is_wanted(e.kernel)) continue;
       auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
-      json.line().object([&] {
+      json.start_line().object([&] {
         json.member("kernel", e.kernel).member("device", e.device).member("samples", samples.size());
         json.key("instructions").array([&] {
           for (auto& [pc, reasons] : count_samples(samples))
-            json.line().object([&] { json.member("pc", pc).member("stall_reasons", reasons); });
+            json.start_line().object([&] { json.member("pc", pc).member("stall_reasons", reasons); });
         });
       });
     }
@@ -225,7 +234,7 @@ void write_errors(JsonWriter& json, const Profile& p) {
     for (size_t i = 0; i < p.trace.sqtt.size(); i++) {
       if (p.summaries[i].error.empty()) continue;
       const SqttEvent& e = p.trace.sqtt[i];
-      json.line().object([&] {
+      json.start_line().object([&] {
         json.member("kernel", p.trace.kernels[e.kernel].name).member("se", e.se).member("error", p.summaries[i].error);
       });
     }
@@ -250,11 +259,12 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     if (!p.trace.pma.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
-    if (!p.trace.damage.empty()) json.member("damage", p.trace.damage);
+    if (!p.trace.damage_notes.empty()) json.member("damage", p.trace.damage_notes);
     json.key("inconsistent").array([&] {
       for (size_t n = 0; n < p.trace.kernels.size(); n++)
-        for (const std::string& what : p.chosen[n] ? check_traces(p, n, listings.of(n)) : std::vector<std::string>())
-          json.line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
+        for (const std::string& what :
+             p.is_run_chosen[n] ? check_traces(p, n, listings.of(n)) : std::vector<std::string>())
+          json.start_line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
     });
   });
   print(out += "\n");

@@ -150,15 +150,15 @@ TEST_CASE("sqtt: waves are followed through jumps, skipped waits and masks of wa
   SqttSummary s = summarize_sqtt(blob.end(), &code);
   CHECK(s.error == "");
   REQUIRE(s.instructions.size() == 5);
-  CHECK(s.instructions[0].hits == 3);
-  CHECK(s.instructions[1].hits == 0);
-  CHECK(s.instructions[2].hits == 3);
-  CHECK(s.instructions[3].hits == 2);
-  CHECK(s.instructions[4].hits == 1);
-  REQUIRE(s.waves.size() == 3);
-  CHECK(s.waves[0].end != WaveSpan::kUnknown);
-  CHECK(s.waves[1].end == WaveSpan::kUnknown);
-  CHECK(s.waves[2].cu == 3);
+  CHECK(s.instructions[0].num_executions == 3);
+  CHECK(s.instructions[1].num_executions == 0);
+  CHECK(s.instructions[2].num_executions == 3);
+  CHECK(s.instructions[3].num_executions == 2);
+  CHECK(s.instructions[4].num_executions == 1);
+  REQUIRE(s.wave_spans.size() == 3);
+  CHECK(s.wave_spans[0].end != WaveSpan::kUnknown);
+  CHECK(s.wave_spans[1].end == WaveSpan::kUnknown);
+  CHECK(s.wave_spans[2].cu == 3);
   // a branch without a jump packet, an unknown wave, and a wave beyond the code are errors
   auto error = [&](uint64_t packet, uint32_t nibbles) {
     std::string branch = words({kBranch, kEnd});
@@ -178,7 +178,7 @@ TEST_CASE("cdna: waves are followed by their issues, their kinds and their branc
   const std::string text = words({0xc0020000, 0, 0xbf8cc07f, kMove, 0xbf8a0000, 0xbf85fffd, 0xbf810000});
   KernelCode code = KernelCode::read({text, 0x1000}, Isa::Cdna).value_or_throw();
   REQUIRE(code.instructions().size() == 6);
-  CHECK(code.instructions()[4].jump == 2);
+  CHECK(code.instructions()[4].jump_target == 2);
   enum Kind : uint64_t { Smem = 0, Vector = 5, Jump = 12, Next = 13, Message = 15 };
   auto start = [](uint64_t simd) { return 3 | uint64_t(2) << 10 | simd << 14; };   // wave 2 of CU 0
   auto end = [](uint64_t simd) { return 6 | uint64_t(2) << 10 | simd << 14; };
@@ -197,7 +197,7 @@ TEST_CASE("cdna: waves are followed by their issues, their kinds and their branc
   CHECK(s.error == "");
   REQUIRE(s.instructions.size() == 6);
   std::vector<uint64_t> hits;
-  for (const auto& t : s.instructions) hits.push_back(t.hits);
+  for (const auto& t : s.instructions) hits.push_back(t.num_executions);
   CHECK(hits == std::vector<uint64_t>{1, 1, 2, 2, 2, 1});
   CHECK(s.instructions[1].cycles == 12);
   CHECK(trace({Smem, 99, Vector, Message, 99, Next}).error == "");
@@ -223,7 +223,7 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   using hip::TraceEvent;
   auto log_of = [&](std::vector<std::pair<TraceEvent, uint64_t>> events) {
     std::vector<uint64_t> memory(1 << 10);
-    auto* log = new (memory.data()) hip::TraceLog{.capacity = 8 * (memory.size() - 8)};
+    auto* log = new (memory.data()) hip::TraceLog{.capacity_bytes = 8 * (memory.size() - 8)};
     log->append(hip::TraceRecord::Module, 77, elf);
     log->append(hip::TraceRecord::Launch, 77, "gfx1100 E_4");
     for (uint32_t wave : {3, 1}) log->add_event(hip::active_lanes_event(wave, 10 * wave));
@@ -241,10 +241,10 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
   CHECK(analyzed->trace.kernels[0].name == "E_4");
   CHECK(analyzed->trace.kernels[0].arch == "gfx1100");
   std::vector<uint64_t> hits;
-  for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.hits);
+  for (const auto& t : analyzed->instructions_of(0)) hits.push_back(t.num_executions);
   CHECK(hits == std::vector<uint64_t>{2, 4, 0, 4, 4, 2});
   CHECK(analyzed->active_lanes_of(0) == std::vector<uint64_t>{40, 0, 0, 80, 80, 40});
-  CHECK(analyzed->summaries[0].waves.size() == 2);
+  CHECK(analyzed->summaries[0].wave_spans.size() == 2);
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 20}}));  // behind a branch that was not logged
   CHECK_FALSE(log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 24}}));  // outside the code
 }
@@ -310,24 +310,24 @@ TEST_CASE("profile: every class of event") {
   CHECK(trace->kernels[1].name == "E_4 n2");
   CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
   CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // from the event of a device graph
-  CHECK(trace->counters.size() == 2);
-  CHECK(trace->counters[0].sum() == 12);
+  CHECK(trace->counter_samples.size() == 2);
+  CHECK(trace->counter_samples[0].sum_of_values() == 12);
   CHECK(trace->pma[0].sm_version == 0x809);
-  REQUIRE(trace->ranges.size() == 5);
-  CHECK(trace->ranges[0].begin == 1020.5);  // on the host's clock
-  CHECK(trace->ranges[1].bytes == 4096);
-  CHECK(trace->ranges[4].is_graph);
-  CHECK(trace->ranges[4].end == 1034.5);
+  REQUIRE(trace->range_events.size() == 5);
+  CHECK(trace->range_events[0].begin == 1020.5);  // on the host's clock
+  CHECK(trace->range_events[1].bytes == 4096);
+  CHECK(trace->range_events[4].is_graph);
+  CHECK(trace->range_events[4].end == 1034.5);
   MemoryEvents memory = memory_events(*trace);
   REQUIRE(memory.buffers.size() == 2);
-  CHECK(memory.buffers[0].bytes == 4096);
-  CHECK(memory.buffers[0].uses[0].writes);
-  CHECK_FALSE(memory.buffers[0].end);
-  CHECK(memory.buffers[1].uses[0].reads);
-  CHECK(memory.buffers[1].end == 40);
-  CHECK(memory.devices[0].peak == 4160);
-  CHECK(memory.devices[0].at_end == 4096);
-  auto analyzed = analyze_profile(std::move(*trace), {.jobs = 1});
+  CHECK(memory.buffers[0].num_bytes == 4096);
+  CHECK(memory.buffers[0].uses[0].is_written);
+  CHECK_FALSE(memory.buffers[0].freed_us);
+  CHECK(memory.buffers[1].uses[0].is_read);
+  CHECK(memory.buffers[1].freed_us == 40);
+  CHECK(memory.devices[0].peak_bytes == 4160);
+  CHECK(memory.devices[0].bytes_at_end == 4096);
+  auto analyzed = analyze_profile(std::move(*trace), {.num_threads = 1});
   REQUIRE(analyzed);
   CHECK(derived_counters(*analyzed, 0)[0].second == doctest::Approx(100.0 * (12.0 / 4) / (75 * 4)));
   auto empty = parse_trace(std::string("\x80\x04].", 4));
@@ -398,7 +398,7 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
   auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
   REQUIRE(many);
   CHECK(memory_events(*many).buffers.at(0).uses.size() == 60000);
-  CHECK_FALSE(memory_events(*many).buffers[0].uses[0].reads);
+  CHECK_FALSE(memory_events(*many).buffers[0].uses[0].is_read);
   // refused, because each use of a buffer has a copy of the kernel's long name
   refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
   // refused: many events that share a list of buffers, or an arg with many entries
@@ -420,7 +420,7 @@ TEST_CASE("profile: a section is found by its whole name, also if names have no 
 TEST_CASE("profile: of a file that ends early or is damaged, the whole events are read, and it is said what is lost") {
   std::ifstream file("testdata/fuzz/profile/every_class.pkl", std::ios::binary);  // in the source folder
   const std::string whole(std::istreambuf_iterator<char>(file), {});
-  const size_t all = parse_trace(whole).value_or_throw().ranges.size();
+  const size_t all = parse_trace(whole).value_or_throw().range_events.size();
   size_t least = all, most = 0, refused = 0;
   for (size_t size = whole.size() - 1; size > 0; size -= std::min<size_t>(size, 7)) {
     const std::string part = whole.substr(0, size);
@@ -431,9 +431,9 @@ TEST_CASE("profile: of a file that ends early or is damaged, the whole events ar
       refused++;
       continue;
     }
-    REQUIRE_FALSE(trace->damage.empty());
-    CHECK(trace->damage[0].find("the rest is lost") != std::string::npos);
-    least = std::min(least, trace->ranges.size()), most = std::max(most, trace->ranges.size());
+    REQUIRE_FALSE(trace->damage_notes.empty());
+    CHECK(trace->damage_notes[0].find("the rest is lost") != std::string::npos);
+    least = std::min(least, trace->range_events.size()), most = std::max(most, trace->range_events.size());
   }
   CHECK(most == all);
   CHECK(least == 0);
@@ -446,7 +446,7 @@ TEST_CASE("profile: of a file that ends early or is damaged, the whole events ar
   auto trace = parse_trace(unknown);
   if (!trace) trace = parse_damaged_trace(unknown, trace.diag());
   REQUIRE(trace);
-  CHECK_FALSE(trace->damage.empty());
+  CHECK_FALSE(trace->damage_notes.empty());
 }
 
 TEST_CASE("profile: after an event that cannot be read, others of its run are read") {
@@ -459,7 +459,7 @@ TEST_CASE("profile: after an event that cannot be read, others of its run are re
   const std::string device = text("device") + text("AMD");
   auto trace = parse_trace("\x80\x04](" + event("") + event(device) + "e.");  // the first one has no device
   REQUIRE(trace);
-  CHECK(trace->damage.size() == 1);
+  CHECK(trace->damage_notes.size() == 1);
   REQUIRE(trace->kernels.size() == 1);
   REQUIRE(trace->sqtt.size() == 1);
   CHECK(trace->sqtt[0].kernel == 0);

@@ -29,21 +29,21 @@ std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
 std::string hardware_runs(const Profile& p) {
   std::vector<std::vector<std::string>> rows{{"run", "device", "arch", "traces", "packets", "waves", "counters"}};
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
-    if (!p.chosen[n]) continue;
+    if (!p.is_run_chosen[n]) continue;
     const KernelRun& run = p.trace.kernels[n];
     uint64_t packets = 0, waves = 0;
     std::string errors;
     for (size_t i : run.sqtt) {
-      packets += p.summaries[i].packets, waves += p.summaries[i].waves.size();
+      packets += p.summaries[i].num_packets, waves += p.summaries[i].wave_spans.size();
       if (errors.empty()) errors = p.summaries[i].error;
     }
-    auto counters = std::ranges::count(p.trace.counters, n, &CounterSample::kernel);
+    auto counters = std::ranges::count(p.trace.counter_samples, n, &CounterSample::kernel);
     rows.push_back({run.name, std::string(run.device), run.arch, std::to_string(run.sqtt.size()),
                     std::to_string(packets), std::to_string(waves), std::to_string(counters)});
     if (!errors.empty()) rows.push_back({"  not mapped to instructions: " + errors});
   }
   for (const PmaEvent& e : p.trace.pma)
-    if (p.wants(e.kernel))
+    if (p.is_wanted(e.kernel))
       rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
                       "-"});
   if (rows.size() == 1) return "";
@@ -54,7 +54,7 @@ std::string hardware_runs(const Profile& p) {
 
 const Listings::Listing& Listings::of(size_t kernel) {
   const KernelRun& run = profile_->trace.kernels[kernel];
-  if (!run.program || !profile_->code_of(kernel)) return none_;
+  if (!run.program || !profile_->code_of(kernel)) return empty_listing_;
   auto [found, is_new] = listings_.try_emplace(run.program);
   if (is_new) found->second = disassemble_program(*run.program, run.arch);
   return found->second;
@@ -70,17 +70,17 @@ std::string overview_text(const Profile& p, const std::string& file) {
   std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
                                                : "written by tinygrad ") + p.trace.release + archs + "\n";
   if (is_emulated) out += std::string(kEmulatedCosts) + "\n";
-  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
   for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
       {"total", "%", "count", "mean", "device", "kernel or copy", "FLOPS", "bytes/s", "bound by"}};
   for (const Total& t : totals) {
     if (is_host(t.device)) continue;
-    double mean = t.seconds / double(t.count);
+    double mean = t.seconds / double(t.num_executions);
     double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
-    rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.count),
-                    trimmed_time(mean), t.device, t.name, rate_of(t.flops, mean, "FLOPS", t.flops_at_most),
+    rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.num_executions),
+                    trimmed_time(mean), t.device, t.name, rate_of(t.flops, mean, "FLOPS", t.is_flops_upper_bound),
                     rate_of(t.bytes, mean, "B/s"), t.is_copy ? "copy" : bound_by(t.flops, t.bytes, mean, t.arch)});
   }
   out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table(rows, "rrrrllrr");
@@ -100,9 +100,9 @@ struct Row {
 };
 
 std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* source) {
-  std::vector<std::string> out{std::to_string(r.times.hits), std::to_string(r.times.cycles),
+  std::vector<std::string> out{std::to_string(r.times.num_executions), std::to_string(r.times.cycles),
                                formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0),
-                               std::to_string(r.times.stall), std::to_string(r.times.idle), r.reason,
+                               std::to_string(r.times.stall_cycles), std::to_string(r.times.idle_cycles), r.reason,
                                formatted("%#x", unsigned(r.address)), r.assembly};
   if (!source) return out;
   uint32_t line = source->line_at(r.address);
@@ -116,10 +116,11 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
 
 // Returns a line that says where the source lines come from, or why there are none.
 std::string source_text(const CodeSource& source) {
-  if (!source.problem.empty()) return "no source lines: " + visible(source.problem) + "\n";
+  if (!source.missing_reason.empty()) return "no source lines: " + visible(source.missing_reason) + "\n";
   return "source lines and UOps: " + source.input + ", compiled for " + source.target +
-         (source.nodes.empty() ? "; its UOps are unknown, because tgc renders another source" : "") +
-         (source.differs.empty() ? "" : "; lines with ~ are approximate: " + visible(source.differs)) + "\n";
+         (source.line_nodes.empty() ? "; its UOps are unknown, because tgc renders another source" : "") +
+         (source.difference_text.empty() ? "" : "; lines with ~ are approximate: " + visible(source.difference_text)) +
+         "\n";
 }
 
 std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
@@ -129,15 +130,16 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   out += "\n";
   const bool is_modeled = !p.trace.emulator.empty();
   if (is_modeled) out += std::string(kModeledTimes) + "\n";
-  for (const std::string& what : p.trace.damage) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
   for (const std::string& what : check_traces(p, kernel, listings.of(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
     const SqttSummary& s = p.summaries[i];
-    waves += s.waves.size();
+    waves += s.wave_spans.size();
     if (!s.error.empty()) out += formatted("shader engine %d: %s\n", int(p.trace.sqtt[i].se), s.error.c_str());
     if (!s.instructions.empty())
-      followed += size_t(std::ranges::count_if(s.waves, [](const WaveSpan& w) { return w.cu == 0 && w.simd == 0; }));
+      followed +=
+          size_t(std::ranges::count_if(s.wave_spans, [](const WaveSpan& w) { return w.cu == 0 && w.simd == 0; }));
   }
   std::vector<Row> rows;
   uint64_t all = 0;
@@ -149,13 +151,13 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
   out += memory_levels_text(memory_levels(p, kernel, stalls, figures));
   for (uint32_t n = 0; n < times.size(); n++) {
-    if (!times[n].hits) continue;
+    if (!times[n].num_executions) continue;
     uint64_t address = p.code_of(kernel)->address_of(n);
     auto text = listing.find(address);
     Row row{address, times[n], "", text == listing.end() ? "" : text->second};
     if (n < stalls.instructions.size()) {
       const InstructionStalls& s = stalls.instructions[n];
-      if (times[n].stall > times[n].hits) row.reason = stall_reason_name(StallReport::main_reason(s));
+      if (times[n].stall_cycles > times[n].num_executions) row.reason = stall_reason_name(StallReport::main_reason(s));
       if (std::string waits = waits_text(p, kernel, stalls, n); !waits.empty()) row.assembly += "  <- " + waits;
     }
     rows.push_back(std::move(row));
@@ -171,7 +173,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     out += stalls_text(p, kernel, stalls, listing) + hints_text;
     const CodeSource* source = p.source_of(kernel);
     if (source) out += source_text(*source);
-    if (source && !source->problem.empty()) source = nullptr;
+    if (source && !source->missing_reason.empty()) source = nullptr;
     std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
     if (is_modeled) header[1] = "modeled cycles", header[3] = "modeled stall", header[4] = "modeled idle";
     if (source) header.insert(header.end(), {"line", "source", "UOp"});
@@ -212,40 +214,41 @@ std::string instructions_text(const Profile& p) {
   Listings listings(p);
   std::string out;
   for (size_t n = 0; n < p.trace.kernels.size(); n++)
-    if (p.chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
+    if (p.is_run_chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
   for (const PmaEvent& e : p.trace.pma)
-    if (p.wants(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
+    if (p.is_wanted(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
   return out;
 }
 
 std::vector<Total> totals_of(const Profile& p, Listings& listings) {
   std::map<KernelOfDevice, Total> totals;
-  for (const RangeEvent& e : p.trace.ranges) {
+  for (const RangeEvent& e : p.trace.range_events) {
     Total& t = totals[{std::string(e.device), e.name}];
-    t.device = e.device, t.name = e.name, t.count++;
+    t.device = e.device, t.name = e.name, t.num_executions++;
     t.seconds += (e.end - e.begin) * 1e-6;
     t.is_copy |= e.is_copy;
     if (e.bytes) t.bytes = t.bytes.value_or(0) + *e.bytes;
   }
   for (auto& [key, t] : totals)
-    if (t.bytes) t.bytes = *t.bytes / double(t.count);
+    if (t.bytes) t.bytes = *t.bytes / double(t.num_executions);
   for (auto& [key, bytes] : p.buffer_bytes)
     if (auto t = totals.find(key); t != totals.end() && bytes[0] > 0) t->second.bytes = bytes[0];
   for (auto& [key, t] : totals) {
     auto arch = p.trace.archs.find(t.device);
     if (arch != p.trace.archs.end()) t.arch = arch->second;
-    auto work = t.is_copy ? p.works.end() : p.works.find(t.name);
-    if (work != p.works.end())
-      t.flops = work->second.ops, t.bytes = work->second.bytes, t.flops_at_most = work->second.is_upper_bound;
+    auto work = t.is_copy ? p.kernel_works.end() : p.kernel_works.find(t.name);
+    if (work != p.kernel_works.end())
+      t.flops = work->second.num_operations, t.bytes = work->second.num_bytes,
+      t.is_flops_upper_bound = work->second.is_upper_bound;
   }
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
     const KernelRun& run = p.trace.kernels[n];
     auto t = totals.find({std::string(run.device), run.kernel});
     if (t == totals.end()) continue;
     t->second.arch = run.arch;
-    if (!p.chosen[n] || t->second.flops) continue;
+    if (!p.is_run_chosen[n] || t->second.flops) continue;
     const KernelFigures figures = figures_of(p, n, listings.of(n));
-    t->second.flops = figures.ops(), t->second.flops_at_most = figures.ops_at_most();
+    t->second.flops = figures.needed_operations(), t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
   }
   std::vector<Total> out;
   for (auto& [key, t] : totals) out.push_back(std::move(t));

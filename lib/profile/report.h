@@ -21,7 +21,7 @@ class Listings {
  private:
   const Profile* profile_;
   std::map<const Program*, Listing> listings_;
-  Listing none_;
+  Listing empty_listing_;
 };
 
 using Print = std::function<void(std::string_view)>;
@@ -57,9 +57,9 @@ std::string memory_json(const Trace& trace, const std::string& file);
 std::string against_text(const Profile& old_profile, const Profile& new_profile);
 std::string against_json(const Profile& old_profile, const Profile& new_profile);
 
-// The sum, the largest value and the number of values (`count`) of a counter in a run.
+// The sum, the largest value and the number of values (`num_executions`) of a counter in a run.
 struct CounterTotal {
-  uint64_t sum = 0, largest = 0, count = 0;
+  uint64_t value_sum = 0, largest_value = 0, value_count = 0;
 };
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t kernel);
 // Returns values in percent that are computed from counters, such as ("VALU utilization", 12.5).
@@ -69,9 +69,10 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& prof
 struct Total {
   std::string device, name;
   double seconds = 0;
-  size_t count = 0;
+  size_t num_executions = 0;
   std::optional<double> flops, bytes;  // operations and bytes of one execution; nullopt: unknown
-  bool flops_at_most = false;          // true if `flops` is only an upper bound (KernelFigures::ops_at_most)
+  // true if `flops` is only an upper bound (KernelFigures::is_operations_upper_bound)
+  bool is_flops_upper_bound = false;
   bool is_copy = false;
   std::string arch;
 };

@@ -10,7 +10,7 @@ namespace tgc::profile {
 struct Salvaged {
   Pickle pickle;       // a list of the items before the damage
   // "the file is damaged behind byte 1234 of 5678 (WHY): 12 events before are read, the rest is lost"
-  std::string damage;
+  std::string damage_text;
 };
 
 // Returns as many complete items as possible from the begin of `bytes`, a pickle of a list that cannot be read because

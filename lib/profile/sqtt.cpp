@@ -51,10 +51,11 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   row.action = action_of(type.id);
   row.nibbles = type.id == Packet::TS_DELTA_S8_W3 && layout == Layout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
   row.delta_low = type.delta_low;
-  // decode_sqtt() adds the time difference of TS_DELTA_OR_MARK, which has more bits than delta_mask
-  row.delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
-  if (type.id == Packet::TS_DELTA_SHORT) row.add = 4;
-  if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.delta_mask = 0xff << 2;  // the difference counts 4 cycles
+  // decode_sqtt() adds the time difference of TS_DELTA_OR_MARK, which has more bits than time_delta_mask
+  row.time_delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
+  if (type.id == Packet::TS_DELTA_SHORT) row.time_added = 4;
+  // the difference counts 4 cycles
+  if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
     row.count_base = uint16_t(first_op_counter(layout));

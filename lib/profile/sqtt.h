@@ -49,13 +49,14 @@ enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Hea
 // How the decoder reads a packet, by its first byte. Its size is a power of two, because look-ups are faster then.
 struct alignas(16) DecodeRow {
   uint8_t nibbles = 1;             // length of the packet
-  uint8_t delta_low = 0, add = 0;  // the lowest bit of the packet's time difference; what is added to the difference
+  // the lowest bit of the packet's time difference; what is added to the difference
+  uint8_t delta_low = 0, time_added = 0;
   Action action = Action::None;
-  uint16_t delta_mask = 0;
+  uint16_t time_delta_mask = 0;
   Packet packet = Packet::NOP;
   uint8_t count_low = 0;        // the lowest bit of the operation in a packet of an instruction
   uint16_t count_mask = 0;      // mask of the operation; 0 if the packet has none
-  uint16_t count_base = 0;      // number of the first counter (SqttSummary::counts) for this packet
+  uint16_t count_base = 0;      // number of the first counter (SqttSummary::counter_values) for this packet
   uint8_t wave_low = 0;         // for an Instruction: the lowest bit of the wave
 };
 struct DecodeTable {
@@ -102,7 +103,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     const DecodeRow* row = &rows[bits & 0xff];
     uint64_t size_of_packet = nibbles[bits & 0xff];
     p.bits = bits;
-    p.time += int64_t(((bits >> row->delta_low) & row->delta_mask) + row->add);
+    p.time += int64_t(((bits >> row->delta_low) & row->time_delta_mask) + row->time_added);
     if (row->action < Action::Header) [[likely]] {
     } else if (row->action == Action::Marker) {
       bool is_rdna4 = table->layout == Layout::Rdna4;

@@ -83,7 +83,7 @@ class Clock {
     InstructionTimes& at = times_[instruction];
     const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
     const uint64_t others = std::min(stall, uint64_t(std::max<int64_t>(busy_ - 1 - w.busy, 0))), idle = stall - others;
-    at.hits++, at.cycles += cycles, at.stall += stall, at.idle += idle;
+    at.num_executions++, at.cycles += cycles, at.stall_cycles += stall, at.idle_cycles += idle;
     w = {time, busy_};
     return {wave, instruction, cycles, stall, idle};
   }
@@ -108,7 +108,7 @@ struct NoObserver {
 template <bool kMaps, class Observer>
 void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out, Observer& observer) {
   static const MappingTable mapping;
-  WaveList waves(out.waves);
+  WaveList waves(out.wave_spans);
   [[maybe_unused]] InstructionMap map(code);
   [[maybe_unused]] Clock clock(out.instructions);
   [[maybe_unused]] auto hit = [&](uint32_t wave, uint32_t n, int64_t time) {
@@ -153,17 +153,18 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
           }
         break;
       case Action::Snapshot:
-        if (out.waves.empty()) out.mark = {p.bits >> kSnapshotLow, p.time};
+        if (out.wave_spans.empty()) out.clock_mark = {p.bits >> kSnapshotLow, p.time};
         break;
       case Action::Timestamp:  // of CDNA: the first one is equal for the engines of a die
-        if (out.waves.empty() && !out.mark && !(p.bits >> 4 & 0xfff)) out.mark = {p.bits >> 16, p.time};
+        if (out.wave_spans.empty() && !out.clock_mark && !(p.bits >> 4 & 0xfff))
+          out.clock_mark = {p.bits >> 16, p.time};
         break;
       default: break;
     }
   });
-  out.packets = packets, out.last_time = time;
+  out.num_packets = packets, out.last_time = time;
   for (uint32_t n = 0; n < kCounters; n++)
-    if (counts[n]) out.counts.emplace_back(uint16_t(n), counts[n]);
+    if (counts[n]) out.counter_values.emplace_back(uint16_t(n), counts[n]);
   if (kMaps && map.error()) out.error = map.error(), out.instructions.clear();
 }
 
@@ -182,7 +183,7 @@ void summarize_cdna(std::span<const uint8_t> blob, const KernelCode& code, SqttS
 SqttSummary::NamedCounts SqttSummary::named_counts() const {
   NamedCounts out;
   std::array<uint64_t, size_t(Packet::Count)> packets_of{};
-  for (auto [counter, count] : counts) {
+  for (auto [counter, count] : counter_values) {
     if (counter < packets_of.size()) {
       packets_of[counter] += count;
       continue;
@@ -194,7 +195,7 @@ SqttSummary::NamedCounts SqttSummary::named_counts() const {
     out.operations.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
   }
   for (size_t p = 0; p < packets_of.size(); p++)
-    if (packets_of[p]) out.packets.emplace_back(packet_type(Packet(p)).name, packets_of[p]);
+    if (packets_of[p]) out.num_packets.emplace_back(packet_type(Packet(p)).name, packets_of[p]);
   return out;
 }
 
@@ -208,8 +209,8 @@ SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code
     return out;
   }
   summarize<false>(blob, nullptr, out, none);
-  const bool has_issues = std::ranges::find(out.counts, uint16_t(Packet::CDNA_ISSUE),
-                                            &std::pair<uint16_t, uint64_t>::first) != out.counts.end();
+  const bool has_issues = std::ranges::find(out.counter_values, uint16_t(Packet::CDNA_ISSUE),
+                                            &std::pair<uint16_t, uint64_t>::first) != out.counter_values.end();
   if (is_cdna && has_issues) summarize_cdna(blob, *code, out, none);
   return out;
 }

@@ -28,25 +28,26 @@ struct ClockMark {
 
 // The times of one instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
-  uint64_t hits = 0;    // number of executions by waves
+  uint64_t num_executions = 0;    // number of executions by waves
   uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one
-  uint64_t stall = 0;   // part of `cycles`: all except one cycle of each hit
-  uint64_t idle = 0;    // part of `stall` in which the SIMD issued no instruction of another wave either
+  uint64_t stall_cycles = 0;   // part of `cycles`: all except one cycle of each hit
+  uint64_t idle_cycles = 0;    // part of `stall_cycles` in which the SIMD issued no instruction of another wave either
 };
 
 struct SqttSummary {
   Layout layout = Layout::Rdna3;  // layout of the first packet
-  uint64_t packets = 0;
+  uint64_t num_packets = 0;
   int64_t first_time = 0, last_time = 0;
-  std::vector<std::pair<uint16_t, uint64_t>> counts;  // number and value of each counter that is not 0 (count_base)
-  std::vector<WaveSpan> waves;
-  std::optional<ClockMark> mark;               // one before the first wave
+  // number and value of each counter that is not 0 (count_base)
+  std::vector<std::pair<uint16_t, uint64_t>> counter_values;
+  std::vector<WaveSpan> wave_spans;
+  std::optional<ClockMark> clock_mark;               // one before the first wave
   std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
   std::string error;  // why the packets could not be mapped to instructions, or empty
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
   struct NamedCounts {
-    Counts packets, operations;
+    Counts num_packets, operations;
   };
   NamedCounts named_counts() const;  // returns the numbers of packets and operations that are not 0, by name
 };
@@ -58,7 +59,7 @@ SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code
 // The issue of an instruction by a followed wave: one of SIMD 0 of compute unit 0.
 struct Issue {
   uint32_t wave = 0, instruction = 0;
-  uint64_t cycles = 0, stall = 0, idle = 0;  // as in InstructionTimes
+  uint64_t cycles = 0, stall_cycles = 0, idle_cycles = 0;  // as in InstructionTimes
 };
 
 // Receives what the followed waves do, in the order of the trace.
@@ -81,34 +82,34 @@ std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& c
 class InstructionMap {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  explicit InstructionMap(const KernelCode* code) : code_(code) { at_.fill(kNone); }
+  explicit InstructionMap(const KernelCode* code) : code_(code) { next_instruction_.fill(kNone); }
 
   // One function for each kind of packet. Returns the number of the instruction that the packet stands for; kNone if it
   // stands for none, or after an error.
   void start(uint32_t wave) {
-    if (at_[wave] != kNone) return fail("a wave starts twice");
-    at_[wave] = code_->instructions().empty() ? kOutside : 0;
+    if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
+    next_instruction_[wave] = code_->instructions().empty() ? kOutside : 0;
   }
   uint32_t end(uint32_t wave) {
-    uint32_t n = known(wave);
-    at_[wave] = kNone;
+    uint32_t n = known_instruction(wave);
+    next_instruction_[wave] = kNone;
     return n;
   }
   uint32_t immediate(uint32_t wave) {
-    uint32_t n = known(wave);
-    if (n != kNone) at_[wave] = place(code_->instructions()[n].next);
+    uint32_t n = known_instruction(wave);
+    if (n != kNone) next_instruction_[wave] = packet_instruction(code_->instructions()[n].next_instruction);
     return n;
   }
   uint32_t instruction(uint32_t wave, bool is_inst, uint32_t op) {
-    uint32_t n = known(wave);
+    uint32_t n = known_instruction(wave);
     if (n == kNone) return n;
-    n = code_->instructions()[n].counted;
-    if (n == KernelCode::kNowhere) return fail("a wave leaves the code"), kNone;
+    n = code_->instructions()[n].packet_instruction;
+    if (n == KernelCode::kNowhere) return set_error("a wave leaves the code"), kNone;
     const CodeInstruction& i = code_->instructions()[n];
     bool is_jump = is_inst && op == kJump;
     if (i.is_branch && !is_jump && !(is_inst && op == kJumpNot))
-      return fail("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
-    at_[wave] = place(is_jump ? i.jump : i.next);
+      return set_error("a branch has a packet that is not JUMP or JUMP_NO"), kNone;
+    next_instruction_[wave] = packet_instruction(is_jump ? i.jump_target : i.next_instruction);
     return n;
   }
   const char* error() const { return error_; }
@@ -118,18 +119,18 @@ class InstructionMap {
  private:
   // The place of a wave outside the code, which is an error only if a packet of the wave follows.
   static constexpr uint32_t kOutside = UINT32_MAX - 1;
-  static uint32_t place(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
-  uint32_t known(uint32_t wave) {
-    uint32_t n = at_[wave];
+  static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNowhere ? kOutside : n; }
+  uint32_t known_instruction(uint32_t wave) {
+    uint32_t n = next_instruction_[wave];
     if (n < kOutside) return n;
-    return fail(n == kNone ? "a packet of a wave that has not started" : "a wave leaves the code"), kNone;
+    return set_error(n == kNone ? "a packet of a wave that has not started" : "a wave leaves the code"), kNone;
   }
-  void fail(const char* what) {
+  void set_error(const char* what) {
     if (!error_) error_ = what;
   }
 
   const KernelCode* code_;
-  std::array<uint32_t, 32> at_;
+  std::array<uint32_t, 32> next_instruction_;
   const char* error_ = nullptr;
 };
 

@@ -37,22 +37,22 @@ class StallCounter final : public WaveObserver {
   void start(uint32_t wave) override {
     Wave& w = waves_[wave % waves_.size()];
     w = {};
-    w.index = out_.waves.size();
-    out_.waves.push_back({.event = event_, .number = started_++, .wave = wave});
+    w.index = out_.followed_waves.size();
+    out_.followed_waves.push_back({.event = event_, .number = started_++, .wave = wave});
   }
 
   void issue(const Issue& i) override {
     Wave& w = waves_[i.wave % waves_.size()];
     const InstructionRole& role = roles_[i.instruction];
     InstructionStalls& at = out_.instructions[i.instruction];
-    if (w.index < out_.waves.size()) out_.waves[w.index].issues++;
-    StallTime all{i.stall, i.idle};
+    if (w.index < out_.followed_waves.size()) out_.followed_waves[w.index].num_issued++;
+    StallTime all{i.stall_cycles, i.idle_cycles};
     if (out_.is_modeled) {
       const uint64_t busy = busy_cycles_of(i.instruction), stall = modeled_wait(w, i.instruction, role) + busy - 1;
       all = {stall, stall / std::max(1u, out_.resident_waves)};
-      out_.cycles += stall + 1, w.time += stall + 1;
+      out_.total_cycles += stall + 1, w.time += stall + 1;
     } else {
-      out_.cycles += i.cycles;
+      out_.total_cycles += i.cycles;
     }
     if (!w.has_issued) {
       add(at, StallReason::StartUp, all);
@@ -67,11 +67,11 @@ class StallCounter final : public WaveObserver {
       if (StallReason reason = reason_of(role.unit); reason != StallReason::Arbiter) {
         add(at, reason, all);
       } else {
-        if (is_fetched(w.last, i.instruction)) take(at, StallReason::Fetch, all, all.idle);
+        if (is_fetched(w.last, i.instruction)) take(at, StallReason::Fetch, all, all.idle_cycles);
         add(at, StallReason::Arbiter, all);
       }
     }
-    for (WaitCounter counter : role.raises) w.pending[size_t(counter)].push_back(i.instruction);
+    for (WaitCounter counter : role.raised_counters) w.pending[size_t(counter)].push_back(i.instruction);
     w.ends[i.instruction] = w.time + latency_of(role);
     w.has_issued = true, w.last = i.instruction;
     w.recent[w.count++ % kNearIssues] = i.instruction;
@@ -84,7 +84,7 @@ class StallCounter final : public WaveObserver {
     uint32_t last = 0;
     std::array<uint32_t, kNearIssues> recent{};
     size_t count = 0;
-    size_t index = SIZE_MAX;  // in StallReport::waves
+    size_t index = SIZE_MAX;  // in StallReport::followed_waves
     // for a modeled run: the time of the wave, and by instruction when its last execution ends
     uint64_t time = 0;
     std::unordered_map<uint32_t, uint64_t> ends;
@@ -111,21 +111,21 @@ class StallCounter final : public WaveObserver {
     };
     for (const InstructionRole::Wait& wait : role.waits) {
       const auto& list = w.pending[size_t(wait.counter)];
-      for (size_t k = 0; k + wait.most < list.size(); k++) wait_for(list[k]);
+      for (size_t k = 0; k + wait.max_outstanding < list.size(); k++) wait_for(list[k]);
     }
     for (size_t k = 0; k < std::min(w.count, kNearIssues); k++)
-      if (const uint32_t earlier = w.recent[k]; roles_[earlier].raises.empty() && depends_on(n, earlier))
+      if (const uint32_t earlier = w.recent[k]; roles_[earlier].raised_counters.empty() && depends_on(n, earlier))
         wait_for(earlier);
     return ready - w.time;
   }
 
   void add(InstructionStalls& at, StallReason reason, StallTime t) {
-    at.reasons[size_t(reason)] += t, out_.reasons[size_t(reason)] += t;
+    at.times_by_reason[size_t(reason)] += t, out_.times_by_reason[size_t(reason)] += t;
   }
   // Moves at most `most` cycles from `rest` to a reason, idle cycles first.
   void take(InstructionStalls& at, StallReason reason, StallTime& rest, uint64_t most) {
-    StallTime part{std::min(rest.cycles, most), std::min(rest.idle, most)};
-    rest.cycles -= part.cycles, rest.idle -= part.idle;
+    StallTime part{std::min(rest.cycles, most), std::min(rest.idle_cycles, most)};
+    rest.cycles -= part.cycles, rest.idle_cycles -= part.idle_cycles;
     add(at, reason, part);
   }
 
@@ -137,16 +137,16 @@ class StallCounter final : public WaveObserver {
       ended.insert(ended.end(), list.begin(), list.end() - ptrdiff_t(most));
       list.erase(list.begin(), list.end() - ptrdiff_t(most));
     };
-    for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.most);
+    for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.max_outstanding);
     if (role.is_end) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
     if (ended.empty()) return add(at, role.is_end ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
     for (size_t k = 0; k < ended.size(); k++) {  // divide `all` equally
       auto share = [&](uint64_t whole) { return whole * (k + 1) / ended.size() - whole * k / ended.size(); };
-      const StallTime part{share(all.cycles), share(all.idle)};
-      out_.instructions[ended[k]].waited_for += part;
-      out_.instructions[n].waits_for[ended[k]] += part;
+      const StallTime part{share(all.cycles), share(all.idle_cycles)};
+      out_.instructions[ended[k]].waits_for_result += part;
+      out_.instructions[n].waits_by_instruction[ended[k]] += part;
       add(at, reason_of(roles_[ended[k]].unit), part);
     }
   }
@@ -172,8 +172,8 @@ class StallCounter final : public WaveObserver {
   }
   bool is_fetched(uint32_t last, uint32_t n) const {
     auto line = [&](uint64_t address) { return address / kCacheLineBytes; };
-    const uint64_t begin = code_.address_of(n), end = begin + code_.instructions()[n].size - 1;
-    return n != code_.instructions()[last].next || line(end) != line(code_.address_of(last));
+    const uint64_t begin = code_.address_of(n), end = begin + code_.instructions()[n].size_bytes - 1;
+    return n != code_.instructions()[last].next_instruction || line(end) != line(code_.address_of(last));
   }
 
   const KernelCode& code_;
@@ -196,7 +196,7 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   uint32_t out = 0;
   for (size_t i : p.trace.kernels[kernel].sqtt) {
     std::vector<std::pair<int64_t, int>> changes;
-    for (const WaveSpan& w : p.summaries[i].waves)
+    for (const WaveSpan& w : p.summaries[i].wave_spans)
       if (w.cu == 0 && w.simd == 0 && w.begin != WaveSpan::kUnknown && w.end != WaveSpan::kUnknown)
         changes.insert(changes.end(), {{w.begin, 1}, {w.end, -1}});
     std::ranges::sort(changes);
@@ -211,11 +211,11 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
 uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
-  for (size_t i : run.sqtt) waves += p.summaries[i].waves.size();
+  for (size_t i : run.sqtt) waves += p.summaries[i].wave_spans.size();
   const DevicePeak* device = device_peak(run.arch);
   const auto fitting = fitting_waves(run);
-  const size_t each = device && device->simds ? (waves + device->simds - 1) / device->simds : waves;
-  return uint32_t(std::min<size_t>(each, fitting ? fitting->waves : 1));
+  const size_t each = device && device->num_simds ? (waves + device->num_simds - 1) / device->num_simds : waves;
+  return uint32_t(std::min<size_t>(each, fitting ? fitting->resident_waves : 1));
 }
 
 // Returns by instruction the cycles in which a memory access occupies its unit, from the cache lines or banks that its
@@ -228,11 +228,11 @@ std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std:
     const uint32_t line = source->line_at(p.code_of(kernel)->address_of(n));
     for (const MemoryAccess& a : source->accesses) {
       if (!line || a.line != line || roles[n].is_store != (a.node.op == "STORE")) continue;
-      const uint32_t places = roles[n].places, bytes = roles[n].bytes / places;
-      if (a.lanes && roles[n].unit == InstructionUnit::Memory && !roles[n].is_scratch)
-        out[n] = std::max(out[n], merged(*a.lanes, bytes).lines * kLineCycles);
-      if (a.banks && roles[n].unit == InstructionUnit::Lds)
-        out[n] = std::max(out[n], merged(*a.banks, bytes, places).cycles);
+      const uint32_t places = roles[n].num_addresses, bytes = roles[n].lane_bytes / places;
+      if (a.lane_access && roles[n].unit == InstructionUnit::Memory && !roles[n].is_scratch)
+        out[n] = std::max(out[n], merged_access(*a.lane_access, bytes).num_lines * kLineCycles);
+      if (a.bank_access && roles[n].unit == InstructionUnit::Lds)
+        out[n] = std::max(out[n], merged_access(*a.bank_access, bytes, places).access_cycles);
     }
   }
   return out;
@@ -248,8 +248,8 @@ std::string_view stall_reason_name(StallReason reason) {
 }
 
 StallReason StallReport::main_reason(const InstructionStalls& i) {
-  auto most = std::ranges::max_element(i.reasons, {}, &StallTime::cycles);
-  return StallReason(most - i.reasons.begin());
+  auto most = std::ranges::max_element(i.times_by_reason, {}, &StallTime::cycles);
+  return StallReason(most - i.times_by_reason.begin());
 }
 
 std::vector<InstructionRole> roles_of(const Profile& p, size_t kernel, const Listings::Listing& listing) {
@@ -306,8 +306,9 @@ std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const St
   std::vector<InstructionTimes> out = p.instructions_of(kernel);
   for (size_t n = 0; stalls.is_modeled && n < std::min(out.size(), stalls.instructions.size()); n++) {
     StallTime stall;
-    for (const StallTime& t : stalls.instructions[n].reasons) stall += t;
-    out[n].cycles = out[n].hits + stall.cycles, out[n].stall = stall.cycles, out[n].idle = stall.idle;
+    for (const StallTime& t : stalls.instructions[n].times_by_reason) stall += t;
+    out[n].cycles = out[n].num_executions + stall.cycles, out[n].stall_cycles = stall.cycles,
+    out[n].idle_cycles = stall.idle_cycles;
   }
   return out;
 }
@@ -330,7 +331,7 @@ std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruct
 
 std::string waits_text(const Profile& p, size_t kernel, const StallReport& stalls, uint32_t instruction) {
   std::vector<std::pair<uint64_t, uint32_t>> list;
-  for (auto& [n, time] : stalls.instructions[instruction].waits_for) list.emplace_back(time.cycles, n);
+  for (auto& [n, time] : stalls.instructions[instruction].waits_by_instruction) list.emplace_back(time.cycles, n);
   std::ranges::stable_sort(list, std::greater(), &std::pair<uint64_t, uint32_t>::first);
   std::string out;
   for (size_t k = 0; k < std::min(list.size(), kMostNamed); k++)
@@ -339,21 +340,23 @@ std::string waits_text(const Profile& p, size_t kernel, const StallReport& stall
 }
 
 std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stalls, const Listings::Listing& listing) {
-  if (stalls.instructions.empty() || !stalls.cycles) return "";
-  auto percent = [&](uint64_t cycles) { return formatted("%.1f%%", double(cycles) / double(stalls.cycles) * 100); };
+  if (stalls.instructions.empty() || !stalls.total_cycles) return "";
+  auto percent = [&](uint64_t cycles) {
+    return formatted("%.1f%%", double(cycles) / double(stalls.total_cycles) * 100);
+  };
   std::vector<size_t> order;
   for (size_t n = 0; n < kStallReasons; n++)
-    if (double(stalls.reasons[n].cycles) >= kLeastShare * double(stalls.cycles)) order.push_back(n);
-  std::ranges::stable_sort(order, std::greater(), [&](size_t n) { return stalls.reasons[n].cycles; });
+    if (double(stalls.times_by_reason[n].cycles) >= kLeastShare * double(stalls.total_cycles)) order.push_back(n);
+  std::ranges::stable_sort(order, std::greater(), [&](size_t n) { return stalls.times_by_reason[n].cycles; });
   std::string out;
   for (size_t n : order) {
     out += !out.empty() ? ", " : stalls.is_modeled ? "stalls by a model: " : "stalls: ";
-    out += std::string(stall_reason_name(StallReason(n))) + " " + percent(stalls.reasons[n].cycles);
+    out += std::string(stall_reason_name(StallReason(n))) + " " + percent(stalls.times_by_reason[n].cycles);
   }
   if (!out.empty()) out += "\n";
   std::vector<std::pair<uint64_t, uint32_t>> loads;
   for (uint32_t n = 0; n < stalls.instructions.size(); n++)
-    if (uint64_t cycles = stalls.instructions[n].waited_for.cycles) loads.emplace_back(cycles, n);
+    if (uint64_t cycles = stalls.instructions[n].waits_for_result.cycles) loads.emplace_back(cycles, n);
   std::ranges::stable_sort(loads, std::greater(), &std::pair<uint64_t, uint32_t>::first);
   loads.resize(std::min(loads.size(), kMostWaitedFor));
   std::vector<std::vector<std::string>> rows{{"cycles", "%", "waited for"}};

@@ -30,32 +30,34 @@ std::string_view stall_reason_name(StallReason reason);  // "scalar memory"
 
 struct StallTime {
   uint64_t cycles = 0;
-  uint64_t idle = 0;  // part of `cycles` in which no other wave of the SIMD issued an instruction
-  StallTime& operator+=(const StallTime& t) { return cycles += t.cycles, idle += t.idle, *this; }
+  uint64_t idle_cycles = 0;  // part of `cycles` in which no other wave of the SIMD issued an instruction
+  StallTime& operator+=(const StallTime& t) { return cycles += t.cycles, idle_cycles += t.idle_cycles, *this; }
 };
 using StallTimes = std::array<StallTime, kStallReasons>;
 
 struct InstructionStalls {
-  StallTimes reasons;       // by reason; in a trace of hardware, the sum of `cycles` is InstructionTimes::stall
-  StallTime waited_for;     // time of waits for this instruction; a wait for several is divided among them
-  std::map<uint32_t, StallTime> waits_for;  // for a wait: its time, by number of the instruction that it waits for
+  // by reason; in a trace of hardware, the sum of `cycles` is InstructionTimes::stall_cycles
+  StallTimes times_by_reason;
+  StallTime waits_for_result;     // time of waits for this instruction; a wait for several is divided among them
+  // for a wait: its time, by number of the instruction that it waits for
+  std::map<uint32_t, StallTime> waits_by_instruction;
 };
 // A wave of SIMD 0 of compute unit 0, whose instructions are followed.
 struct FollowedWave {
   size_t event = 0;     // index of its trace in Trace::sqtt
   size_t number = 0;    // index of the wave among the followed waves of this trace
   uint32_t wave = 0;    // its number on the SIMD; later waves have the same
-  uint64_t issues = 0;  // number of instructions that it issued
+  uint64_t num_issued = 0;  // number of instructions that it issued
 };
 struct StallReport {
   std::vector<InstructionStalls> instructions;  // by instruction; empty if the run has no traces that fit its code
   std::vector<InstructionRole> roles;           // by instruction
-  StallTimes reasons;       // sums over all instructions
-  uint64_t cycles = 0;      // of all instructions, including those of their issue
+  StallTimes times_by_reason;       // sums over all instructions
+  uint64_t total_cycles = 0;      // of all instructions, including those of their issue
   uint32_t resident_waves = 0;  // most waves that the traced SIMD has at a time; by the model for an emulated run
   bool is_modeled = false;  // true for an emulated run: the times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // for a modeled run: by instruction, cycles in which it occupies its unit
-  std::vector<FollowedWave> waves;        // in the order of the traces
+  std::vector<FollowedWave> followed_waves;        // in the order of the traces
   // Returns the reason of most of an instruction's stalls.
   static StallReason main_reason(const InstructionStalls& i);
 };

@@ -93,7 +93,7 @@ class TraceChecker {
 // Appends how many waves have no packet of their begin or of their end.
 void check_waves(const SqttSummary& s, const std::string& where, std::vector<std::string>& out) {
   size_t no_end = 0, no_begin = 0;
-  for (const WaveSpan& w : s.waves) {
+  for (const WaveSpan& w : s.wave_spans) {
     no_end += w.end == WaveSpan::kUnknown;
     no_begin += w.begin == WaveSpan::kUnknown;
   }

@@ -162,13 +162,13 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
   for (size_t i = 0; i < values.size(); i++) {
     const double operand = double(float_of(first + uint32_t(i), d)), exact = exact_value(function, operand);
     if (is_float && float(exact) == values[i]) {
-      sum.ulp = std::max(sum.ulp, 0.5);  // correctly rounded
+      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // correctly rounded
       continue;
     }
     const double error = ulp.error(values[i], exact);
     const bool is_special = std::isfinite(operand) && !std::isfinite(exact);
-    if (!is_special) sum.ulp = std::max(sum.ulp, error);
-    else if (error > 0) sum.special++;
+    if (!is_special) sum.max_ulp = std::max(sum.max_ulp, error);
+    else if (error > 0) sum.special_case_input++;
   }
 }
 
@@ -205,7 +205,7 @@ ApproximationError error_of_32_bits(const Approximation& a) {
     const double seconds = seconds_since(begin) / double(part + 1) * double(kParts - part - 1);
     if (seconds > seconds_left())
       throw Failure("2^32 operands take " + std::to_string(int(seconds)) + " s");
-    if (out.ulp > kMostUlp) break;
+    if (out.max_ulp > kMostUlp) break;
   }
   return out;
 }
@@ -240,14 +240,14 @@ Result<ApproximationError> error_of(const Approximation& a) {
   };
   const Sha256 entry = cache_key({"error of an approximation", a.key, kMeasurement});
   ApproximationError error;
-  const auto kept = CompileCache::shared().get(entry);
+  const auto kept = CompileCache::shared_cache().load_entry(entry);
   if (kept && kept->size() == sizeof error) return std::memcpy(&error, kept->data(), sizeof error), error;
-  const bool has_limit = current_deadline().seconds > 0;
+  const bool has_limit = current_deadline().limit_seconds > 0;
   if (auto it = known.find(a.key); it != known.end() && has_limit) return it->second;
   auto out = catch_failures([&] {
     return a.operand.dtype().itemsize() == 2 ? error_of_16_bits(a) : error_of_32_bits(a);
   });
-  if (out) CompileCache::shared().put(entry, {reinterpret_cast<const char*>(&*out), sizeof error});
+  if (out) CompileCache::shared_cache().store_entry(entry, {reinterpret_cast<const char*>(&*out), sizeof error});
   return out;
 }
 

@@ -30,10 +30,10 @@ struct ApproximationError {
   // The largest difference where the exact value is a number or the operand is none, divided by the distance of two
   // neighbouring floats at the exact value; for a sine, at 1. Infinity if only one of the values is a NaN, or if the
   // exact value is zero and the other one is not.
-  double ulp = 0;
+  double max_ulp = 0;
   // The number of operands, among numbers, for which the exact value is a NaN or an infinity, and the other one is not.
   // No sense of floats but the two strongest covers these.
-  uint64_t special = 0;
+  uint64_t special_case_input = 0;
 };
 
 // Returns the error of an approximation. Those of tinygrad's releases are in known_approximations.def. Others are

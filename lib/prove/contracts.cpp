@@ -43,11 +43,11 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
     std::vector<LaneForms::Form> expected, actual;
     if (is_scalar) {  // the term may be a sum itself, whose operands are the terms
       const std::vector<UOp> parts = split_uop(reduce.src(0), reduce.arg().op());
-      for (UOp u : parts) expected.push_back(lanes.value(u, 0, {}));
+      for (UOp u : parts) expected.push_back(lanes.form_of_value(u, 0, {}));
     } else {
-      expected = lanes.terms(reduce, lane, {});
+      expected = lanes.forms_of_terms(reduce, lane, {});
     }
-    for (UOp u : operands) actual.push_back(lanes.value(u, u.dtype().count() > 1 ? lane : 0, {}));
+    for (UOp u : operands) actual.push_back(lanes.form_of_value(u, u.dtype().count() > 1 ? lane : 0, {}));
     std::ranges::sort(expected), std::ranges::sort(actual);
     if (expected != actual) return false;
   }

@@ -202,8 +202,9 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
   const SideExpressions e = isolator.of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // pairs of stores may be in another order
-  for (const ComparedValues& v : e.values)
-    if (auto found = v.ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit)) return found;
+  for (const ComparedValues& v : e.compared_values)
+    if (auto found = v.compares_ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
+      return found;
   return std::nullopt;
 }
 
@@ -217,7 +218,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)
-        if (sides.error(k, 0) > 0.1) return sides.at(part, k, Counterexample::Kind::Special);
+        if (sides.relative_error(k, 0) > 0.1) return sides.at(part, k, Counterexample::Kind::Special);
     }
     return std::nullopt;
   });
@@ -227,8 +228,9 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides) {
   const SideExpressions e = isolator.of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
-  for (const ComparedValues& v : e.values)
-    if (auto found = v.ends_alone ? std::nullopt : find_special_counterexample(isolator.isolator(), v)) return found;
+  for (const ComparedValues& v : e.compared_values)
+    if (auto found = v.compares_ends_alone ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
+      return found;
   return std::nullopt;
 }
 
@@ -250,10 +252,11 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
       for (size_t k = 0; k < part.size(); k++) {
         if (right && differ_right[k]) continue;
         if (differ[k]) return sides.at(part, k, *differ[k]);
-        const double allowed = right ? 100 * std::max(other.error(k), sides.rounding()) : 0;
+        const double allowed = right ? 100 * std::max(other.relative_error(k), sides.rounding_error()) : 0;
         // tiny numbers that clearly differ, although their difference is small
-        const bool is_tiny = right && sides.error(k, tiny) > 0.1 && other.error(k, tiny) < 0.01;
-        if (sides.error(k, right ? -1 : 0) > allowed || is_tiny) return sides.at(part, k, Counterexample::Kind::Value);
+        const bool is_tiny = right && sides.relative_error(k, tiny) > 0.1 && other.relative_error(k, tiny) < 0.01;
+        if (sides.relative_error(k, right ? -1 : 0) > allowed || is_tiny)
+          return sides.at(part, k, Counterexample::Kind::Value);
       }
     }
     return std::nullopt;
@@ -267,8 +270,8 @@ std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) 
   const SideExpressions e = isolator.of(sides);
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
-  for (const ComparedValues& v : e.values) {
-    if (v.ends_alone || !dtypes::is_float(v.before.dtype())) continue;
+  for (const ComparedValues& v : e.compared_values) {
+    if (v.compares_ends_alone || !dtypes::is_float(v.before.dtype())) continue;
     const double work = (work_of(v.before) + work_of(v.after)) / ExprIsolator::kPoints;  // for one point
     const size_t count = size_t(std::min(kMostWork / work, double(SideEvaluator::kPoints)));
     if (count < kFewestPoints) continue;

@@ -23,9 +23,9 @@ Point find(const Make& make, bool is_special = false, uint64_t rlimit = 300'000)
   auto [before, after] = make(g);
   SideIsolator isolator(g, {{1, 64}, {2, 64}});
   SideExpressions e = isolator.of({before, after});
-  REQUIRE(e.values.size() == 1);
-  auto found = is_special ? find_special_counterexample(isolator.isolator(), e.values[0])
-                          : find_counterexample(isolator.isolator(), e.values[0], rlimit);
+  REQUIRE(e.compared_values.size() == 1);
+  auto found = is_special ? find_special_counterexample(isolator.isolator(), e.compared_values[0])
+                          : find_counterexample(isolator.isolator(), e.compared_values[0], rlimit);
   return found ? found->point : Point();
 }
 
@@ -63,10 +63,10 @@ TEST_CASE("counterexample: a comparison that rounding turns is not proven over t
   UOp sum = (n + Const(int64_t(16777216))).cast(dtypes::float32), less = sum.lt(Const(16777220.0));
   SideIsolator isolator(g, {});
   SideExpressions e = isolator.of({less, g.constant(dtypes::bool_, Const(true))});
-  REQUIRE(e.values.size() == 1);
+  REQUIRE(e.compared_values.size() == 1);
   ProofCache cache;
-  CHECK(Prover(isolator.isolator(), cache).prove(e.values[0]).kind != ProofOutcome::Kind::Proven);
-  CHECK(find_counterexample(isolator.isolator(), e.values[0])->point ==
+  CHECK(Prover(isolator.isolator(), cache).prove_values(e.compared_values[0]).kind != ProofOutcome::Kind::Proven);
+  CHECK(find_counterexample(isolator.isolator(), e.compared_values[0])->point ==
         Point{{"n", "3"}, {"before", "0"}, {"after", "1"}});
 }
 
@@ -132,9 +132,9 @@ TEST_CASE("counterexample: an error that the right side of the rule has not") {
   auto find_error = [&](UOp before, UOp after, UOp right) {
     SideIsolator isolator(g, {{1, 64}});
     SideExpressions wrong = isolator.of({before, after}), good = isolator.of({before, right});
-    REQUIRE(wrong.values.size() == 1);
-    auto found = find_larger_error(isolator.isolator(), wrong.values[0],
-                                   right == before ? nullptr : good.values.data());
+    REQUIRE(wrong.compared_values.size() == 1);
+    auto found = find_larger_error(isolator.isolator(), wrong.compared_values[0],
+                                   right == before ? nullptr : good.compared_values.data());
     return found ? found->point : Point();
   };
   // a double that is nearly half a unit of float16 above 1 is rounded twice

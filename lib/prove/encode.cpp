@@ -23,11 +23,13 @@ std::string rational(double v) {
   return v < 0 ? "(- " + text + ")" : text;
 }
 
-std::optional<Int> single(const Interval& i) { return i.least && i.least == i.most ? i.least : std::nullopt; }
-bool fits_64_bits(const Interval& i) {
-  return i.least && i.most && *i.least >= -Int::pow2(63) && *i.most < Int::pow2(63);
+std::optional<Int> single(const Interval& i) {
+  return i.lower_bound && i.lower_bound == i.upper_bound ? i.lower_bound : std::nullopt;
 }
-bool is_natural(const Interval& i) { return i.least && *i.least >= 0; }
+bool fits_64_bits(const Interval& i) {
+  return i.lower_bound && i.upper_bound && *i.lower_bound >= -Int::pow2(63) && *i.upper_bound < Int::pow2(63);
+}
+bool is_natural(const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; }
 
 }  // namespace
 
@@ -48,7 +50,8 @@ bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
     const Interval& other = i ? a.interval : b.interval;
     if (!scaled.is(Op::MUL) || !scaled.src(1).is_const() || !scaled.src(1).arg().is_int()) continue;
     const Int by = scaled.src(1).arg().as_int();
-    if (by > 0 && (by & (by - 1)) == 0 && is_natural(other) && other.most && *other.most < by) return true;
+    if (by > 0 && (by & (by - 1)) == 0 && is_natural(other) && other.upper_bound && *other.upper_bound < by)
+      return true;
   }
   return false;
 }
@@ -66,20 +69,20 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
 
 // ---- names, sorts, literals
 
-std::string Encoder::sort(DType d) {
+std::string Encoder::smt_sort(DType d) {
   if (dtypes::is_bool(d)) return "Bool";
   if (dtypes::is_int(d))
-    return senses_.ints == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width_of(d)) + ")";
+    return senses_.int_sense == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width_of(d)) + ")";
   has_floats_ = true;
-  if (senses_.floats == FloatSense::Real) return "Real";
+  if (senses_.float_sense == FloatSense::Real) return "Real";
   if (is_ieee() && has_ieee_sort(d)) return "(_ FloatingPoint " + ieee_widths(d) + ")";
   std::string name = "F_" + (name_of_scalar(d));
   if (declared_.insert(name).second) text_ += "(declare-sort " + name + " 0)\n";
   return name;
 }
 
-std::string Encoder::literal(const Int& value, DType d) const {
-  if (senses_.ints == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
+std::string Encoder::int_literal(const Int& value, DType d) const {
+  if (senses_.int_sense == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
   int w = width_of(d);
   if (is_index(d) && !fits_64_bits({value, value})) throw Unencodable{"an index of more than 64 bits"};
   Int m = Int::pow2(uint32_t(w));
@@ -87,8 +90,8 @@ std::string Encoder::literal(const Int& value, DType d) const {
 }
 
 std::string Encoder::float_literal(double value, DType d) {
-  std::string s = sort(d);
-  if (senses_.floats == FloatSense::Real) {
+  std::string s = smt_sort(d);
+  if (senses_.float_sense == FloatSense::Real) {
     if (!std::isfinite(value)) throw Unencodable{"an infinite or NaN constant among the reals"};
     return rational(value);
   }
@@ -119,26 +122,28 @@ std::string Encoder::function(const std::string& name, const std::string& argume
 }
 
 std::string Encoder::define(DType d, const std::string& term) {
-  std::string s = sort(d), name = "t" + std::to_string(names_++);
+  std::string s = smt_sort(d), name = "t" + std::to_string(num_names_++);
   text_ += "(define-fun " + name + " () " + s + " " + term + ")\n";
   if (has_ieee_sort(d)) float_terms_.push_back(name);
   return name;
 }
 
 void Encoder::assert_interval(const std::string& term, const Interval& i, DType d) {
-  bool is_bits = senses_.ints == IntSense::Bits;
+  bool is_bits = senses_.int_sense == IntSense::Bits;
   if (is_bits && is_index(d) &&
       !fits_64_bits(i))
     throw Unencodable{"an index of more than 64 bits"};
   const char* le = !is_bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
   Interval all;
   if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
-  if (i.least && !(is_bits && i.least == all.least)) text_ += "(assert " + call(le, literal(*i.least, d), term) + ")\n";
-  if (i.most && !(is_bits && i.most == all.most)) text_ += "(assert " + call(le, term, literal(*i.most, d)) + ")\n";
+  if (i.lower_bound && !(is_bits && i.lower_bound == all.lower_bound))
+    text_ += "(assert " + call(le, int_literal(*i.lower_bound, d), term) + ")\n";
+  if (i.upper_bound && !(is_bits && i.upper_bound == all.upper_bound))
+    text_ += "(assert " + call(le, term, int_literal(*i.upper_bound, d)) + ")\n";
 }
 
-SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, const std::string& at) {
-  std::string s = sort(d), name = "v" + std::to_string(names_++);
+SmtValue Encoder::fresh_value(UOp u, DType d, Interval interval, int64_t element, const std::string& at) {
+  std::string s = smt_sort(d), name = "v" + std::to_string(num_names_++);
   text_ += "(declare-const " + name + " " + s + ")\n";
   if (dtypes::is_int(d)) assert_interval(name, interval, d);
   if (has_ieee_sort(d)) {
@@ -153,14 +158,14 @@ SmtValue Encoder::fresh(UOp u, DType d, Interval interval, int64_t element, cons
 
 const SmtValue& Encoder::value(UOp root, int root_lane) {
   auto for_sources = [&](UOp u, int lane, auto&& need) {
-    if (auto it = alias_.find(u.id()); it != alias_.end()) return need(it->second, lane);
-    if (cut_.contains(u.id())) return;
+    if (auto it = aliases_.find(u.id()); it != aliases_.end()) return need(it->second, lane);
+    if (cut_nodes_.contains(u.id())) return;
     if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
     else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_lane_sources(u, lane, need);
   };
-  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
-    const auto it = alias_.find(u.id());
-    return it != alias_.end() ? value(it->second, lane) : make(u, lane);
+  return encoded_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+    const auto it = aliases_.find(u.id());
+    return it != aliases_.end() ? value(it->second, lane) : encode_value(u, lane);
   });
 }
 
@@ -173,34 +178,34 @@ SmtValue Encoder::source(UOp u, size_t i, int lane) {
   return value(s, s.dtype().count() > 1 ? lane : 0);
 }
 
-std::string Encoder::defined(UOp u, int lane) {
+std::string Encoder::definedness(UOp u, int lane) {
   std::string out;
-  for (size_t i = 0; i < u.num_src(); i++) out = both(out, source(u, i, lane).defined);
+  for (size_t i = 0; i < u.num_src(); i++) out = both(out, source(u, i, lane).definedness);
   return out;
 }
 
-SmtValue Encoder::make(UOp u, int lane) {
+SmtValue Encoder::encode_value(UOp u, int lane) {
   DType d = u.dtype().scalar();
-  if (cut_.contains(u.id())) return fresh(u, d, intervals_.of(u, lane), lane);
+  if (cut_nodes_.contains(u.id())) return fresh_value(u, d, intervals_.of(u, lane), lane);
   if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u, lane);
     case Op::LOAD: return load(u);
-    case Op::RANGE: return fresh(u, d, intervals_.of(u, lane), 0);
-    case Op::WHERE: return where(u, lane);
-    case Op::CAST: return cast(u, lane);
+    case Op::RANGE: return fresh_value(u, d, intervals_.of(u, lane), 0);
+    case Op::WHERE: return where_value(u, lane);
+    case Op::CAST: return cast_value(u, lane);
     default: break;
   }
   if (u.in(ops::Comparison)) return comparison(u, lane);
   if (u.in(ops::ALU)) {
     if (dtypes::is_bool(d)) return bool_op(u, lane);
     if (dtypes::is_float(d)) return float_op(u, lane);
-    return senses_.ints == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
+    return senses_.int_sense == IntSense::Bits ? bits_op(u, lane) : integer_op(u, lane);
   }
   if (u.is(Op::BITCAST) && u.src(0).dtype() == u.dtype()) return source(u, 0, lane);
   if (u.is(Op::BITCAST)) return bitcast(u, lane);
-  return fresh(u, d, intervals_.of(u, lane), lane);
+  return fresh_value(u, d, intervals_.of(u, lane), lane);
 }
 
 SmtValue Encoder::constant(UOp u, int lane) {
@@ -210,16 +215,17 @@ SmtValue Encoder::constant(UOp u, int lane) {
   if (dtypes::is_bool(d)) return {c.truthy() ? "true" : "false"};
   if (dtypes::is_float(d)) return {float_literal(truncate(c, d).to_double(), d)};
   Int v = truncate(c, d).to_int();
-  return {literal(v, d), {v, v}};
+  return {int_literal(v, d), {v, v}};
 }
 
 SmtValue Encoder::load(UOp u) {
   DType d = u.dtype().scalar();
   int64_t element = 0;
-  if (const Leaf* leaf = intervals_.leaf_of(u, &element)) return fresh(leaf->node, d, intervals_.of(u, 0), element);
+  if (const Leaf* leaf = intervals_.leaf_of(u, &element))
+    return fresh_value(leaf->node, d, intervals_.of(u, 0), element);
   UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
-    return fresh(u, d, intervals_.of(u, 0), 0);
+    return fresh_value(u, d, intervals_.of(u, 0), 0);
   // load_from() of isolated_expr.cpp takes the offset modulo the memory's size, ((at % n) + n) % n. The text has the
   // offset itself, because what is proven for a memory without bounds is true for this memory, too.
   UOp at = index.src(1);
@@ -228,63 +234,63 @@ SmtValue Encoder::load(UOp u) {
   if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
   SmtValue offset = value(at, 0);
   DType at_dtype = at.dtype();
-  std::string term = offset.term, domain = sort(at_dtype);
-  if (senses_.ints == IntSense::Bits && width_of(at_dtype) < 64)
+  std::string term = offset.term, domain = smt_sort(at_dtype);
+  if (senses_.int_sense == IntSense::Bits && width_of(at_dtype) < 64)
     term = "((_ " + std::string(is_signed(at_dtype) ? "sign" : "zero") + "_extend " +
            std::to_string(64 - width_of(at_dtype)) + ") " + term + ")",
     domain = "(_ BitVec 64)";
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
-  std::string f = function("m" + std::to_string(number), domain, sort(d));
+  std::string f = function("m" + std::to_string(number), domain, smt_sort(d));
   has_unknown_ = was;  // function() sets it, but the memory's contents are leaves and no unknown op
   std::string name = define(d, call(f, term));
   if (dtypes::is_int(d)) assert_interval(name, intervals_.of(u, 0), d);
   if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
   variables_.push_back({name, u, 0, term});
   const std::string is_inside = in_bounds(offset, at_dtype, intervals_.elements_of(index));
-  return {name, intervals_.of(u, 0), both(offset.defined, is_inside)};
+  return {name, intervals_.of(u, 0), both(offset.definedness, is_inside)};
 }
 
 // Returns the formula that an offset lies within a memory of `size` elements; "" if it always does.
 std::string Encoder::in_bounds(const SmtValue& offset, DType d, int64_t size) const {
   const Interval& i = offset.interval;
-  if (size < 0 || (i.least && *i.least >= 0 && i.most && *i.most < size)) return "";
-  const bool is_bits = senses_.ints == IntSense::Bits;
+  if (size < 0 || (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < size)) return "";
+  const bool is_bits = senses_.int_sense == IntSense::Bits;
   std::string out;
-  if (!(i.least && *i.least >= 0) && (!is_bits || is_signed(d)))
-    out = call(is_bits ? "bvsle" : "<=", literal(0, d), offset.term);
+  if (!(i.lower_bound && *i.lower_bound >= 0) && (!is_bits || is_signed(d)))
+    out = call(is_bits ? "bvsle" : "<=", int_literal(0, d), offset.term);
   const bool can_exceed = is_index(d) || dtypes::max(d.scalar()).to_int() >= size;
-  if (can_exceed && !(i.most && *i.most < size))
-    out = both(out, call(!is_bits ? "<" : is_signed(d) ? "bvslt" : "bvult", offset.term, literal(size, d)));
+  if (can_exceed && !(i.upper_bound && *i.upper_bound < size))
+    out = both(out, call(!is_bits ? "<" : is_signed(d) ? "bvslt" : "bvult", offset.term, int_literal(size, d)));
   return out;
 }
 
 // Encodes an op that the senses cannot express as an unknown function of its sources.
-SmtValue Encoder::unknown(UOp u, int lane) {
+SmtValue Encoder::unknown_value(UOp u, int lane) {
   // over the reals, the function is the same for all float dtypes
   auto part = [&](DType d) {
-    return "_" + (senses_.floats == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
+    return "_" + (senses_.float_sense == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
   };
   std::string name = std::string(tgc::name_of(u.op())) + part(u.dtype()), sorts, terms;
   for (size_t i = 0; i < u.num_src(); i++) {
     DType s = u.src(i).dtype().scalar();
-    name += part(s), sorts += (i ? " " : "") + sort(s);
+    name += part(s), sorts += (i ? " " : "") + smt_sort(s);
     terms += " " + source(u, i, lane).term;
   }
-  std::string f = function(name, sorts, sort(u.dtype().scalar()));
-  SmtValue out{define(u.dtype().scalar(), "(" + f + terms + ")"), intervals_.of(u, lane), defined(u, lane)};
+  std::string f = function(name, sorts, smt_sort(u.dtype().scalar()));
+  SmtValue out{define(u.dtype().scalar(), "(" + f + terms + ")"), intervals_.of(u, lane), definedness(u, lane)};
   if (dtypes::is_int(u.dtype())) assert_interval(out.term, out.interval, u.dtype().scalar());
   return out;
 }
 
 // Returns the value of an integer op from its exact result `term`, which wraps around if the dtype cannot represent it.
-SmtValue Encoder::wrapped(const std::string& term, UOp u, int lane) {
+SmtValue Encoder::wrapped_value(const std::string& term, UOp u, int lane) {
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
   std::string out = term, unwrapped;
   if (!is_index(d)) {
     // intervals_ returns the interval of the dtype if the exact result may lie outside of it
-    bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
+    bool may_wrap = i.lower_bound == dtypes::min(d).to_int() || i.upper_bound == dtypes::max(d).to_int();
     if (may_wrap) {
       has_bit_ops_ = true;
       out = unwrapped = define(dtypes::index, term);
@@ -293,34 +299,37 @@ SmtValue Encoder::wrapped(const std::string& term, UOp u, int lane) {
                          : "(mod " + out + " " + m + ")";
     }
   }
-  return {define(d, out), i, defined(u, lane), unwrapped};
+  return {define(d, out), i, definedness(u, lane), unwrapped};
 }
 
 SmtValue Encoder::integer_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
   Interval i = intervals_.of(u, lane);
-  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
+  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, definedness(u, lane)}; };
   switch (u.op()) {
-    case Op::ADD: return wrapped(call("+", a.exact(), b.exact()), u, lane);
-    case Op::SUB: return wrapped(call("-", a.exact(), b.exact()), u, lane);
-    case Op::MUL: return wrapped(call("*", a.exact(), b.exact()), u, lane);
-    case Op::NEG: return wrapped(call("-", a.exact()), u, lane);
+    case Op::ADD: return wrapped_value(call("+", a.exact_term(), b.exact_term()), u, lane);
+    case Op::SUB: return wrapped_value(call("-", a.exact_term(), b.exact_term()), u, lane);
+    case Op::MUL: return wrapped_value(call("*", a.exact_term(), b.exact_term()), u, lane);
+    case Op::NEG: return wrapped_value(call("-", a.exact_term()), u, lane);
     case Op::MULACC:
-      return wrapped("(+ (* " + a.exact() + " " + b.exact() + ") " + source(u, 2, lane).exact() + ")", u, lane);
+      return wrapped_value(
+          "(+ (* " + a.exact_term() + " " + b.exact_term() + ") " + source(u, 2, lane).exact_term() + ")", u, lane);
     case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
     case Op::TRUNC: return a;
     case Op::IDIV:
     case Op::MOD: {
-      bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
-      bool natural = is_natural(a.interval) && b.interval.least && *b.interval.least > 0;
+      bool may_be_zero = !b.interval.lower_bound || !b.interval.upper_bound ||
+                         (*b.interval.lower_bound <= 0 && *b.interval.upper_bound >= 0);
+      bool natural = is_natural(a.interval) && b.interval.lower_bound && *b.interval.lower_bound > 0;
       // SMT-LIB's div makes remainders that are not negative, but the ops truncate toward zero
       auto magnitude = [&](const SmtValue& v) {
         return is_natural(v.interval)
                    ? v.term
                    : define(dtypes::index, ite("(< " + v.term + " 0)", "(- " + v.term + ")", v.term));
       };
-      const bool any_sign = !b.interval.least || (*b.interval.least < 0 && !(b.interval.most && *b.interval.most < 0));
+      const bool any_sign = !b.interval.lower_bound ||
+                            (*b.interval.lower_bound < 0 && !(b.interval.upper_bound && *b.interval.upper_bound < 0));
       std::string q = natural ? call("div", a.term, b.term)
                       : any_sign  // both signs use the same quotient of magnitudes
                           ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
@@ -331,8 +340,8 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       if (may_be_zero) q = ite(call("=", b.term, "0"), "0", q);
       std::string r = natural ? call("mod", a.term, b.term)
                               : "(- " + a.term + " (* " + define(dtypes::index, q) + " " + b.term + "))";
-      SmtValue out = u.is(Op::MOD) ? made(r) : wrapped(q, u, lane);
-      if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, "0")));
+      SmtValue out = u.is(Op::MOD) ? made(r) : wrapped_value(q, u, lane);
+      if (may_be_zero) out.definedness = both(out.definedness, call("not", call("=", b.term, "0")));
       if (!natural) assert_interval(out.term, i, d);  // redundant, but saves Z3 work
       return out;
     }
@@ -340,8 +349,9 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
     case Op::SHR: {
       auto by = single(b.interval);
       if (!by || *by < 0 || *by >= width_of(d)) break;
-      std::string power = Int::pow2(uint32_t(by->small())).str();
-      return u.is(Op::SHL) ? wrapped(call("*", a.exact(), power), u, lane) : made(call("div", a.term, power));
+      std::string power = Int::pow2(uint32_t(by->small_value())).str();
+      return u.is(Op::SHL) ? wrapped_value(call("*", a.exact_term(), power), u, lane)
+                           : made(call("div", a.term, power));
     }
     case Op::AND: {
       // AND with a mask of the low bits is a remainder
@@ -355,10 +365,10 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
     default: break;
   }
   has_bit_ops_ = true;
-  SmtValue out = unknown(u, lane);
+  SmtValue out = unknown_value(u, lane);
   if (u.in({Op::SHL, Op::SHR})) {
     std::string w = std::to_string(width_of(d));
-    out.defined = both(out.defined, "(and (<= 0 " + b.term + ") (< " + b.term + " " + w + "))");
+    out.definedness = both(out.definedness, "(and (<= 0 " + b.term + ") (< " + b.term + " " + w + "))");
   }
   return out;
 }
@@ -370,13 +380,13 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   // an index op whose interval fits into 64 bits cannot overflow them
   if (is_index(d) && !fits_64_bits(i)) throw Unencodable{"an index of more than 64 bits"};
   bool is_s = is_signed(d);
-  std::string zero = literal(0, d);
-  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, defined(u, lane)}; };
+  std::string zero = int_literal(0, d);
+  auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, definedness(u, lane)}; };
   switch (u.op()) {
     case Op::ADD: return made(call(has_no_carry(u, a, b) ? "bvor" : "bvadd", a.term, b.term));
     case Op::SUB: return made(call("bvsub", a.term, b.term));
     case Op::MUL:
-      if (auto by = shift_of(b.interval)) return made(call("bvshl", a.term, literal(*by, d)));
+      if (auto by = shift_of(b.interval)) return made(call("bvshl", a.term, int_literal(*by, d)));
       return made(call("bvmul", a.term, b.term));
     case Op::NEG: return made(call("bvneg", a.term));
     case Op::MULACC: return made(call("bvadd", call("bvmul", a.term, b.term), source(u, 2, lane).term));
@@ -394,27 +404,28 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
       if (v < w) by = "((_ zero_extend " + std::to_string(w - v) + ") " + by + ")";
       SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, by));
       if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= w)
-        out.defined = both(out.defined, call("bvult", b.term, literal(w, of_count)));
+        out.definedness = both(out.definedness, call("bvult", b.term, int_literal(w, of_count)));
       return out;
     }
     case Op::IDIV:
     case Op::MOD: {
-      bool may_be_zero = !b.interval.least || !b.interval.most || (*b.interval.least <= 0 && *b.interval.most >= 0);
+      bool may_be_zero = !b.interval.lower_bound || !b.interval.upper_bound ||
+                         (*b.interval.lower_bound <= 0 && *b.interval.upper_bound >= 0);
       std::string q = call(u.is(Op::IDIV) ? (is_s ? "bvsdiv" : "bvudiv") : is_s ? "bvsrem" : "bvurem", a.term, b.term);
       if (may_be_zero) q = ite(call("=", b.term, zero), u.is(Op::IDIV) ? zero : a.term, q);
       SmtValue out = made(q);
-      if (may_be_zero) out.defined = both(out.defined, call("not", call("=", b.term, zero)));
+      if (may_be_zero) out.definedness = both(out.definedness, call("not", call("=", b.term, zero)));
       return out;
     }
     case Op::TRUNC: return a;
     case Op::THREEFRY: return threefry(u, lane);
-    default: return unknown(u, lane);
+    default: return unknown_value(u, lane);
   }
 }
 
 SmtValue Encoder::bool_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
-  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
+  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, definedness(u, lane)}; };
   switch (u.op()) {
     case Op::ADD:
     case Op::MAX:
@@ -424,23 +435,23 @@ SmtValue Encoder::bool_op(UOp u, int lane) {
     case Op::SUB:
     case Op::XOR: return made(call("xor", a.term, b.term));
     case Op::TRUNC: return a;
-    default: return unknown(u, lane);
+    default: return unknown_value(u, lane);
   }
 }
 
 SmtValue Encoder::comparison(UOp u, int lane) {
   DType d = u.src(0).dtype().scalar();
   SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
-  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, defined(u, lane)}; };
-  if (is_real() && !(is_exact_real(u.src(0)) && is_exact_real(u.src(1)))) return rounded(u, lane);
+  auto made = [&](const std::string& term) { return SmtValue{define(dtypes::bool_, term), {}, definedness(u, lane)}; };
+  if (is_real() && !(is_exact_real(u.src(0)) && is_exact_real(u.src(1)))) return rounded_value(u, lane);
   bool is_less = u.is(Op::CMPLT), is_float = dtypes::is_float(d);
-  if (is_float && senses_.floats != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
+  if (is_float && senses_.float_sense != FloatSense::Real && !(is_ieee() && has_ieee_sort(d))) {
     if (is_narrow_float(d)) {  // compare as float32, as REF does
       a.term = float_cast(d, dtypes::float32, a.term), b.term = float_cast(d, dtypes::float32, b.term);
       d = dtypes::float32;
     }
     if (!is_ieee()) {
-      std::string s = sort(d), f = name_of_scalar(d);
+      std::string s = smt_sort(d), f = name_of_scalar(d);
       std::string name = std::string(tgc::name_of(u.op())) + "_bool_" + f + "_" + f;
       return made(call(function(name, s + " " + s, "Bool"), a.term, b.term));
     }
@@ -451,22 +462,22 @@ SmtValue Encoder::comparison(UOp u, int lane) {
     std::string equal = call("fp.eq", a.term, b.term);
     return made(is_less ? call("fp.lt", a.term, b.term) : u.is(Op::CMPEQ) ? equal : call("not", equal));
   } else if (is_less) {
-    bool is_bits = !is_float && senses_.ints == IntSense::Bits;
+    bool is_bits = !is_float && senses_.int_sense == IntSense::Bits;
     return made(call(!is_bits ? "<" : is_signed(d) ? "bvslt" : "bvult", a.term, b.term));
   }
   std::string equal = call("=", a.term, b.term);
   return made(u.is(Op::CMPEQ) ? equal : call("not", equal));
 }
 
-SmtValue Encoder::where(UOp u, int lane) {
+SmtValue Encoder::where_value(UOp u, int lane) {
   if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
   SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
-  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.defined};
-  if (!a.unwrapped.empty() || !b.unwrapped.empty())
-    out.unwrapped = define(dtypes::index, ite(c.term, a.exact(), b.exact()));
-  if (!a.defined.empty() || !b.defined.empty())  // only the chosen value must be defined
-    out.defined =
-        both(out.defined, ite(c.term, a.defined.empty() ? "true" : a.defined, b.defined.empty() ? "true" : b.defined));
+  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.definedness};
+  if (!a.unwrapped_term.empty() || !b.unwrapped_term.empty())
+    out.unwrapped_term = define(dtypes::index, ite(c.term, a.exact_term(), b.exact_term()));
+  if (!a.definedness.empty() || !b.definedness.empty())  // only the chosen value must be defined
+    out.definedness = both(out.definedness, ite(c.term, a.definedness.empty() ? "true" : a.definedness,
+                                                b.definedness.empty() ? "true" : b.definedness));
   return out;
 }
 

@@ -33,13 +33,13 @@ std::string_view name_of(FloatSense sense);
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct Senses {
-  FloatSense floats = FloatSense::Uninterpreted;
-  IntSense ints = IntSense::Numbers;
+  FloatSense float_sense = FloatSense::Uninterpreted;
+  IntSense int_sense = IntSense::Numbers;
 };
 
 // The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
 struct Interval {
-  std::optional<Int> least, most;  // nullopt if there is no bound
+  std::optional<Int> lower_bound, upper_bound;  // nullopt if there is no bound
 };
 
 // Computes intervals of isolated expressions. One object is used for all obligations of a graph.
@@ -61,7 +61,7 @@ class Intervals {
  private:
   Interval compute(UOp u, int lane);
   const ExprIsolator& isolator_;
-  LaneValues<Interval> known_;
+  LaneValues<Interval> known_intervals_;
   std::unordered_map<uint32_t, bool> numbers_;  // by node id
   bool has_infinities_ = false;
 };
@@ -70,11 +70,11 @@ class Intervals {
 struct SmtValue {
   std::string term;  // the SMT-LIB term
   Interval interval = {};  // bounds of an integer
-  std::string defined = "";  // the formula under which the value is defined; "" if it always is
+  std::string definedness = "";  // the formula under which the value is defined; "" if it always is
   // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`.
   // Further sums and products use this term and wrap around once, at the end, so that Z3 can compare polynomials.
-  std::string unwrapped = "";
-  const std::string& exact() const { return unwrapped.empty() ? term : unwrapped; }
+  std::string unwrapped_term = "";
+  const std::string& exact_term() const { return unwrapped_term.empty() ? term : unwrapped_term; }
 };
 
 // A variable of the text, which stands for a leaf, a load or a node that was cut off. Used to read counterexamples.
@@ -90,13 +90,13 @@ class Encoder {
   Encoder(Intervals& intervals, Senses senses) : intervals_(intervals), senses_(senses) {}
 
   // Makes all lanes of `u` unknown values within their intervals. Must be called before the values are used.
-  void cut(UOp u) { cut_.insert(u.id()); }
+  void cut_at(UOp u) { cut_nodes_.insert(u.id()); }
   // Encodes `u` as the value of `other`.
-  void alias(UOp u, UOp other) { alias_[u.id()] = other; }
+  void set_alias(UOp u, UOp other) { aliases_[u.id()] = other; }
 
   const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws Unencodable
   // Returns the formula that two values, of the dtypes `da` and `db`, are equal.
-  std::string equal(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
+  std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
   std::string take_text() { return std::exchange(text_, {}); }  // returns the declarations and definitions so far
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // Returns the terms of all float values so far that are not constants, for FloatSense::Finite.
@@ -109,7 +109,7 @@ class Encoder {
   bool has_bit_ops() const { return has_bit_ops_; }  // true if bit-vectors may decide more than unbounded integers
 
  private:
-  SmtValue make(UOp u, int lane);
+  SmtValue encode_value(UOp u, int lane);
   SmtValue constant(UOp u, int lane);
   SmtValue load(UOp u);
   std::string in_bounds(const SmtValue& offset, DType d, int64_t size) const;
@@ -123,40 +123,40 @@ class Encoder {
   SmtValue exact_cast(UOp u, int lane);
   SmtValue comparison(UOp u, int lane);
   SmtValue bool_op(UOp u, int lane);
-  SmtValue cast(UOp u, int lane);
+  SmtValue cast_value(UOp u, int lane);
   SmtValue cast_of_int(UOp u, const SmtValue& a, int lane);
   SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);  // `a` has the dtype `from`
-  SmtValue where(UOp u, int lane);
+  SmtValue where_value(UOp u, int lane);
   SmtValue threefry(UOp u, int lane);
-  SmtValue unknown(UOp u, int lane);
-  SmtValue rounded(UOp u, int lane);
-  SmtValue fresh(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
-  SmtValue wrapped(const std::string& term, UOp u, int lane);
+  SmtValue unknown_value(UOp u, int lane);
+  SmtValue rounded_value(UOp u, int lane);
+  SmtValue fresh_value(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
+  SmtValue wrapped_value(const std::string& term, UOp u, int lane);
   SmtValue source(UOp u, size_t i, int lane);
   bool is_leaf_load(UOp u) const;
-  std::string defined(UOp u, int lane);
+  std::string definedness(UOp u, int lane);
   std::string define(DType dtype, const std::string& term);
-  std::string sort(DType dtype);
-  std::string literal(const Int& value, DType dtype) const;
+  std::string smt_sort(DType dtype);
+  std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
   std::string function(const std::string& name, const std::string& arguments, const std::string& result);
   void assert_interval(const std::string& term, const Interval& interval, DType dtype);
-  bool is_ieee() const { return tgc::is_ieee(senses_.floats); }
-  bool is_real() const { return senses_.floats == FloatSense::Real; }
+  bool is_ieee() const { return tgc::is_ieee(senses_.float_sense); }
+  bool is_real() const { return senses_.float_sense == FloatSense::Real; }
   bool is_exact_real(UOp u, int depth = 0) const;
   void assume_finite(const std::string& result, const std::vector<std::string>& operands);
 
   Intervals& intervals_;
   const Senses senses_;
-  std::set<uint32_t> cut_;
-  std::map<uint32_t, UOp> alias_;
-  LaneValues<SmtValue> known_;
+  std::set<uint32_t> cut_nodes_;
+  std::map<uint32_t, UOp> aliases_;
+  LaneValues<SmtValue> encoded_values_;
   std::set<std::string> declared_;
   std::map<uint32_t, size_t> memory_numbers_;
   std::vector<SmtVariable> variables_;
   std::vector<std::string> float_terms_, assumptions_;
   std::string text_;
-  size_t names_ = 0;
+  size_t num_names_ = 0;
   double ieee_cost_ = 0;  // estimated effort of the IEEE ops so far, which Z3's resource limit does not count
   bool has_unknown_ = false, has_floats_ = false, has_bit_ops_ = false;
 };
@@ -166,7 +166,7 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 
 // Thrown if an expression cannot be encoded in the senses: for example, if an index is too large for bit-vectors.
 struct Unencodable {
-  std::string why;
+  std::string reason;
 };
 
 }  // namespace tgc

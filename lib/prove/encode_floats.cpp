@@ -12,7 +12,7 @@ using namespace smt;
 
 // With FloatSense::Finite: adds the assumption that `result` is finite if the operands are.
 void Encoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
-  if (senses_.floats != FloatSense::Finite) return;
+  if (senses_.float_sense != FloatSense::Finite) return;
   auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };
   std::string all;
   for (const std::string& x : operands) all += " " + finite(x);
@@ -23,7 +23,8 @@ void Encoder::assume_finite(const std::string& result, const std::vector<std::st
 // it.
 bool Encoder::is_exact_real(UOp u, int depth) const {
   constexpr int kMostDepth = 16;
-  if (!dtypes::is_float(u.dtype()) || cut_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD})) return true;
+  if (!dtypes::is_float(u.dtype()) || cut_nodes_.contains(u.id()) || u.in({Op::CONST, Op::VCONST, Op::LOAD}))
+    return true;
   if (depth > kMostDepth) return false;
   auto all = [&](size_t first) {
     return std::ranges::all_of(u.src().subspan(first), [&](UOp s) { return is_exact_real(s, depth + 1); });
@@ -34,18 +35,18 @@ bool Encoder::is_exact_real(UOp u, int depth) const {
 }
 
 // Encodes a value that rounding may change by any amount, such as a comparison of sums, as an unknown value.
-SmtValue Encoder::rounded(UOp u, int lane) {
+SmtValue Encoder::rounded_value(UOp u, int lane) {
   has_unknown_ = true;
-  SmtValue out = fresh(u, u.dtype().scalar(), intervals_.of(u, lane), lane);
-  out.defined = defined(u, lane);
+  SmtValue out = fresh_value(u, u.dtype().scalar(), intervals_.of(u, lane), lane);
+  out.definedness = definedness(u, lane);
   return out;
 }
 
 SmtValue Encoder::float_op(UOp u, int lane) {
   DType d = u.dtype().scalar();
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
-  auto made = [&](const std::string& term) { return SmtValue{define(d, term), {}, defined(u, lane)}; };
-  if (senses_.floats == FloatSense::Real) {
+  auto made = [&](const std::string& term) { return SmtValue{define(d, term), {}, definedness(u, lane)}; };
+  if (senses_.float_sense == FloatSense::Real) {
     switch (u.op()) {
       case Op::ADD: return made(call("+", a.term, b.term));
       case Op::SUB: return made(call("-", a.term, b.term));
@@ -56,14 +57,14 @@ SmtValue Encoder::float_op(UOp u, int lane) {
       case Op::RECIPROCAL:
       case Op::FDIV: {  // defined only if the divisor is not zero
         SmtValue out = made(u.is(Op::FDIV) ? call("/", a.term, b.term) : call("/", "1.0", a.term));
-        out.defined = both(out.defined, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
+        out.definedness = both(out.definedness, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
         return out;
       }
       case Op::TRUNC:
       case Op::MOD:  // both jump at some operands, so rounding may change them by any amount
-        if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded(u, lane);
+        if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded_value(u, lane);
         [[fallthrough]];
-      default: return unknown(u, lane);
+      default: return unknown_value(u, lane);
     }
   }
   std::vector<std::string> terms{a.term};
@@ -116,7 +117,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
     for (const std::string& term : x) wide.push_back(float_cast(d, dtypes::float32, term));
     return float_cast(dtypes::float32, d, float_term(op, dtypes::float32, wide));
   }
-  const std::string s = sort(d), scalar = name_of_scalar(d);
+  const std::string s = smt_sort(d), scalar = name_of_scalar(d);
   std::string name = std::string(tgc::name_of(op)) + "_" + scalar, sorts, terms;
   std::vector<std::string> sorted = x;
   // sort the operands of a sum or product, because IEEE 754 gives the same result for both orders
@@ -143,27 +144,27 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
     return float_cast(f32, to, float_cast(from, f32, x));
   if (is_ieee() && has_ieee_sort(from) && has_ieee_sort(to)) return "((_ to_fp " + ieee_widths(to) + ") RNE " + x + ")";
   const std::string out = "CAST_" + name_of_scalar(to) + "_" + name_of_scalar(from);
-  const std::string term = define(to, call(function(out, sort(from), sort(to)), x));
+  const std::string term = define(to, call(function(out, smt_sort(from), smt_sort(to)), x));
   if (can_lossless_cast(from, to)) {  // assert that the cast back gives the same value
     const std::string back = "CAST_" + name_of_scalar(from) + "_" + name_of_scalar(to);
-    text_ += "(assert (= " + call(function(back, sort(to), sort(from)), term) + " " + x + "))\n";
+    text_ += "(assert (= " + call(function(back, smt_sort(to), smt_sort(from)), term) + " " + x + "))\n";
   }
   return term;
 }
 
 SmtValue Encoder::bitcast(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
-  if (u.dtype().count() != u.src(0).dtype().count()) return fresh(u, to, intervals_.of(u, lane), lane);
+  if (u.dtype().count() != u.src(0).dtype().count()) return fresh_value(u, to, intervals_.of(u, lane), lane);
   SmtValue a = source(u, 0, lane);
-  const bool is_bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_int(from) && dtypes::is_int(to)) {
-    if (!is_bits) return wrapped(a.exact(), u, lane);
-    return {a.term, intervals_.of(u, lane), a.defined};
+    if (!is_bits) return wrapped_value(a.exact_term(), u, lane);
+    return {a.term, intervals_.of(u, lane), a.definedness};
   }
-  if (is_real() && !is_exact_real(u.src(0))) return rounded(u, lane);
+  if (is_real() && !is_exact_real(u.src(0))) return rounded_value(u, lane);
   if (is_bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
-    return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.defined};
-  SmtValue out = unknown(u, lane);
+    return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.definedness};
+  SmtValue out = unknown_value(u, lane);
   // not a function, because NaN has many patterns
   if (is_bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))
     text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
@@ -187,58 +188,63 @@ bool holds_all(DType to, DType from) {
 SmtValue Encoder::exact_cast(UOp u, int lane) {
   UOp whole = u.src(0).src(0);
   DType to = u.dtype().scalar(), from = whole.dtype().scalar();
-  SmtValue out = cast(u.graph().node(Op::CAST, u.dtype(), whole), lane);
+  SmtValue out = cast_value(u.graph().node(Op::CAST, u.dtype(), whole), lane);
   if (!dtypes::is_int(to) || is_index(to) || !dtypes::is_int(from)) return out;
   const SmtValue& a = value(whole, whole.dtype().count() > 1 ? lane : 0);
   Int low = dtypes::min(to).to_int(), high = dtypes::max(to).to_int();
   auto is_beyond = [&](const Int& v) { return v < dtypes::min(from).to_int() || v > dtypes::max(from).to_int(); };
-  const bool is_bits = senses_.ints == IntSense::Bits;
+  const bool is_bits = senses_.int_sense == IntSense::Bits;
   const char* le = !is_bits ? "<=" : is_signed(from) ? "bvsle" : "bvule";
-  if (!is_beyond(low)) out.defined = both(out.defined, call(le, literal(low, from), a.term));
-  if (!is_beyond(high)) out.defined = both(out.defined, call(le, a.term, literal(high, from)));
+  if (!is_beyond(low)) out.definedness = both(out.definedness, call(le, int_literal(low, from), a.term));
+  if (!is_beyond(high)) out.definedness = both(out.definedness, call(le, a.term, int_literal(high, from)));
   return out;
 }
 
-SmtValue Encoder::cast(UOp u, int lane) {
+SmtValue Encoder::cast_value(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
-  if (UOp s = u.src(0); s.is(Op::CAST) && !cut_.contains(s.id()) && !alias_.contains(s.id()) &&
+  if (UOp s = u.src(0); s.is(Op::CAST) && !cut_nodes_.contains(s.id()) && !aliases_.contains(s.id()) &&
                         !is_leaf_load(s.src(0)) && holds_all(from, s.src(0).dtype().scalar()))
     return exact_cast(u, lane);
   // a float leaf is stored as a double, but its value may be any of its own dtype
   if (int64_t element = 0; dtypes::is_float(to) && is_leaf_load(u.src(0)))
-    return fresh(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
+    return fresh_value(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
   SmtValue a = source(u, 0, lane);
-  auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
+  auto made = [&](const std::string& term) {
+    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+  };
   if (to == from) return a;
-  if (is_real() && dtypes::is_float(from) && !dtypes::is_float(to) && !is_exact_real(u.src(0))) return rounded(u, lane);
-  if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.floats != FloatSense::Real)
+  if (is_real() && dtypes::is_float(from) && !dtypes::is_float(to) && !is_exact_real(u.src(0)))
+    return rounded_value(u, lane);
+  if (is_narrow_float(from) && !dtypes::is_float(to) && senses_.float_sense != FloatSense::Real)
     a.term = float_cast(from, dtypes::float32, a.term), from = dtypes::float32;
   if (dtypes::is_bool(from)) {
-    if (dtypes::is_int(to)) return made(ite(a.term, literal(1, to), literal(0, to)));
+    if (dtypes::is_int(to)) return made(ite(a.term, int_literal(1, to), int_literal(0, to)));
     return made(ite(a.term, float_literal(1, to), float_literal(0, to)));
   }
   if (dtypes::is_int(from)) return cast_of_int(u, a, lane);
-  return dtypes::is_float(from) ? cast_of_float(u, a, from, lane) : unknown(u, lane);
+  return dtypes::is_float(from) ? cast_of_float(u, a, from, lane) : unknown_value(u, lane);
 }
 
 SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   const DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
-  auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
-  const bool is_bits = senses_.ints == IntSense::Bits;
-  if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + literal(0, from) + "))");
+  auto made = [&](const std::string& term) {
+    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+  };
+  const bool is_bits = senses_.int_sense == IntSense::Bits;
+  if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + int_literal(0, from) + "))");
   if (dtypes::is_int(to) && is_bits) {
     int w = width_of(to), v = width_of(from);
-    if (w == v) return {a.term, intervals_.of(u, lane), a.defined};
+    if (w == v) return {a.term, intervals_.of(u, lane), a.definedness};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
     return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
                 a.term + ")");
   }
   if (dtypes::is_int(to)) {
     Interval i = a.interval;
-    bool fits = is_index(to) ||
-                (i.least && i.most && *i.least >= dtypes::min(to).to_int() && *i.most <= dtypes::max(to).to_int());
-    if (fits) return {a.term, i, a.defined, width_of(to) <= width_of(from) ? a.unwrapped : ""};
-    return wrapped(width_of(to) <= width_of(from) ? a.exact() : a.term, u, lane);
+    bool fits = is_index(to) || (i.lower_bound && i.upper_bound && *i.lower_bound >= dtypes::min(to).to_int() &&
+                                 *i.upper_bound <= dtypes::max(to).to_int());
+    if (fits) return {a.term, i, a.definedness, width_of(to) <= width_of(from) ? a.unwrapped_term : ""};
+    return wrapped_value(width_of(to) <= width_of(from) ? a.exact_term() : a.term, u, lane);
   }
   if (is_real() && !is_bits) {
     const std::string real = define(to, "(to_real " + a.term + ")");
@@ -253,14 +259,14 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
            a.term + ")";
   else {  // an unknown function of the number, whatever the dtype of the integer
     const std::string name = "CAST_" + name_of_scalar(first) + "_" + (is_bits ? name_of_scalar(from) : "integer");
-    term = call(function(name, sort(from), sort(first)), a.term);
+    term = call(function(name, smt_sort(from), smt_sort(first)), a.term);
   }
   SmtValue out = made(float_cast(first, to, term));
   if (!is_ieee() && can_lossless_cast(from, to) && !is_narrow_float(to)) {  // the cast back gives the integer
     const std::string dtypes_of = name_of_scalar(from) + "_" + name_of_scalar(to);
     for (auto& [name, result] :
-         {std::pair("CAST_" + dtypes_of, sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
-      function(name, sort(to), result);
+         {std::pair("CAST_" + dtypes_of, smt_sort(from)), std::pair("fits_" + dtypes_of, std::string("Bool"))})
+      function(name, smt_sort(to), result);
     text_ += "(assert (and (= (CAST_" + dtypes_of + " " + out.term + ") " + a.term + ") (fits_" + dtypes_of + " " +
              out.term + ")))\n";
   }
@@ -269,26 +275,28 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
 
 SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) {
   const DType to = u.dtype().scalar();
-  auto made = [&](const std::string& term) { return SmtValue{define(to, term), intervals_.of(u, lane), a.defined}; };
-  const bool is_bits = senses_.ints == IntSense::Bits;
+  auto made = [&](const std::string& term) {
+    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+  };
+  const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_float(to)) return made(float_cast(from, to, a.term));
   if (dtypes::is_bool(to)) {
-    if (senses_.floats == FloatSense::Real) return made("(not (= " + a.term + " 0.0))");
+    if (senses_.float_sense == FloatSense::Real) return made("(not (= " + a.term + " 0.0))");
     if (is_ieee() && has_ieee_sort(from)) return made("(not (fp.isZero " + a.term + "))");
-    return made(call(function("CAST_bool_" + name_of_scalar(from), sort(from), "Bool"), a.term));
+    return made(call(function("CAST_bool_" + name_of_scalar(from), smt_sort(from), "Bool"), a.term));
   }
-  if (!dtypes::is_int(to)) return unknown(u, lane);
-  if (senses_.floats == FloatSense::Real && !is_bits && !is_index(to)) {
+  if (!dtypes::is_int(to)) return unknown_value(u, lane);
+  if (senses_.float_sense == FloatSense::Real && !is_bits && !is_index(to)) {
     SmtValue out = made(ite("(>= " + a.term + " 0.0)", call("to_int", a.term), "(- (to_int (- " + a.term + ")))"));
-    out.defined = both(out.defined, "(and (<= " + literal(dtypes::min(to).to_int(), to) + " " + out.term +
-                                        ") (<= " + out.term + " " + literal(dtypes::max(to).to_int(), to) + "))");
+    out.definedness = both(out.definedness, "(and (<= " + int_literal(dtypes::min(to).to_int(), to) + " " + out.term +
+                                        ") (<= " + out.term + " " + int_literal(dtypes::max(to).to_int(), to) + "))");
     return out;
   }
   // a float outside of the integer's range is undefined
   const std::string dtypes_of = name_of_scalar(to) + "_" + name_of_scalar(from);
-  SmtValue out = made(call(function("CAST_" + dtypes_of, sort(from), sort(to)), a.term));
+  SmtValue out = made(call(function("CAST_" + dtypes_of, smt_sort(from), smt_sort(to)), a.term));
   assert_interval(out.term, out.interval, to);
-  std::string fits = function("fits_" + dtypes_of, sort(from), "Bool");
+  std::string fits = function("fits_" + dtypes_of, smt_sort(from), "Bool");
   if (is_ieee() && has_ieee_sort(from) && is_bits && !is_index(to)) {
     const bool s = is_signed(to);
     double low = s ? -std::ldexp(1, to.bitsize() - 1) : 0, high = std::ldexp(1, to.bitsize() - (s ? 1 : 0));
@@ -299,29 +307,29 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
                            "((_ " + std::string(s ? "fp.to_sbv " : "fp.to_ubv ") + std::to_string(to.bitsize()) +
                                ") RTZ " + a.term + ")",
                            out.term)),
-            intervals_.of(u, lane), both(a.defined, in)};
+            intervals_.of(u, lane), both(a.definedness, in)};
   }
-  out.defined = both(out.defined, call(fits, a.term));
+  out.definedness = both(out.definedness, call(fits, a.term));
   return out;
 }
 
-std::string Encoder::equal(const SmtValue& a, DType da, const SmtValue& b, DType db) const {
+std::string Encoder::equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const {
   if (dtypes::is_float(da) || dtypes::is_bool(da) || dtypes::is_float(db) || dtypes::is_bool(db)) {
-    if (da.scalar() != db.scalar() && senses_.floats != FloatSense::Real)
+    if (da.scalar() != db.scalar() && senses_.float_sense != FloatSense::Real)
       throw Unencodable{"sides of different dtypes"};
-    const bool is_any_zero = senses_.floats == FloatSense::ButNan || senses_.floats == FloatSense::Finite;
+    const bool is_any_zero = senses_.float_sense == FloatSense::ButNan || senses_.float_sense == FloatSense::Finite;
     const std::string same = call("=", a.term, b.term);  // true for two NaNs, too
     if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
     return call("or", same, call("fp.eq", a.term, b.term));
   }
   auto wide = [&](const SmtValue& v, DType d) {
-    if (senses_.ints == IntSense::Numbers || width_of(d) == 64 || width_of(da) == width_of(db)) return v.term;
+    if (senses_.int_sense == IntSense::Numbers || width_of(d) == 64 || width_of(da) == width_of(db)) return v.term;
     return "((_ " + std::string(is_signed(d) ? "sign" : "zero") + "_extend " + std::to_string(64 - width_of(d)) + ") " +
            v.term + ")";
   };
   std::string same = call("=", wide(a, da), wide(b, db));
-  if (a.unwrapped.empty() && b.unwrapped.empty()) return same;
-  return call("or", call("=", a.exact(), b.exact()), same);  // equal polynomials are also equal modulo 2**n
+  if (a.unwrapped_term.empty() && b.unwrapped_term.empty()) return same;
+  return call("or", call("=", a.exact_term(), b.exact_term()), same);  // equal polynomials are also equal modulo 2**n
 }
 
 // ---- the Threefry 2x32 cipher with 20 rounds (Random123) as SMT-LIB text over bit-vectors
@@ -338,7 +346,7 @@ SmtValue Encoder::threefry(UOp u, int lane) {
   const std::string x = source(u, 0, lane).term, key = source(u, 1, lane).term;
   const std::string low = part(key, "31 0"), high = part(key, "63 32");
   const std::string keys[] = {
-      high, define(word, call("bvxor", call("bvxor", low, high), literal(0x1BD11BDA, word))), low};
+      high, define(word, call("bvxor", call("bvxor", low, high), int_literal(0x1BD11BDA, word))), low};
   std::string a = sum(part(x, "31 0"), keys[2]), b = sum(part(x, "63 32"), keys[0]);
   for (int i = 0; i < 5; i++) {
     for (int r : kRotations[i % 2]) {
@@ -346,9 +354,9 @@ SmtValue Encoder::threefry(UOp u, int lane) {
       b = define(word, call("bvxor", a, "((_ rotate_left " + std::to_string(r) + ") " + b + ")"));
     }
     a = sum(a, keys[i % 3]);
-    b = sum(sum(b, keys[(i + 1) % 3]), literal(i + 1, word));
+    b = sum(sum(b, keys[(i + 1) % 3]), int_literal(i + 1, word));
   }
-  return {define(u.dtype(), call("concat", b, a)), intervals_.of(u, lane), defined(u, lane)};
+  return {define(u.dtype(), call("concat", b, a)), intervals_.of(u, lane), definedness(u, lane)};
 }
 
 }  // namespace tgc

@@ -79,18 +79,18 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
     inputs.push_back({"data" + std::to_string(n), Array(t, {kValues})});
     fill(inputs.back().array, t, random);
   }
-  Execution done = std::move(ReferenceRunner(inputs, {}).run(sink).value_or_throw());
+  Execution done = std::move(ReferenceRunner(inputs, {}).run_reference(sink).value_or_throw());
   const Array& expected = done.outputs[0].array;
 
   ExprIsolator isolator(g, {{0, kValues}, {1, kValues}, {2, kValues}});
-  UOp expr = isolator.loaded(value);
+  UOp expr = isolator.load_value(value);
   Intervals intervals(isolator);
   Encoder encoder(intervals, senses);
   SmtValue result = encoder.value(expr, 0);
   std::string text = encoder.take_text();
   int compared = 0;
   static Z3Session session;  // making one takes longer than most comparisons
-  session.ask("(reset)" + text);
+  session.ask_z3("(reset)" + text);
   for (int64_t k = 0; k < kValues; k++) {
     std::string more;
     auto pin = [&](const std::string& term, const Array& array, DType t) {
@@ -105,10 +105,10 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
         int64_t n = v.node.src(0).src(0).arg().small_int();
         asserts += "(assert " + pin(v.name, inputs[size_t(n)].array, d) + ")\n";
       }
-    if (!result.defined.empty()) asserts += "(assert " + result.defined + ")\n";
+    if (!result.definedness.empty()) asserts += "(assert " + result.definedness + ")\n";
     std::string same = pin(result.term, expected, out_dtype);
-    bool is_defined = session.ask(more + "(push)" + asserts + "(check-sat)").starts_with("sat");
-    std::string said = session.ask("(assert (not " + same + "))(check-sat)(pop)");
+    bool is_defined = session.ask_z3(more + "(push)" + asserts + "(check-sat)").starts_with("sat");
+    std::string said = session.ask_z3("(assert (not " + same + "))(check-sat)(pop)");
     INFO(name_of(op), " ", d.repr(), " -> ", out_dtype.repr(), " at ", k, "\n", text, asserts, same);
     CHECK(said.starts_with("unsat"));
     compared += is_defined;
@@ -175,12 +175,12 @@ bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* 
   SideExpressions e = isolator.of({before, after});
   ProofCache cache;
   Prover prover(isolator.isolator(), cache);
-  for (const ComparedValues& v : e.values) {
-    ProofOutcome out = prover.prove(v);
+  for (const ComparedValues& v : e.compared_values) {
+    ProofOutcome out = prover.prove_values(v);
     if (sense) *sense = out.sense;
     if (out.kind != ProofOutcome::Kind::Proven) return false;
   }
-  return !e.values.empty();
+  return !e.compared_values.empty();
 }
 
 TEST_CASE("prove: equal and different sides") {

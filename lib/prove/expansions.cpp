@@ -27,19 +27,20 @@ class Unexpander {
     if (stage_.graph_rewrites.size() != 1 || !stage_.result) return {};
     const TopRewrite& top = history_.graph_rewrites()[stage_.graph_rewrites[0]];
     std::vector<size_t> functions;
-    for (size_t k : top.applications)
+    for (size_t k : top.application_indices)
       if (list()[k].before.in({Op::LOG2, Op::EXP2, Op::SIN})) functions.push_back(k);
     if (functions.empty()) return {};
     Replacements all;
-    for (size_t k : top.applications) all[list()[k].before] = list()[k].after;
+    for (size_t k : top.application_indices) all[list()[k].before] = list()[k].after;
     if (!is_same(rewritten(top.input, all), stage_.result)) return {};
     UnexpandedStage out{.input = top.input};
     for (size_t k : functions) add_expansion(k, rewritten(list()[k].before, all), out);
     if (out.expansions.empty()) return {};
     std::unordered_map<UOp, size_t> numbers;  // by the left side
     Replacements rest;
-    for (size_t k : top.applications) {
-      if (std::ranges::find(out.expansions, k, &UnexpandedStage::Expansion::rewrite) != out.expansions.end()) continue;
+    for (size_t k : top.application_indices) {
+      if (std::ranges::find(out.expansions, k, &UnexpandedStage::Expansion::rewrite_index) != out.expansions.end())
+        continue;
       const UOp before = unexpanded(list()[k].before);
       rest[before] = unexpanded(list()[k].after), numbers[before] = k;
     }
@@ -52,7 +53,7 @@ class Unexpander {
   }
 
  private:
-  std::span<const Application> list() const { return history_.list(); }
+  std::span<const Application> list() const { return history_.applications(); }
   static bool is_same(UOp a, UOp b) { return a && b && graph_difference(a, b, 1).empty(); }
 
   // Adds the approximation that the stage makes of a function, if its error is known and small.
@@ -60,18 +61,19 @@ class Unexpander {
     const UOp function = list()[number].before;
     if (!expansion || function.num_src() != 1) return;
     const UOp operand = function.src(0);
-    const auto sides = history_.import({function, expansion}), operands = history_.import({operand, operand});
+    const auto sides = history_.import_sides({function, expansion}),
+               operands = history_.import_sides({operand, operand});
     if (!sides || !operands || sides->empty() || sides->size() != operands->size()) return;
-    UnexpandedStage::Expansion out{.rewrite = number, .function = function};
+    UnexpandedStage::Expansion out{.rewrite_index = number, .function = function};
     for (size_t i = 0; i < sides->size(); i++) {
       auto a = approximation_of((*sides)[i].before, (*sides)[i].after, (*operands)[i].before);
       if (!a) return;
       auto [error, is_new] = errors_.try_emplace(a->key, ApproximationError());
       if (is_new) error->second = tgc::error_of(*a);
       if (!error->second) open_[number] = error->second.diag().message;
-      else if (error->second->ulp > kMostUlp) open_[number] = "the approximation has too large an error";
-      if (!error->second || error->second->ulp > kMostUlp) return;
-      out.error = *error->second, out.approximation = std::move(*a);  // those of the lanes are the same
+      else if (error->second->max_ulp > kMostUlp) open_[number] = "the approximation has too large an error";
+      if (!error->second || error->second->max_ulp > kMostUlp) return;
+      out.approximation_error = *error->second, out.approximation = std::move(*a);  // those of the lanes are the same
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }
@@ -100,7 +102,7 @@ class Unexpander {
 
 }  // namespace
 
-UOp UnexpandedStage::replay(size_t last) const {
+UOp UnexpandedStage::replay_rewrites(size_t last) const {
   Replacements first;
   for (auto& [k, s] : rewrites)
     if (k <= last) first[s.before] = s.after;

@@ -16,10 +16,10 @@ namespace tgc {
 // A stage without its approximations. Nodes are those of the history's stages.
 struct UnexpandedStage {
   struct Expansion {
-    size_t rewrite;  // number of the rewrite that replaces the function
+    size_t rewrite_index;  // number of the rewrite that replaces the function
     UOp function;
     Approximation approximation;
-    ApproximationError error;
+    ApproximationError approximation_error;
   };
   std::vector<Expansion> expansions;
   // The rewrites that lead from the input of the stage to `result`, by number, with their sides. All other rewrites of
@@ -28,7 +28,7 @@ struct UnexpandedStage {
   UOp input, result;  // `result` is the stage's result with functions in place of their approximations
 
   // Returns the graph after the rewrites with numbers up to `last`; empty if they do not give a graph.
-  UOp replay(size_t last) const;
+  UOp replay_rewrites(size_t last) const;
 };
 
 // Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.

@@ -70,7 +70,7 @@ TEST_CASE("bounds: the formulas hold for all operands") {
                                  "(assert (not (<= " + f.least + " " + f.value + " " + f.most + ")))(check-sat)";
     // try several times, because Z3's strategies for products have time limits, which a busy machine exceeds
     std::string said = "unknown";
-    for (int tries = 0; tries < 5 && said.starts_with("unknown"); tries++) said = Z3Session().ask(question);
+    for (int tries = 0; tries < 5 && said.starts_with("unknown"); tries++) said = Z3Session().ask_z3(question);
     INFO(name_of_fact(f), ": ", said);
     CHECK(said.starts_with("unsat"));
   }
@@ -89,7 +89,7 @@ TEST_CASE("bounds: nodes have the bounds of the formulas") {
               ") (= " + f.most + " " + number(u.vmax().to_int()) + "))))\n";
     }
     Z3Session z3;
-    std::string said = z3.ask(text + "(check-sat)");
+    std::string said = z3.ask_z3(text + "(check-sat)");
     INFO(name_of_fact(f), ": ", said);
     CHECK(said == "sat\n");
   }
@@ -98,9 +98,9 @@ TEST_CASE("bounds: nodes have the bounds of the formulas") {
 TEST_CASE("bounds: a wrong formula and the wrapping of fixed dtypes are refuted") {
   auto refutes = [](const std::string& claim) {
     Z3Session z3;
-    return z3.ask(std::string(kFunctions) +
-                  "(declare-const a Int)(declare-const a0 Int)(declare-const a1 Int)(assert (<= a0 a a1))"
-                  "(assert (not " + claim + "))(check-sat)").starts_with("sat");
+    return z3.ask_z3(std::string(kFunctions) +
+                     "(declare-const a Int)(declare-const a0 Int)(declare-const a1 Int)(assert (<= a0 a a1))"
+                     "(assert (not " + claim + "))(check-sat)").starts_with("sat");
   };
   CHECK(refutes("(<= (+ a0 1) a a1)"));
   // the bounds of a sum of uint8 ignore that it wraps around
@@ -118,8 +118,8 @@ bool are_equal(Graph& g, UOp a, UOp b) {
   SideIsolator isolator(g, {});
   ProofCache cache;
   Prover prover(isolator.isolator(), cache);
-  for (const ComparedValues& v : isolator.of({a, b}).values)
-    if (prover.prove(v).kind != ProofOutcome::Kind::Proven) return false;
+  for (const ComparedValues& v : isolator.of({a, b}).compared_values)
+    if (prover.prove_values(v).kind != ProofOutcome::Kind::Proven) return false;
   return true;
 }
 

@@ -16,7 +16,7 @@ Interval of_dtype(DType d) {
   return {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
 }
 
-bool known(const Interval& a) { return a.least && a.most; }
+bool known(const Interval& a) { return a.lower_bound && a.upper_bound; }
 
 Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
 
@@ -24,43 +24,45 @@ Interval span(std::initializer_list<Int> values) { return {std::min(values), std
 Interval wrapped(const Interval& exact, DType d) {
   Interval all = of_dtype(d);
   if (!known(all)) return exact;
-  return known(exact) && *exact.least >= *all.least && *exact.most <= *all.most ? exact : all;
+  return known(exact) && *exact.lower_bound >= *all.lower_bound && *exact.upper_bound <= *all.upper_bound ? exact : all;
 }
 
 Interval quotient(const Interval& a, const Interval& b) {
   if (!known(a)) return {};
-  Int most = std::max(a.least->abs(), a.most->abs());
-  if (known(b) && (*b.least > 0 || *b.most < 0))
-    return span({cdiv(*a.least, *b.least), cdiv(*a.least, *b.most), cdiv(*a.most, *b.least), cdiv(*a.most, *b.most)});
+  Int most = std::max(a.lower_bound->abs(), a.upper_bound->abs());
+  if (known(b) && (*b.lower_bound > 0 || *b.upper_bound < 0))
+    return span({cdiv(*a.lower_bound, *b.lower_bound), cdiv(*a.lower_bound, *b.upper_bound),
+                 cdiv(*a.upper_bound, *b.lower_bound), cdiv(*a.upper_bound, *b.upper_bound)});
   return {-most, most};
 }
 
 Interval remainder(const Interval& a, const Interval& b) {
   Interval out;
-  if (a.least) out.least = std::min(*a.least, Int(0));
-  if (a.most) out.most = std::max(*a.most, Int(0));
-  if (known(b) && (*b.least > 0 || *b.most < 0)) {
-    Int most = std::max(b.least->abs(), b.most->abs()) - 1;
-    out.least = out.least ? std::max(*out.least, -most) : -most;
-    out.most = out.most ? std::min(*out.most, most) : most;
+  if (a.lower_bound) out.lower_bound = std::min(*a.lower_bound, Int(0));
+  if (a.upper_bound) out.upper_bound = std::max(*a.upper_bound, Int(0));
+  if (known(b) && (*b.lower_bound > 0 || *b.upper_bound < 0)) {
+    Int most = std::max(b.lower_bound->abs(), b.upper_bound->abs()) - 1;
+    out.lower_bound = out.lower_bound ? std::max(*out.lower_bound, -most) : -most;
+    out.upper_bound = out.upper_bound ? std::min(*out.upper_bound, most) : most;
   }
   return out;
 }
 
 Interval masked(Op op, const Interval& a, const Interval& b) {
-  auto is_natural = [](const Interval& i) { return i.least && *i.least >= 0; };
+  auto is_natural = [](const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; };
   if (op == Op::AND) {
-    if (is_natural(a) && is_natural(b) && a.most && b.most) return {Int(0), std::min(*a.most, *b.most)};
-    if (is_natural(a) && a.most) return {Int(0), a.most};
-    if (is_natural(b) && b.most) return {Int(0), b.most};
+    if (is_natural(a) && is_natural(b) && a.upper_bound && b.upper_bound)
+      return {Int(0), std::min(*a.upper_bound, *b.upper_bound)};
+    if (is_natural(a) && a.upper_bound) return {Int(0), a.upper_bound};
+    if (is_natural(b) && b.upper_bound) return {Int(0), b.upper_bound};
   }
   if (!known(a) || !known(b)) return {};
   if (!is_natural(a) || !is_natural(b)) {  // the result needs no more bits than the longer operand
-    Int all =
-        Int::pow2(std::max({a.least->bit_length(), a.most->bit_length(), b.least->bit_length(), b.most->bit_length()}));
+    Int all = Int::pow2(std::max({a.lower_bound->bit_length(), a.upper_bound->bit_length(), b.lower_bound->bit_length(),
+                                  b.upper_bound->bit_length()}));
     return {-all, all - 1};
   }
-  return {Int(0), Int::pow2(std::max(a.most->bit_length(), b.most->bit_length())) - 1};
+  return {Int(0), Int::pow2(std::max(a.upper_bound->bit_length(), b.upper_bound->bit_length())) - 1};
 }
 
 }  // namespace
@@ -72,8 +74,8 @@ const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
   if (number != ExprIsolator::kLeaves && number != ExprIsolator::kLeaves + 1) return nullptr;
   int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPoints;
   for (const Leaf& leaf : isolator_.leaf_list()) {
-    if (leaf.slot < 0 || slot < leaf.slot || slot >= leaf.slot + leaf.node.dtype().count()) continue;
-    if (element) *element = slot - leaf.slot;
+    if (leaf.first_slot < 0 || slot < leaf.first_slot || slot >= leaf.first_slot + leaf.node.dtype().count()) continue;
+    if (element) *element = slot - leaf.first_slot;
     return &leaf;
   }
   return nullptr;
@@ -85,7 +87,7 @@ Interval Intervals::of(UOp root, int root_lane) {
     for (UOp s : u.src())
       if (dtypes::is_int(s.dtype())) need(s, s.dtype().count() > 1 ? lane : 0);
   };
-  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return compute(u, lane); });
+  return known_intervals_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return compute(u, lane); });
 }
 
 Interval Intervals::compute(UOp u, int lane) {
@@ -124,18 +126,23 @@ Interval Intervals::compute(UOp u, int lane) {
     case Op::MUL: {
       Interval a = src(0), b = src(1);
       if (!known(a) || !known(b)) return all;
-      if (u.is(Op::ADD)) return wrapped({*a.least + *b.least, *a.most + *b.most}, d);
-      if (u.is(Op::SUB)) return wrapped({*a.least - *b.most, *a.most - *b.least}, d);
-      return wrapped(span({*a.least * *b.least, *a.least * *b.most, *a.most * *b.least, *a.most * *b.most}), d);
+      if (u.is(Op::ADD)) return wrapped({*a.lower_bound + *b.lower_bound, *a.upper_bound + *b.upper_bound}, d);
+      if (u.is(Op::SUB)) return wrapped({*a.lower_bound - *b.upper_bound, *a.upper_bound - *b.lower_bound}, d);
+      return wrapped(span({*a.lower_bound * *b.lower_bound, *a.lower_bound * *b.upper_bound,
+                           *a.upper_bound * *b.lower_bound, *a.upper_bound * *b.upper_bound}),
+                     d);
     }
     case Op::NEG: {
       Interval a = src(0);
-      return known(a) ? wrapped({-*a.most, -*a.least}, d) : all;
+      return known(a) ? wrapped({-*a.upper_bound, -*a.lower_bound}, d) : all;
     }
     case Op::MAX: {
       Interval a = src(0), b = src(1), out;
-      if (a.least || b.least) out.least = !a.least ? b.least : !b.least ? a.least : std::max(a.least, b.least);
-      if (a.most && b.most) out.most = std::max(a.most, b.most);
+      if (a.lower_bound || b.lower_bound)
+        out.lower_bound = !a.lower_bound   ? b.lower_bound
+                          : !b.lower_bound ? a.lower_bound
+                                           : std::max(a.lower_bound, b.lower_bound);
+      if (a.upper_bound && b.upper_bound) out.upper_bound = std::max(a.upper_bound, b.upper_bound);
       return out;
     }
     case Op::IDIV: return wrapped(quotient(src(0), src(1)), d);
@@ -149,15 +156,18 @@ Interval Intervals::compute(UOp u, int lane) {
     case Op::SHL:
     case Op::SHR: {
       Interval a = src(0), b = src(1);
-      if (!known(a) || !known(b) || *b.least < 0 || *b.most > 62) return all;
-      auto by0 = uint32_t(b.least->small()), by1 = uint32_t(b.most->small());
-      if (u.is(Op::SHR)) return wrapped(span({*a.least >> by0, *a.least >> by1, *a.most >> by0, *a.most >> by1}), d);
-      return wrapped(span({*a.least << by0, *a.least << by1, *a.most << by0, *a.most << by1}), d);
+      if (!known(a) || !known(b) || *b.lower_bound < 0 || *b.upper_bound > 62) return all;
+      auto by0 = uint32_t(b.lower_bound->small_value()), by1 = uint32_t(b.upper_bound->small_value());
+      if (u.is(Op::SHR))
+        return wrapped(
+            span({*a.lower_bound >> by0, *a.lower_bound >> by1, *a.upper_bound >> by0, *a.upper_bound >> by1}), d);
+      return wrapped(span({*a.lower_bound << by0, *a.lower_bound << by1, *a.upper_bound << by0, *a.upper_bound << by1}),
+                     d);
     }
     case Op::WHERE: {
       Interval a = src(1), b = src(2), out;
-      if (a.least && b.least) out.least = std::min(a.least, b.least);
-      if (a.most && b.most) out.most = std::max(a.most, b.most);
+      if (a.lower_bound && b.lower_bound) out.lower_bound = std::min(a.lower_bound, b.lower_bound);
+      if (a.upper_bound && b.upper_bound) out.upper_bound = std::max(a.upper_bound, b.upper_bound);
       return out;
     }
     case Op::CAST:

@@ -53,13 +53,13 @@ constexpr size_t kForm = sizeof(Sha256);
 std::string text_of(const RewriteProof& p) {
   auto method = std::ranges::find(kMethods, p.method);
   const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
-  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form + p.why;
+  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form + p.reason;
 }
 
 RewriteProof proof_of(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
   out.method = kMethods[size_t(text[3]) % std::size(kMethods)];
-  out.form = text.substr(4, kForm), out.why = text.substr(4 + kForm);
+  out.form = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
   return out;
 }
 
@@ -74,58 +74,58 @@ std::string hash_of(std::string_view text) {
 }
 
 const Sha256& NodeKeys::of(UOp root) {
-  if (auto it = known_.find(root.id()); it != known_.end()) return it->second;
-  for (UOp u : toposort(root, [&](UOp x) { return !known_.contains(x.id()); })) {
-    if (known_.contains(u.id())) continue;
+  if (auto it = known_keys_.find(root.id()); it != known_keys_.end()) return it->second;
+  for (UOp u : toposort(root, [&](UOp x) { return !known_keys_.contains(x.id()); })) {
+    if (known_keys_.contains(u.id())) continue;
     text_.assign(1, char(u.op()));
     text_ += u.dtype().repr();
     text_ += ' ';
     u.arg().append_repr(text_);
     for (UOp s : u.src()) {
-      const Sha256& key = known_.at(s.id());
+      const Sha256& key = known_keys_.at(s.id());
       text_.append(reinterpret_cast<const char*>(key.data()), key.size());
     }
-    known_.emplace(u.id(), sha256(text_));
+    known_keys_.emplace(u.id(), sha256(text_));
   }
-  return known_.at(root.id());
+  return known_keys_.at(root.id());
 }
 
 // Reads the verdicts from the compile cache. An entry is the key, the size of the text in two bytes, and the text.
-void KnownVerdicts::read() {
+void KnownVerdicts::read_verdicts() {
   auto file = key_of_verdicts();
-  auto bytes = file ? CompileCache::shared().get(*file) : std::nullopt;
+  auto bytes = file ? CompileCache::shared_cache().load_entry(*file) : std::nullopt;
   if (!bytes) return;
   constexpr size_t kKey = 32, kHead = kKey + 2;
   for (size_t at = 0; at + kHead <= bytes->size();) {
     const size_t size = size_at(*bytes, at + kKey);
     if (size < 4 + kForm || at + kHead + size > bytes->size()) break;
-    texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
+    verdict_texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
   }
-  read_ = texts_.size();
+  num_read_ = verdict_texts_.size();
 }
 
-std::optional<RewriteProof> KnownVerdicts::find(const std::string& key) {
-  std::call_once(is_read_, [this] { read(); });
+std::optional<RewriteProof> KnownVerdicts::find_verdict(const std::string& key) {
+  std::call_once(is_read_, [this] { read_verdicts(); });
   std::lock_guard lock(mutex_);
-  auto it = texts_.find(key);
-  return it == texts_.end() ? std::nullopt : std::optional(proof_of(it->second));
+  auto it = verdict_texts_.find(key);
+  return it == verdict_texts_.end() ? std::nullopt : std::optional(proof_of(it->second));
 }
 
-void KnownVerdicts::add(const std::string& key, const RewriteProof& proof) {
+void KnownVerdicts::add_verdict(const std::string& key, const RewriteProof& proof) {
   using Kind = RewriteProof::Kind;
   if (proof.kind != Kind::Proven && proof.kind != Kind::Sampled) return;
   std::lock_guard lock(mutex_);
-  texts_.emplace(key, text_of(proof));
+  verdict_texts_.emplace(key, text_of(proof));
 }
 
-void KnownVerdicts::write() {
+void KnownVerdicts::write_verdicts() {
   std::lock_guard lock(mutex_);
   auto file = key_of_verdicts();
-  if (!file || texts_.size() == read_) return;
+  if (!file || verdict_texts_.size() == num_read_) return;
   std::string bytes;
-  for (auto& [key, text] : texts_) bytes += key, append_size(bytes, text.size()), bytes += text;
-  CompileCache::shared().put(*file, bytes);
+  for (auto& [key, text] : verdict_texts_) bytes += key, append_size(bytes, text.size()), bytes += text;
+  CompileCache::shared_cache().store_entry(*file, bytes);
 }
 
 }  // namespace tgc

@@ -23,26 +23,26 @@ class NodeKeys {
   const Sha256& of(UOp u);
 
  private:
-  std::unordered_map<uint32_t, Sha256> known_;  // by node id
+  std::unordered_map<uint32_t, Sha256> known_keys_;  // by node id
   std::string text_;
 };
 
 // Several threads may use one object.
 class KnownVerdicts {
  public:
-  std::optional<RewriteProof> find(const std::string& key);  // the first call reads the compile cache
+  std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
   // Keeps the verdict of a proven or sampled rewrite. Ignores others, because REF computes their values, or because
   // more time may decide them.
-  void add(const std::string& key, const RewriteProof& proof);
-  void write();  // writes new verdicts to the compile cache
+  void add_verdict(const std::string& key, const RewriteProof& proof);
+  void write_verdicts();  // writes new verdicts to the compile cache
 
  private:
-  void read();  // at the first use
+  void read_verdicts();  // at the first use
 
   std::mutex mutex_;
   std::once_flag is_read_;
-  std::unordered_map<std::string, std::string> texts_;
-  size_t read_ = 0;  // number of verdicts that were read from the cache
+  std::unordered_map<std::string, std::string> verdict_texts_;
+  size_t num_read_ = 0;  // number of verdicts that were read from the cache
 };
 
 }  // namespace tgc

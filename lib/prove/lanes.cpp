@@ -154,36 +154,36 @@ LaneForms::Position LaneForms::restrict_to(UOp u, const Position& at) {
   return out;
 }
 
-LaneForms::Form LaneForms::value(UOp u, int lane, const Position& position) {
+LaneForms::Form LaneForms::form_of_value(UOp u, int lane, const Position& position) {
   Position at = restrict_to(u, position);
   std::pair<uint64_t, Position> key{uint64_t(u.id()) << 16 | uint64_t(lane), at};
-  if (auto it = known_.find(key); it != known_.end()) return it->second;
+  if (auto it = known_forms_.find(key); it != known_forms_.end()) return it->second;
   depth_++;
-  Form out = make(u, lane, at);
+  Form out = make_form(u, lane, at);
   depth_--;
-  known_.emplace(std::move(key), out);
+  known_forms_.emplace(std::move(key), out);
   return out;
 }
 
-std::vector<LaneForms::Form> LaneForms::terms(UOp reduce, int lane, const Position& at) {
+std::vector<LaneForms::Form> LaneForms::forms_of_terms(UOp reduce, int lane, const Position& at) {
   UOp from = reduce.src(0);
   const int amount = from.dtype().count() / std::max(1, reduce.dtype().count());
   std::vector<Form> out;
   bool all = for_each_position(ended_by(reduce).axes, at, [&](const Position& p) {
-    for (int i = 0; i < amount; i++) out.push_back(value(from, lane * amount + i, p));
+    for (int i = 0; i < amount; i++) out.push_back(form_of_value(from, lane * amount + i, p));
   });
   if (!all) throw TooMany{};
   return out;
 }
 
-LaneForms::Form LaneForms::make(UOp u, int lane, const Position& at) {
+LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
   auto text = [&](std::string_view head) { return std::string(head) + " " + std::string(u.dtype().scalar().repr()); };
   auto opaque = [&] {
     std::string out = "node " + std::to_string(u.id()) + " " + std::to_string(lane);
     for (auto& [axis, i] : at) out += " " + std::to_string(axis) + "=" + std::to_string(i);
     return form_of(out);
   };
-  auto source = [&](UOp s) { return std::to_string(value(s, lanes_of(s) > 1 ? lane : 0, at)); };
+  auto source = [&](UOp s) { return std::to_string(form_of_value(s, lanes_of(s) > 1 ? lane : 0, at)); };
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST:
@@ -195,36 +195,37 @@ LaneForms::Form LaneForms::make(UOp u, int lane, const Position& at) {
       int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
       int64_t each = lanes_of(u.src(0)) / std::max<int64_t>(1, positions);
       if (number < 0 || each * positions != lanes_of(u.src(0)) || lane >= each) return opaque();
-      return value(u.src(0), int(number * each) + lane, without(at, u.arg()));
+      return form_of_value(u.src(0), int(number * each) + lane, without(at, u.arg()));
     }
     case Op::CONTRACT: {
       int each = lanes_of(u.src(0));
-      return value(u.src(0), lane % each, with(at, u.arg(), lane / each));
+      return form_of_value(u.src(0), lane % each, with(at, u.arg(), lane / each));
     }
-    case Op::GEP: return u.arg().is_tuple() ? value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
+    case Op::GEP:
+      return u.arg().is_tuple() ? form_of_value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
     case Op::VECTORIZE:
       if (size_t(lane) >= u.num_src() || lanes_of(u.src(size_t(lane))) != 1) return opaque();
-      return value(u.src(size_t(lane)), 0, at);
+      return form_of_value(u.src(size_t(lane)), 0, at);
     case Op::CAT: {
       size_t i = 0;
       for (; lane >= lanes_of(u.src(i)); i++) lane -= lanes_of(u.src(i));
-      return value(u.src(i), lane, at);
+      return form_of_value(u.src(i), lane, at);
     }
     case Op::REDUCE: {
-      std::vector<Form> all = terms(u, lane, at);
+      std::vector<Form> all = forms_of_terms(u, lane, at);
       std::ranges::sort(all);
       std::set<Form> loops;
       for (UOp s : ended_by(u).loops) {
         if (!axes_of(s).empty()) return opaque();
         const auto ranges = ranges_of(s);
-        if (ranges.empty()) loops.insert(value(s, 0, at));
-        for (UOp r : ranges) loops.insert(value(r, 0, at));
+        if (ranges.empty()) loops.insert(form_of_value(s, 0, at));
+        for (UOp r : ranges) loops.insert(form_of_value(r, 0, at));
       }
       std::string out = text("reduce") + " " + u.arg().repr();
       for (Form f : all) out += " " + std::to_string(f);
       out += " over";
       for (Form f : loops) out += " " + std::to_string(f);
-      reorders_ |= all.size() > 1;
+      may_reorder_ |= all.size() > 1;
       return form_of(out);
     }
     default: break;
@@ -243,7 +244,7 @@ LaneForms::Form LaneForms::make(UOp u, int lane, const Position& at) {
   return form_of(out);
 }
 
-bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& out) {
+bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Effect>& out) {
   const Position at = position;
   switch (u.op()) {
     case Op::STORE: {
@@ -252,9 +253,9 @@ bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& ou
       if (lanes_of(u.src(0)) != u.src(1).dtype().count()) return false;
       for (int lane = 0; lane < n; lane++) {
         std::set<Form> loops;
-        for (UOp s : u.src().subspan(2)) loops.insert(value(s, 0, at));
-        out.push_back({form_of("store " + std::to_string(value(u.src(0), lane, at)) + " " +
-                               std::to_string(value(u.src(1), lane, at))),
+        for (UOp s : u.src().subspan(2)) loops.insert(form_of_value(s, 0, at));
+        out.push_back({form_of("store " + std::to_string(form_of_value(u.src(0), lane, at)) + " " +
+                               std::to_string(form_of_value(u.src(1), lane, at))),
                        loops});
       }
       return true;
@@ -262,7 +263,8 @@ bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& ou
     case Op::UNROLL: {
       std::vector<Effect> all;
       int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
-      if (number < 0 || !effects(u.src(0), without(at, u.arg()), all) || all.size() % size_t(positions)) return false;
+      if (number < 0 || !collect_effects(u.src(0), without(at, u.arg()), all) || all.size() % size_t(positions))
+        return false;
       size_t each = all.size() / size_t(positions);
       out.insert(out.end(), all.begin() + long(size_t(number) * each), all.begin() + long(size_t(number + 1) * each));
       return true;
@@ -270,12 +272,12 @@ bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& ou
     case Op::CONTRACT: {
       bool good = true;
       return for_each_position(list_of(u.arg()), at,
-                               [&](const Position& p) { good = good && effects(u.src(0), p, out); }) &&
+                               [&](const Position& p) { good = good && collect_effects(u.src(0), p, out); }) &&
              good;
     }
     case Op::GEP: {
       std::vector<Effect> all;
-      if (!effects(u.src(0), at, all)) return false;
+      if (!collect_effects(u.src(0), at, all)) return false;
       for (Arg i : u.arg().items()) {
         if (size_t(i.small_int()) >= all.size()) return false;
         out.push_back(all[size_t(i.small_int())]);
@@ -283,19 +285,20 @@ bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& ou
       return true;
     }
     case Op::GROUP:
-    case Op::SINK: return std::ranges::all_of(u.src(), [&](UOp s) { return effects(s, at, out); });
+    case Op::SINK: return std::ranges::all_of(u.src(), [&](UOp s) { return collect_effects(s, at, out); });
     case Op::NOOP: return u.num_src() == 0;
     case Op::END: {
       std::vector<Effect> all;
       bool good = true;
       const EndedAxes ended = ended_by(u);
-      if (!for_each_position(ended.axes, at, [&](const Position& p) { good = good && effects(u.src(0), p, all); }) ||
+      if (!for_each_position(ended.axes, at,
+                             [&](const Position& p) { good = good && collect_effects(u.src(0), p, all); }) ||
           !good)
         return false;
       for (UOp s : ended.loops) {
         if (!axes_of(s).empty()) return false;
         for (UOp r : ranges_of(s))
-          for (Effect& e : all) e.loops.insert(value(r, 0, at));
+          for (Effect& e : all) e.loops.insert(form_of_value(r, 0, at));
       }
       out.insert(out.end(), all.begin(), all.end());
       return true;
@@ -304,7 +307,7 @@ bool LaneForms::effects(UOp u, const Position& position, std::vector<Effect>& ou
   }
 }
 
-LaneForms::Answer LaneForms::compare(UOp before, UOp after) {
+LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
   Axes axes = axes_of(before);
   for (auto& [axis, size] : axes_of(after))
     if (auto it = axes.try_emplace(axis, size).first; it->second != size) return Answer::Open;
@@ -316,7 +319,7 @@ LaneForms::Answer LaneForms::compare(UOp before, UOp after) {
     all = std::move(more);
     if (all.size() > size_t(kMostPositions)) return Answer::Open;
   }
-  reorders_ = false;
+  may_reorder_ = false;
   bool is_effect = before.dtype() == dtypes::void_;
   if (is_effect != (after.dtype() == dtypes::void_)) return Answer::Open;
   if (!is_effect && (lanes_of(before) != lanes_of(after) || before.dtype().scalar() != after.dtype().scalar()))
@@ -325,16 +328,16 @@ LaneForms::Answer LaneForms::compare(UOp before, UOp after) {
     for (auto& p : all) {
       if (is_effect) {
         std::vector<Effect> a, b;
-        if (!effects(before, p, a) || !effects(after, p, b)) return Answer::Open;
+        if (!collect_effects(before, p, a) || !collect_effects(after, p, b)) return Answer::Open;
         std::ranges::sort(a), std::ranges::sort(b);
         if (a != b) return Answer::Open;
       } else {
         for (int lane = 0; lane < lanes_of(before); lane++)
-          if (value(before, lane, p) != value(after, lane, p)) return Answer::Open;
+          if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return Answer::Open;
       }
     }
   } catch (const TooMany&) { return Answer::Open; }
-  return reorders_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
+  return may_reorder_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
 }
 
 }  // namespace tgc

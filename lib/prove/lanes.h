@@ -19,7 +19,7 @@ class LaneForms {
   enum class Answer : uint8_t { Open, Same, SameSum };
 
   // Compares two values, or two nodes that store.
-  Answer compare(UOp before, UOp after);
+  Answer compare_forms(UOp before, UOp after);
 
   using Form = uint32_t;
   // A store, with the loops that end around it.
@@ -30,26 +30,27 @@ class LaneForms {
   };
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
-  Form value(UOp u, int lane, const Position& at);
+  Form form_of_value(UOp u, int lane, const Position& at);
   // Appends the stores of `u` to `out`. Returns false if `u` is something else than stores.
-  bool effects(UOp u, const Position& at, std::vector<Effect>& out);
-  // Thrown by value(), effects() and terms() if a REDUCE has too many positions of expanded axes.
+  bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
+  // Thrown by form_of_value(), collect_effects() and forms_of_terms() if a REDUCE has too many positions of expanded
+  // axes.
   struct TooMany {};
   // Returns the forms of the terms that one lane of a REDUCE adds.
-  std::vector<Form> terms(UOp reduce, int lane, const Position& at);
+  std::vector<Form> forms_of_terms(UOp reduce, int lane, const Position& at);
   Form form_of(std::string text);  // returns the form of the expression that `text` describes
 
  private:
   using Axes = std::map<int64_t, int64_t>;  // axis -> size
   const Axes& axes_of(UOp u);
   Position restrict_to(UOp u, const Position& at);
-  Form make(UOp u, int lane, const Position& at);
+  Form make_form(UOp u, int lane, const Position& at);
   int lanes_of(UOp u) const { return u.dtype().is_ptr() ? u.dtype().vcount() : u.dtype().count(); }
 
   std::map<uint32_t, Axes> axes_;
   std::map<std::string, Form> forms_;
-  std::map<std::pair<uint64_t, Position>, Form> known_;
-  bool reorders_ = false;
+  std::map<std::pair<uint64_t, Position>, Form> known_forms_;
+  bool may_reorder_ = false;
   int depth_ = 0;  // depth of the recursion
 };
 
@@ -61,27 +62,27 @@ class LaneValues {
   // make(u, lane) reads. These values are computed first, without recursion on the C++ stack.
   template <class ForSources, class Make>
   const Value& of(UOp root, int root_lane, const ForSources& for_sources, const Make& make) {
-    if (auto it = known_.find(key(root, root_lane)); it != known_.end()) return it->second;
+    if (auto it = known_forms_.find(lane_key(root, root_lane)); it != known_forms_.end()) return it->second;
     std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
     while (!stack.empty()) {
       const auto [u, lane] = stack.back();
       const size_t before = stack.size();
-      if (!known_.contains(key(u, lane))) {
+      if (!known_forms_.contains(lane_key(u, lane))) {
         for_sources(u, lane, [&](UOp s, int l) {
-          if (!known_.contains(key(s, l))) stack.emplace_back(s, l);
+          if (!known_forms_.contains(lane_key(s, l))) stack.emplace_back(s, l);
         });
         if (stack.size() > before) continue;
         Value made = make(u, lane);
-        known_.try_emplace(key(u, lane), std::move(made));
+        known_forms_.try_emplace(lane_key(u, lane), std::move(made));
       }
       stack.pop_back();
     }
-    return known_.at(key(root, root_lane));
+    return known_forms_.at(lane_key(root, root_lane));
   }
 
  private:
-  static uint64_t key(UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); }
-  std::unordered_map<uint64_t, Value> known_;
+  static uint64_t lane_key(UOp u, int lane) { return uint64_t(u.id()) << 12 | uint64_t(lane); }
+  std::unordered_map<uint64_t, Value> known_forms_;
 };
 
 // Calls need(source, lane) for each source of an elementwise op, the first source last.

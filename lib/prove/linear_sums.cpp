@@ -9,7 +9,7 @@ constexpr size_t kMostTerms = 64;
 constexpr uint32_t kMostBits = 200;
 
 bool is_within(const Interval& i, const Int& least, const Int& most) {
-  return i.least && i.most && *i.least >= least && *i.most <= most;
+  return i.lower_bound && i.upper_bound && *i.lower_bound >= least && *i.upper_bound <= most;
 }
 
 // Returns a / by, rounded down; `by` must be positive.
@@ -18,7 +18,7 @@ Int floor_quotient(const Int& a, const Int& by) { return cdiv(a - floor_mod(a, b
 }  // namespace
 
 uint32_t LinearSums::number_of(const std::string& text) {
-  return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second;
+  return atom_numbers_.try_emplace(text, uint32_t(atom_numbers_.size())).first->second;
 }
 
 std::string LinearSums::text_of(const LinearSum& s) {
@@ -33,7 +33,7 @@ LinearSum LinearSums::atom(const std::string& text, const Interval& interval) {
   return {.factors = {{number, 1}}};
 }
 
-LinearSum LinearSums::plus(const LinearSum& a, const LinearSum& b, const Int& times) const {
+LinearSum LinearSums::add_scaled(const LinearSum& a, const LinearSum& b, const Int& times) const {
   LinearSum out = a;
   out.constant = out.constant + times * b.constant;
   for (auto& [atom, factor] : b.factors) {
@@ -46,9 +46,9 @@ LinearSum LinearSums::plus(const LinearSum& a, const LinearSum& b, const Int& ti
   return out;
 }
 
-LinearSum LinearSums::product(const LinearSum& a, const LinearSum& b) {
-  if (a.is_constant()) return times(b, a.constant);
-  if (b.is_constant()) return times(a, b.constant);
+LinearSum LinearSums::multiply(const LinearSum& a, const LinearSum& b) {
+  if (a.is_constant()) return scale(b, a.constant);
+  if (b.is_constant()) return scale(a, b.constant);
   const auto [x, y] = std::minmax(number_of(a), number_of(b));
   return atom("product " + std::to_string(x) + " " + std::to_string(y), {});
 }
@@ -57,9 +57,9 @@ Interval LinearSums::interval(const LinearSum& s) const {
   Interval out{s.constant, s.constant};
   for (auto& [atom, factor] : s.factors) {
     const Interval& i = intervals_.at(atom);
-    const auto &low = factor > 0 ? i.least : i.most, &high = factor > 0 ? i.most : i.least;
-    out.least = out.least && low ? std::optional(*out.least + factor * *low) : std::nullopt;
-    out.most = out.most && high ? std::optional(*out.most + factor * *high) : std::nullopt;
+    const auto &low = factor > 0 ? i.lower_bound : i.upper_bound, &high = factor > 0 ? i.upper_bound : i.lower_bound;
+    out.lower_bound = out.lower_bound && low ? std::optional(*out.lower_bound + factor * *low) : std::nullopt;
+    out.upper_bound = out.upper_bound && high ? std::optional(*out.upper_bound + factor * *high) : std::nullopt;
   }
   return out;
 }
@@ -77,7 +77,7 @@ Int LinearSums::common_factor(const LinearSum& s, Int by) {
 
 // Uses two identities: floor((by * g + rest) / by) = g + floor(rest / by) for integers, and
 // floor((floor(x / a) + k) / by) = floor((x + k * a) / (a * by)).
-LinearSum LinearSums::quotient(const LinearSum& a, const Int& by) {
+LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
   LinearSum whole, rest;
   auto split = [&](const Int& n, Int& q, Int& r) { r = floor_mod(n, by), q = floor_quotient(n, by); };
   split(a.constant, whole.constant, rest.constant);
@@ -93,25 +93,25 @@ LinearSum LinearSums::quotient(const LinearSum& a, const Int& by) {
   if (common > 1) {
     divisor = cdiv(by, common), rest.constant = floor_quotient(rest.constant, common);
     for (auto& [atom, factor] : rest.factors) factor = cdiv(factor, common);
-    if (divisor == 1) return plus(whole, rest);
-    return plus(whole, quotient(rest, divisor));
+    if (divisor == 1) return add_scaled(whole, rest);
+    return add_scaled(whole, divide(rest, divisor));
   }
   if (rest.factors.size() == 1 && rest.factors.begin()->second == 1)
     if (const Quotient* inner = quotient_of(rest.factors.begin()->first)) {
       const Quotient q = *inner;
-      return plus(whole, quotient(plus(q.of, {.constant = rest.constant * q.by}), divisor * q.by));
+      return add_scaled(whole, divide(add_scaled(q.of, {.constant = rest.constant * q.by}), divisor * q.by));
     }
   const Interval i = interval(rest);
   Interval of;
-  if (i.least) of.least = floor_quotient(*i.least, divisor);
-  if (i.most) of.most = floor_quotient(*i.most, divisor);
+  if (i.lower_bound) of.lower_bound = floor_quotient(*i.lower_bound, divisor);
+  if (i.upper_bound) of.upper_bound = floor_quotient(*i.upper_bound, divisor);
   const LinearSum out = atom("quotient " + std::to_string(number_of(rest)) + " " + divisor.str(), of);
   quotients_.try_emplace(out.factors.begin()->first, Quotient{rest, divisor});
-  return plus(whole, out);
+  return add_scaled(whole, out);
 }
 
 // Replaces each factor by its remainder modulo `by`, which is in 0..by-1 or, with `is_symmetric`, nearest to 0.
-LinearSum LinearSums::reduced(const LinearSum& a, const Int& by, bool is_symmetric) const {
+LinearSum LinearSums::reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const {
   auto remainder_of = [&](const Int& n) {
     const Int r = floor_mod(n, by);
     return is_symmetric && r + r >= by ? r - by : r;
@@ -122,19 +122,19 @@ LinearSum LinearSums::reduced(const LinearSum& a, const Int& by, bool is_symmetr
   return out;
 }
 
-LinearSum LinearSums::remainder(const LinearSum& a, const Int& by) {
+LinearSum LinearSums::remainder_by(const LinearSum& a, const Int& by) {
   if (is_within(interval(a), 0, by - 1)) return a;
-  const LinearSum rest = reduced(a, by, false);
-  return plus(rest, quotient(rest, by), -by);
+  const LinearSum rest = reduce_modulo(a, by, false);
+  return add_scaled(rest, divide(rest, by), -by);
 }
 
-LinearSum LinearSums::wrapped(const LinearSum& a, int bits, bool is_signed) {
+LinearSum LinearSums::wrap_to_bits(const LinearSum& a, int bits, bool is_signed) {
   const Int all = Int::pow2(uint32_t(bits)), half = Int::pow2(uint32_t(bits - 1));
-  if (!is_signed) return remainder(a, all);
+  if (!is_signed) return remainder_by(a, all);
   if (is_within(interval(a), -half, half - 1)) return a;
-  const LinearSum rest = reduced(a, all, true);
+  const LinearSum rest = reduce_modulo(a, all, true);
   if (is_within(interval(rest), -half, half - 1)) return rest;
-  return plus(rest, quotient(plus(rest, {.constant = half}), all), -all);
+  return add_scaled(rest, divide(add_scaled(rest, {.constant = half}), all), -all);
 }
 
 }  // namespace tgc

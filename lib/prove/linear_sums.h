@@ -31,13 +31,13 @@ class LinearSums {
   // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
   LinearSum atom(const std::string& text, const Interval& interval);
 
-  LinearSum plus(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
-  LinearSum times(const LinearSum& a, const Int& by) const { return plus({}, a, by); }
-  LinearSum product(const LinearSum& a, const LinearSum& b);
-  LinearSum quotient(const LinearSum& a, const Int& by);   // returns a / by, rounded down; `by` must be positive
-  LinearSum remainder(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
+  LinearSum add_scaled(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
+  LinearSum scale(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }
+  LinearSum multiply(const LinearSum& a, const LinearSum& b);
+  LinearSum divide(const LinearSum& a, const Int& by);   // returns a / by, rounded down; `by` must be positive
+  LinearSum remainder_by(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
   // Returns the value that an integer of `bits` bits has after it wraps around.
-  LinearSum wrapped(const LinearSum& a, int bits, bool is_signed);
+  LinearSum wrap_to_bits(const LinearSum& a, int bits, bool is_signed);
   Interval interval(const LinearSum& s) const;  // returns bounds of the sum
   struct Quotient {
     LinearSum of;
@@ -50,9 +50,9 @@ class LinearSums {
 
  private:
   static std::string text_of(const LinearSum& s);
-  LinearSum reduced(const LinearSum& a, const Int& by, bool is_symmetric) const;
+  LinearSum reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const;
 
-  std::map<std::string, uint32_t> numbers_;
+  std::map<std::string, uint32_t> atom_numbers_;
   std::map<uint32_t, Interval> intervals_;  // bounds of the atoms
   std::map<uint32_t, Quotient> quotients_;  // atoms that are quotients
 };

@@ -15,8 +15,9 @@ constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sam
 
 // If the rule is proven in a weaker sense of floats than bit-exact, returns a text about the remaining differences.
 std::string special_text(const LiveRuleProof& r) {
-  if (!r.special.empty()) return ", but not where " + point_text(r.special);
-  if (!r.zeros.empty()) return ", but the sign of zero may differ, e.g. where " + point_text(r.zeros);
+  if (!r.special_inputs.empty()) return ", but not where " + point_text(r.special_inputs);
+  if (!r.zero_sign_inputs.empty())
+    return ", but the sign of zero may differ, e.g. where " + point_text(r.zero_sign_inputs);
   if (r.has_floats && r.sense == FloatSense::ButNan) return ", but the payload of a NaN may differ";
   return "";
 }
@@ -25,23 +26,26 @@ std::string special_text(const LiveRuleProof& r) {
 
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
-  if (r.instances) out += ", " + std::to_string(r.proven) + " of " + counted(r.instances, "instance") + " proven";
-  if (r.untried) out += " (no time for " + std::to_string(r.untried) + " more)";
-  if (r.general) out += ", and for all values of its operands";
+  if (r.num_instances)
+    out += ", " + std::to_string(r.num_proven) + " of " + counted(r.num_instances, "instance") + " proven";
+  if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
+  if (r.num_general) out += ", and for all values of its operands";
   if (r.without_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
   if (r.verdict != "refuted") out += special_text(r);
   if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
-  else if (!r.why.empty()) out += ": " + r.why;
+  else if (!r.reason.empty()) out += ": " + r.reason;
   out += "\n";
-  if (!r.limit.empty()) out += "  right in all instances, but not proven for all operands: " + r.limit + "\n";
-  for (size_t i = 0; i < std::min(r.list.size(), kMostListed); i++) {
-    const LiveInstance& one = r.list[i];
+  if (!r.missing_cases.empty())
+    out += "  right in all instances, but not proven for all operands: " + r.missing_cases + "\n";
+  for (size_t i = 0; i < std::min(r.all_instances.size(), kMostListed); i++) {
+    const LiveInstance& one = r.all_instances[i];
     out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
-    out += (one.leaves.empty() ? "" : "  with " + one.leaves) + "\n";
+    out += (one.leaf_facts.empty() ? "" : "  with " + one.leaf_facts) + "\n";
   }
-  if (r.list.size() > kMostListed) out += "  ... " + std::to_string(r.list.size()) + " in all; --json has each\n";
+  if (r.all_instances.size() > kMostListed)
+    out += "  ... " + std::to_string(r.all_instances.size()) + " in all; --json has each\n";
   if (!r.before.empty()) out += "  " + r.before + "\n  -> " + r.after + "\n";
   for (const std::string& line : r.before_nodes) out += "    -   " + line + "\n";
   for (const std::string& line : r.after_nodes) out += "    +   " + line + "\n";
@@ -74,27 +78,27 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
           json.object([&] {
             json.member("rule", r.place);
             if (!r.function.empty()) json.member("function", r.function);
-            json.member("verdict", r.verdict).member("instances", r.instances);
-            if (r.untried) json.member("untried", r.untried);
-            json.member("proven", r.proven).member("general", r.general).member("values", r.is_of_values);
+            json.member("verdict", r.verdict).member("instances", r.num_instances);
+            if (r.num_untried) json.member("untried", r.num_untried);
+            json.member("proven", r.num_proven).member("general", r.num_general).member("values", r.is_of_values);
             if (r.without_fp8) json.member("without_fp8", true);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
-            if (!r.why.empty()) json.member("why", r.why);
+            if (!r.reason.empty()) json.member("why", r.reason);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
-            if (!r.special.empty()) json.member("special", r.special);
-            if (!r.zeros.empty()) json.member("zeros", r.zeros);
-            if (!r.limit.empty()) json.member("limit", r.limit);
+            if (!r.special_inputs.empty()) json.member("special", r.special_inputs);
+            if (!r.zero_sign_inputs.empty()) json.member("zeros", r.zero_sign_inputs);
+            if (!r.missing_cases.empty()) json.member("limit", r.missing_cases);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
             r.program.add_members(json);
-            if (r.list.empty()) return;
+            if (r.all_instances.empty()) return;
             json.key("list").array([&] {
-              for (const LiveInstance& one : r.list)
+              for (const LiveInstance& one : r.all_instances)
                 json.object([&] {
                   json.member("before", one.before).member("after", one.after);
-                  json.member("leaves", one.leaves).member("verdict", one.verdict);
+                  json.member("leaves", one.leaf_facts).member("verdict", one.verdict);
                 });
             });
           });
@@ -110,12 +114,12 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
   out += "\n| rule | verdict | instances | floats | counterexample or reason |\n|---|---|---|---|---|\n";
   for (const LiveRuleProof& r : all) {
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
-    std::string detail = r.counterexample.empty() ? r.why : point_text(r.counterexample);
-    if (detail.empty() && !r.limit.empty()) detail = "not proven for all operands: " + r.limit;
+    std::string detail = r.counterexample.empty() ? r.reason : point_text(r.counterexample);
+    if (detail.empty() && !r.missing_cases.empty()) detail = "not proven for all operands: " + r.missing_cases;
     if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
       detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
-    out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.instances) + " | " +
+    out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.num_instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";
   }
   return out;

@@ -64,7 +64,7 @@ class LiveRulesProver {
  public:
   LiveRulesProver(const Settings& settings, std::string producer, const LiveRuleOptions& options, ProofCache& cache)
       : producer_(std::move(producer)),
-        most_wrong_(options.most_wrong),
+        most_wrong_(options.max_refuted),
         lists_instances_(options.lists_instances),
         importer_(settings),
         prover_(importer_.graph(), {}, cache) {}
@@ -77,12 +77,12 @@ class LiveRulesProver {
     size_t open = 0, sampled = 0, number = 0;
     std::vector<const Rewrite*> undecided, weak;
     for (const Rewrite* m : instances) {
-      if (rule.instances && is_time_over()) break;
+      if (rule.num_instances && is_time_over()) break;
       number++;
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
-      if (is_time_over() && rule.instances && !is_decided) {
+      if (is_time_over() && rule.num_instances && !is_decided) {
         number--;  // do not count an instance that was not finished
         break;
       }
@@ -90,43 +90,44 @@ class LiveRulesProver {
         list(rule, *m, pairs, "structural");
         continue;
       }
-      rule.instances++;
-      if (!proof) proof = RewriteProof{.why = first_line(proof.diag().message)};
+      rule.num_instances++;
+      if (!proof) proof = RewriteProof{.reason = first_line(proof.diag().message)};
       if (proof->kind == Kind::Refuted) {
         const auto point = proof->counterexample;
         explain(rule, pairs, *proof);
         const bool is_conditional = proof->kind == Kind::Proven || proof->kind == Kind::Sampled;
-        if (is_conditional && rule.conditional.size() < most_wrong_) rule.conditional.emplace_back(graph_of(*m), point);
+        if (is_conditional && rule.conditional_instances.size() < most_wrong_)
+          rule.conditional_instances.emplace_back(graph_of(*m), point);
       }
       list(rule, *m, pairs, verdict_of(*proof));
       const Kind kind = proof->kind;
       if (kind == Kind::Proven) {
-        rule.proven++;
+        rule.num_proven++;
         rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
         const bool is_weak = proof->has_floats && proof->sense > FloatSense::ButNan;
         if (is_weak) weak.push_back(m);
         if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
         const bool is_exact = !proof->has_floats || proof->sense < FloatSense::ButNan;
-        if (!is_exact && rule.proven <= kMostSpecial) find_special(rule, pairs);
+        if (!is_exact && rule.num_proven <= kMostSpecial) find_special(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
       undecided.push_back(m);
-      const bool is_first = (rule.why.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
+      const bool is_first = (rule.reason.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
       if (is_first || kind == Kind::Refuted) {
-        rule.why = proof->why, rule.counterexample = proof->counterexample;
+        rule.reason = proof->reason, rule.counterexample = proof->counterexample;
         show(rule, pairs);
       }
       if (kind == Kind::Refuted) {
-        rule.wrong.emplace_back(graph_of(*m), proof->counterexample);
+        rule.refuted_instances.emplace_back(graph_of(*m), proof->counterexample);
         add_wrong(rule, instances.subspan(number));
         return (void)(rule.verdict = "refuted");
       }
     }
-    if (number < instances.size()) rule.untried = instances.size() - number;
+    if (number < instances.size()) rule.num_untried = instances.size() - number;
     // include instances that are only proven for finite numbers: a float may be finite on one side only
     undecided.insert(undecided.end(), weak.begin(), weak.end());
-    if (rule.instances == 0 || is_refuted_by_specials(rule, undecided)) return;
+    if (rule.num_instances == 0 || is_refuted_by_specials(rule, undecided)) return;
     rule.verdict = open                      ? "unknown"
                    : !rule.condition.empty() ? "conditional"
                    : sampled                 ? "sampled"
@@ -139,35 +140,35 @@ class LiveRulesProver {
     if (rule.verdict != "instances" || sides.empty()) return;
     for (const Rewrite* m : sides) {
       if (is_time_over()) {
-        rule.limit = "there was no time for all of its dtypes and ops";
-        return (void)(rule.general = 0);
+        rule.missing_cases = "there was no time for all of its dtypes and ops";
+        return (void)(rule.num_general = 0);
       }
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
-        proof = catch_failures([&] { return prover_.decide(as_int64(pairs)); });
+        proof = catch_failures([&] { return prover_.decide_sides(as_int64(pairs)); });
       if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.without_fp8 = true;
         continue;
       }
       if (!proof || proof->kind != Kind::Proven) {
-        rule.limit = "with unknown values in place of operands and constants, " +
+        rule.missing_cases = "with unknown values in place of operands and constants, " +
                      (!proof                         ? first_line(proof.diag().message)
                       : pairs.empty()                ? "the sides have no values to compare"
                       : proof->kind == Kind::Sampled ? "the sides are equal at sample points only"
                       : proof->kind == Kind::Refuted ? "the sides differ, perhaps where the rule does not apply"
-                                                     : proof->why);
+                                                     : proof->reason);
         if (!pairs.empty()) {
           std::string sides = text_of(pairs[0].before) + " -> " + text_of(pairs[0].after);
-          if (sides.size() <= kLongSides) rule.limit += ": " + sides;
+          if (sides.size() <= kLongSides) rule.missing_cases += ": " + sides;
         }
-        return (void)(rule.general = 0);
+        return (void)(rule.num_general = 0);
       }
-      rule.general++;
+      rule.num_general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    if (rule.general) rule.verdict = "proven", rule.limit.clear();
+    if (rule.num_general) rule.verdict = "proven", rule.missing_cases.clear();
   }
 
  private:
@@ -211,21 +212,22 @@ class LiveRulesProver {
       case Kind::Refuted: return "refuted";
       case Kind::Unknown: break;
     }
-    return "unknown: " + proof.why;
+    return "unknown: " + proof.reason;
   }
   void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
     if (!lists_instances_) return;
     const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
-    rule.list.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
+    rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
   // Searches values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to the
   // rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
-    if (!rule.special.empty()) return;
+    if (!rule.special_inputs.empty()) return;
     auto found = prover_.special_counterexample(pairs);
-    if (differs_in_zeros(found)) rule.zeros = rule.zeros.empty() ? std::move(found) : rule.zeros;
-    else rule.special = std::move(found);
+    if (differs_in_zeros(found))
+      rule.zero_sign_inputs = rule.zero_sign_inputs.empty() ? std::move(found) : rule.zero_sign_inputs;
+    else rule.special_inputs = std::move(found);
   }
   static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
     auto is_zero = [&](const char* side) {
@@ -243,18 +245,19 @@ class LiveRulesProver {
   // Returns true if NaN, infinities or numbers that are too large for a dtype refute an instance.
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
     for (size_t tried = 0; const Rewrite* m : undecided) {
-      if (rule.has_context || rule.wrong.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over())) break;
+      if (rule.has_context || rule.refuted_instances.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over()))
+        break;
       const SidePairs pairs = sides_of(*m);
       RewriteProof proof;
       proof.counterexample = difference_of_specials(pairs);
       if (!proof.counterexample.empty()) proof.kind = Kind::Refuted, explain(rule, pairs, proof);
       if (proof.kind != Kind::Refuted) continue;
-      rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
-      if (rule.wrong.size() > 1) continue;
+      rule.refuted_instances.emplace_back(graph_of(*m), proof.counterexample);
+      if (rule.refuted_instances.size() > 1) continue;
       rule.verdict = "refuted", rule.counterexample = proof.counterexample;
       show(rule, pairs);
     }
-    return !rule.wrong.empty();
+    return !rule.refuted_instances.empty();
   }
 
   // Moves an instance that REF refutes to the front, because the other instances need no proof then.
@@ -272,13 +275,13 @@ class LiveRulesProver {
   // Adds instances to rule.wrong for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
-      if (rule.wrong.size() >= most_wrong_ || is_time_over()) return;
+      if (rule.refuted_instances.size() >= most_wrong_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
         LiveRuleProof copy;  // gets what explain() writes about another instance
         RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
         if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
-        if (proof.kind == Kind::Refuted) rule.wrong.emplace_back(graph_of(*m), proof.counterexample);
+        if (proof.kind == Kind::Refuted) rule.refuted_instances.emplace_back(graph_of(*m), proof.counterexample);
         return Unit{};
       });
     }
@@ -300,7 +303,7 @@ class LiveRulesProver {
   // `proof`.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
-      proof.kind = Kind::Unknown, proof.why = std::move(why), proof.counterexample.clear();
+      proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
     if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
     if (proof.counterexample["before"] == "Invalid")
@@ -328,7 +331,7 @@ class LiveRulesProver {
   }
 
   RewriteProof decide(const SidePairs& pairs) {
-    const RewriteProof proof = prover_.decide(pairs);
+    const RewriteProof proof = prover_.decide_sides(pairs);
     return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
   }
 
@@ -336,7 +339,7 @@ class LiveRulesProver {
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
-    prover_.sample({&open, 1}, {&sides, 1});
+    prover_.sample_open({&open, 1}, {&sides, 1});
     return proof;
   }
 
@@ -387,7 +390,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; at "PLACE*", the sides for all operands
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
-    for (const Rewrite& m : row.rewrites) instances[std::string(m.place)].push_back(&m);
+    for (const Rewrite& m : row.rewrites) instances[std::string(m.source_place)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
   for (const GoldenMetadata& m : in.record->metadata) {
@@ -398,17 +401,17 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     rule.is_of_values = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
     const size_t because = m.caller.find(kBecause);
-    if (because != m.caller.npos) rule.limit = m.caller.substr(because + kBecause.size());
-    const DeadlineScope limit(options.seconds.value_or(0));
-    const double work = options.seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
+    if (because != m.caller.npos) rule.missing_cases = m.caller.substr(because + kBecause.size());
+    const DeadlineScope limit(options.limit_seconds.value_or(0));
+    const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
     {
       const ProcessorLimit of_instances(work);
       auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
-      if (!done) rule.verdict = "unknown", rule.why = first_line(done.diag().message);
+      if (!done) rule.verdict = "unknown", rule.reason = first_line(done.diag().message);
     }
     const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
-    if (rule.verdict != "instances") rule.limit.clear();
+    if (rule.verdict != "instances") rule.missing_cases.clear();
     if (options.on_rule) options.on_rule(rule);
   }
   return out;

@@ -16,7 +16,7 @@ namespace tgc {
 // One instance of a rule, for --list-instances.
 struct LiveInstance {
   std::string before, after;  // the sides as expressions
-  std::string leaves;  // dtypes and bounds of the leaves of `before`, such as "data1 int32, v2 -5..6"
+  std::string leaf_facts;  // dtypes and bounds of the leaves of `before`, such as "data1 int32, v2 -5..6"
   std::string verdict;  // "proven" with its float sense, "sampled", "refuted", "unknown", or "structural" (no value)
 };
 
@@ -34,33 +34,35 @@ struct LiveRuleProof {
   //   unknown      none of the above
   std::string verdict;
   bool is_of_values = false;  // the root of the pattern is an operation on values
-  size_t general = 0;  // number of proven pairs of sides with unknown values for all operands and captured constants
+  // number of proven pairs of sides with unknown values for all operands and captured constants
+  size_t num_general = 0;
   bool without_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
-  std::string limit = {};  // for "instances": why the rule is not proven for all operands
+  std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
-  size_t instances = 0, proven = 0;  // numbers of decided and of proven instances
-  size_t untried = 0;  // number of instances for which there was no time
+  size_t num_instances = 0, num_proven = 0;  // numbers of decided and of proven instances
+  size_t num_untried = 0;  // number of instances for which there was no time
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
-  std::string before = {}, after = {}, why = {};  // for an instance that is not proven: both sides, and the reason
+  std::string before = {}, after = {}, reason = {};  // for an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes with their values there
   // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
-  std::map<std::string, std::string> special = {};
-  std::map<std::string, std::string> zeros = {};  // the same, if the sides differ only in the sign of a zero
-  // Refuted instances (`wrong`), and instances that need the condition (`conditional`). Each is a graph in tgc's JSON,
-  // with the ops of that tinygrad, and values for which its sides differ.
-  using Shown = std::pair<std::string, std::map<std::string, std::string>>;
-  std::vector<Shown> wrong = {}, conditional = {};
+  std::map<std::string, std::string> special_inputs = {};
+  std::map<std::string, std::string> zero_sign_inputs = {};  // the same, if the sides differ only in the sign of a zero
+  // Refuted instances (`refuted_instances`), and instances that need the condition (`conditional_instances`). Each is a
+  // graph in tgc's JSON, with the ops of that tinygrad, and values for which its sides differ.
+  using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;
+  std::vector<ShownInstance> refuted_instances = {}, conditional_instances = {};
   ShownProgram program = {};  // with --program: a program that shows the value of a wrong or conditional instance
-  std::vector<LiveInstance> list = {};  // all instances, if LiveRuleOptions::lists_instances is set
+  std::vector<LiveInstance> all_instances = {};  // all instances, if LiveRuleOptions::lists_instances is set
 };
 
 struct LiveRuleOptions {
   std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
-  std::optional<double> seconds = {};  // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
-  size_t most_wrong = 1;  // number of refuted instances of a rule after which the search ends
+  // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
+  std::optional<double> limit_seconds = {};
+  size_t max_refuted = 1;  // number of refuted instances of a rule after which the search ends
   bool lists_instances = false;
 };
 

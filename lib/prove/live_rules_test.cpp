@@ -8,7 +8,7 @@ namespace {
 
 LiveRuleProof proof() {
   LiveRuleProof r{.place = "uop/symbolic.py:1", .verdict = "proven"};
-  r.instances = r.proven = 14, r.general = 3;
+  r.num_instances = r.num_proven = 14, r.num_general = 3;
   return r;
 }
 
@@ -17,9 +17,9 @@ LiveRuleProof proof() {
 TEST_CASE("live rules: a rule that is wrong in the sign of zero says so") {
   LiveRuleProof r = proof();
   r.has_floats = true, r.sense = FloatSense::Real;
-  r.zeros = {{"data1", "-0.0"}, {"before", "0.0"}, {"after", "-0.0"}};
+  r.zero_sign_inputs = {{"data1", "-0.0"}, {"before", "0.0"}, {"after", "-0.0"}};
   CHECK(live_rule_text(r).find("but the sign of zero may differ, e.g. where data1 = -0.0") != std::string::npos);
-  r.zeros.clear(), r.sense = FloatSense::ButNan;
+  r.zero_sign_inputs.clear(), r.sense = FloatSense::ButNan;
   CHECK(live_rule_text(r).find("but the payload of a NaN may differ") != std::string::npos);
   r.sense = FloatSense::Exact;
   CHECK(live_rule_text(r).find(" but ") == std::string::npos);
@@ -27,8 +27,8 @@ TEST_CASE("live rules: a rule that is wrong in the sign of zero says so") {
 
 TEST_CASE("live rules: the report lists instances, and why no more is proven") {
   LiveRuleProof r = proof();
-  r.verdict = "instances", r.general = 0, r.limit = "it looks at the op of 'x'", r.untried = 5;
-  for (int i = 0; i < 14; i++) r.list.push_back({"(data1[1]+0)", "data1[1]", "data1 int", "proven"});
+  r.verdict = "instances", r.num_general = 0, r.missing_cases = "it looks at the op of 'x'", r.num_untried = 5;
+  for (int i = 0; i < 14; i++) r.all_instances.push_back({"(data1[1]+0)", "data1[1]", "data1 int", "proven"});
   const std::string text = live_rule_text(r), json = live_rules_json({r});
   const std::string limit = "right in all instances, but not proven for all operands: it looks at the op of 'x'";
   CHECK(text.find(limit) != std::string::npos);

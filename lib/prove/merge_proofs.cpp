@@ -41,7 +41,7 @@ bool is_refuted(const Json& object) { return object.value("verdict", "") == "ref
 }  // namespace
 
 std::string end_of_shard(const Shard& shard) {
-  return Json{{"shard", shard.number}, {"of", shard.count}}.dump() + "\n";
+  return Json{{"shard", shard.shard_number}, {"of", shard.num_shards}}.dump() + "\n";
 }
 
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {

@@ -26,7 +26,7 @@ RuleErrors errors_of(const Rule& rule) {
   RuleErrors out;
   for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
-    for (const ComparedValues& v : isolator.of({before, after}).values)
+    for (const ComparedValues& v : isolator.of({before, after}).compared_values)
       out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
     return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
   });
@@ -58,9 +58,9 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
     // do not use IEEE arithmetic for long expressions, because it takes minutes
     const bool is_short = toposort(sides.before).size() + toposort(sides.after).size() < 100;
     Prover prover(isolator.isolator(), cache, {.ieee_rlimit = 200'000});
-    return std::ranges::all_of(e.values, [&](const ComparedValues& v) {
+    return std::ranges::all_of(e.compared_values, [&](const ComparedValues& v) {
       if (find_special_counterexample(isolator.isolator(), v)) return false;
-      ProofOutcome proof = prover.prove(v, !is_short);
+      ProofOutcome proof = prover.prove_values(v, !is_short);
       return proof.kind == ProofOutcome::Kind::Proven && proof.sense <= FloatSense::Exact;
     });
   };
@@ -87,8 +87,9 @@ std::optional<Counterexample> own_error(const Mutant& mutant, const std::functio
     SideIsolator isolator(before.graph(), memory_sizes(before));
     SideExpressions wrong_values = isolator.of({before, after});
     SideExpressions right_values = right ? isolator.of({before, right}) : SideExpressions();
-    if (wrong_values.values.size() == 1 && (!right || right_values.values.size() == 1))
-      out = find_larger_error(isolator.isolator(), wrong_values.values[0], right ? &right_values.values[0] : nullptr);
+    if (wrong_values.compared_values.size() == 1 && (!right || right_values.compared_values.size() == 1))
+      out = find_larger_error(isolator.isolator(), wrong_values.compared_values[0],
+                              right ? &right_values.compared_values[0] : nullptr);
     return !out;
   });
   return out;
@@ -102,16 +103,16 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
   for (const CatalogRule& r : catalog_rules())
     if (is_rewrite(*r.rule) && is_value_rule(*r.rule))
       for (Mutant& m : mutants_of(*r.rule)) all.push_back(std::move(m));
-  MutantReport out{.candidates = all.size()};
+  MutantReport out{.num_candidates = all.size()};
   std::mt19937_64 random(o.seed);
   for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
   std::map<const Rule*, RuleErrors> errors;
   for (const Mutant& m : all) {
-    if (out.drawn() == o.count) break;
+    if (out.num_drawn() == o.num_to_draw) break;
     const Rule& original = *m.right->original;
-    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.what;
+    std::string line = std::string(original.name) + "  " + location_of(original) + "  " + m.change_text;
     auto occurs = [&](const std::string& text) { return line.find(text) != line.npos; };
-    if (!o.texts.empty() && std::ranges::none_of(o.texts, occurs)) continue;
+    if (!o.name_filters.empty() && std::ranges::none_of(o.name_filters, occurs)) continue;
     const double begin = thread_seconds();
     auto [it, is_new] = errors.try_emplace(&original);
     if (is_new) it->second = errors_of(original);
@@ -120,8 +121,8 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
     const size_t same = count_equal(m, cache);
     if (!same)
       if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache), true; }); !done)
-        proof.why = done.diag().message;
-    const size_t equal = proof.kind == RuleProof::Kind::Proven ? proof.instances : same;
+        proof.reason = done.diag().message;
+    const size_t equal = proof.kind == RuleProof::Kind::Proven ? proof.num_instances : same;
     auto is_rule_exact = [&, &rule = it->second] {
       if (!rule.is_exact) {
         const RuleProof own = prove_rule(original, cache);
@@ -130,19 +131,19 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
       return *rule.is_exact;
     };
     std::string_view verdict = "refuted";
-    if (!proof.counterexample.empty()) out.refuted++;
+    if (!proof.counterexample.empty()) out.num_refuted++;
     else if (auto own = same ? std::nullopt : own_error(m, is_rule_exact);
-             own || (!proof.special.empty() && !it->second.has_special)) {
-      out.refuted++, out.refuted_by_rule++, verdict = "refuted beside its rule";
-      proof.counterexample = own ? own->point : proof.special;
-    } else if (equal) out.equivalent++, verdict = "equivalent";
-    else out.open++, verdict = "open";
+             own || (!proof.special_inputs.empty() && !it->second.has_special)) {
+      out.num_refuted++, out.num_refuted_by_rule++, verdict = "refuted beside its rule";
+      proof.counterexample = own ? own->point : proof.special_inputs;
+    } else if (equal) out.num_equivalent++, verdict = "equivalent";
+    else out.num_open++, verdict = "open";
     line += ": " + std::string(verdict);
     if (verdict == "equivalent") line += " in " + std::to_string(equal) + " instances";
-    if (verdict == "open") line += ", " + proof.why;
+    if (verdict == "open") line += ", " + proof.reason;
     for (auto& [name, value] : proof.counterexample) line += ", " + name + " = " + value;
     print(line);
-    if (o.texts.empty()) continue;
+    if (o.name_filters.empty()) continue;
     if (!proof.before.empty()) print(proof.before + "\n  ->\n" + proof.after);
     print(std::to_string(thread_seconds() - begin) + " s");
   }

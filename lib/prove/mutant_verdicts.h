@@ -11,20 +11,21 @@
 namespace tgc {
 
 struct MutantOptions {
-  size_t count = 300;  // number of mutants to draw
+  size_t num_to_draw = 300;  // number of mutants to draw
   uint64_t seed = 1;   // seed of the random choice
-  std::vector<std::string> texts = {};  // if not empty: only mutants whose name, place or change contains one of these
+  // if not empty: only mutants whose name, place or change contains one of these
+  std::vector<std::string> name_filters = {};
 };
 
 struct MutantReport {
-  size_t candidates = 0;  // number of mutants of all rules
-  size_t refuted = 0;  // number of refuted mutants; REF confirms each counterexample
+  size_t num_candidates = 0;  // number of mutants of all rules
+  size_t num_refuted = 0;  // number of refuted mutants; REF confirms each counterexample
   // How many of these are refuted only by comparison with the rule, which keeps a NaN, an infinity or a sign of zero,
   // or has a smaller error.
-  size_t refuted_by_rule = 0;
-  size_t equivalent = 0;  // number of mutants whose sides are proven equal for all values of each instance
-  size_t open = 0;        // number of mutants that are neither
-  size_t drawn() const { return refuted + equivalent + open; }
+  size_t num_refuted_by_rule = 0;
+  size_t num_equivalent = 0;  // number of mutants whose sides are proven equal for all values of each instance
+  size_t num_open = 0;        // number of mutants that are neither
+  size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }
 };
 
 // Draws mutants of the value rules that are not refuted themselves. Decides each mutant, and calls print(line) for it.

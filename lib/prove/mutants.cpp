@@ -291,7 +291,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
     Graph graph;
     bool is_last = false, goes_on = true;
     (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
-      auto before = instances.next(graph);
+      auto before = instances.next_instance(graph);
       is_last = !before;
       if (!before || !*before) return true;
       Hit hit;

@@ -45,7 +45,7 @@ struct MutantRight {
 struct Mutant {
   std::shared_ptr<const MutantRight> right;
   Rule rule;         // the mutant as a rule; it has a pointer to `right`
-  std::string what;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
+  std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
 };
 
 // Returns the mutants of a rule, always in the same order. Each makes another node than the rule does, for at least one

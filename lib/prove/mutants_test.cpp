@@ -19,7 +19,7 @@ bool is_positive(UOp c) { return c.arg().to_const().to_int() > 0; }
 class Mutants {
  public:
   explicit Mutants(const Rule& rule) {
-    for (Mutant& m : mutants_of(rule)) all_.emplace(m.what, m);
+    for (Mutant& m : mutants_of(rule)) all_.emplace(m.change_text, m);
   }
   // Returns the verdict of the mutant; Structural if there is none.
   Kind verdict(const std::string& what) {
@@ -62,7 +62,7 @@ MutantReport report_of(const std::string& name, const std::string& what) {
   for (const CatalogRule& r : catalog_rules())
     if (r.rule->name == name) rule = r.rule;
   REQUIRE(rule);
-  return prove_mutants({.texts = {name + "  " + location_of(*rule) + "  " + what}}, [](const std::string&) {});
+  return prove_mutants({.name_filters = {name + "  " + location_of(*rule) + "  " + what}}, [](const std::string&) {});
 }
 
 TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {
@@ -70,14 +70,14 @@ TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not")
   Mutants equal(*set.rules()[0]);
   // for integers, the mutant is wrong: 3 ^ 1 is 2
   CHECK(equal.verdict("left side: any dtype for x:bool") == Kind::Refuted);
-  CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").equivalent == 1);
+  CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").num_equivalent == 1);
   // for a bool x, !x equals x < true
-  CHECK(report_of("not-and-not", "right side: CMPNE becomes CMPLT").equivalent == 1);
+  CHECK(report_of("not-and-not", "right side: CMPNE becomes CMPLT").num_equivalent == 1);
 }
 
 TEST_CASE("mutants: errors of single floats are refuted beside the rule") {
   // the mutant turns a NaN whose payload is only in the lower half into an infinity
-  CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").refuted_by_rule == 1);
+  CHECK(report_of("float-to-bf16", "right side.0.0.0.2.1: OR becomes XOR").num_refuted_by_rule == 1);
 }
 
 }  // namespace

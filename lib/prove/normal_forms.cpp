@@ -14,18 +14,20 @@ namespace {
 
 std::string text_of(uint32_t n) { return " " + std::to_string(n); }
 
-std::optional<Int> only_number(const Interval& i) { return i.least && i.least == i.most ? i.least : std::nullopt; }
+std::optional<Int> only_number(const Interval& i) {
+  return i.lower_bound && i.lower_bound == i.upper_bound ? i.lower_bound : std::nullopt;
+}
 
 void add(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(more.begin(), more.end()); }
 
 }  // namespace
 
 bool NormalForms::are_equal(const ComparedValues& v, int lane) {
-  if (v.ends_alone) return false;
+  if (v.compares_ends_alone) return false;
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   try {
     const Value a = value(v.before, lane_of(v.before)), b = value(v.after, lane_of(v.after));
-    Form a_valid = true_, b_valid = true_;
+    Form a_valid = true_form_, b_valid = true_form_;
     std::set<Form> given = a.conditions, needed = b.conditions;
     if (v.before_valid) {
       const Value valid = value(v.before_valid, lane_of(v.before_valid));
@@ -56,9 +58,9 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
     else if (u.in(ops::Elementwise)) for_lane_sources(u, lane, need);
     else if (u.is(Op::REDUCE)) need(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
   };
-  return known_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+  return known_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
     try {
-      return make(u, lane);
+      return make_value(u, lane);
     } catch (const LargeForm&) {  // use a form that only this node has
       const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
       return of("node" + node, u, lane, {form("defined node" + node)});
@@ -83,7 +85,7 @@ std::set<NormalForms::Form> NormalForms::conditions_of(UOp u, int lane) {
   return out;
 }
 
-NormalForms::Value NormalForms::make(UOp u, int lane) {
+NormalForms::Value NormalForms::make_value(UOp u, int lane) {
   if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
@@ -102,7 +104,7 @@ NormalForms::Value NormalForms::make(UOp u, int lane) {
     const DType from = u.src(0).dtype(), to = u.dtype();
     if (from == to) return source(u, 0, lane);
     if (dtypes::is_int(from) && dtypes::is_int(to))
-      return wrapped(source(u, 0, lane).sum, u, lane, source(u, 0, lane).conditions);
+      return wrapped_value(source(u, 0, lane).sum, u, lane, source(u, 0, lane).conditions);
     return function(u, lane);
   }
   return of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
@@ -112,7 +114,7 @@ NormalForms::Value NormalForms::constant(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
   if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
-  if (dtypes::is_bool(d)) return {c.truthy() ? true_ : false_};
+  if (dtypes::is_bool(d)) return {c.truthy() ? true_form_ : false_form_};
   if (dtypes::is_int(d)) return of(LinearSum{truncate(c, d).to_int()}, {});
   const auto bits = std::bit_cast<uint64_t>(truncate(c, d).to_double());
   return {form("float " + name_of_scalar(d) + " " + std::to_string(bits))};
@@ -135,7 +137,9 @@ NormalForms::Value NormalForms::load(UOp u) {
   std::set<Form> conditions = offset.conditions;
   const int64_t size = intervals_.elements_of(index);
   const Interval i = intervals_.of(at, 0), exact = sums_.interval(offset.sum);
-  auto is_inside = [&](const Interval& x) { return x.least && *x.least >= 0 && x.most && *x.most < size; };
+  auto is_inside = [&](const Interval& x) {
+    return x.lower_bound && *x.lower_bound >= 0 && x.upper_bound && *x.upper_bound < size;
+  };
   if (size >= 0 && !is_inside(i) && !is_inside(exact)) conditions.insert(form("inside" + element_of));
   return of("load" + dtype + element_of, u, 0, std::move(conditions));
 }
@@ -165,12 +169,12 @@ NormalForms::Value NormalForms::function(UOp u, int lane) {
   return of(text, u, lane, conditions_of(u, lane));
 }
 
-NormalForms::Value NormalForms::wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
+NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
   const DType d = u.dtype().scalar();
   if (is_index(d)) return of(sum, std::move(conditions));
   const Interval i = intervals_.of(u, lane);  // this is the dtype's interval if the result may wrap around
-  const bool may_wrap = i.least == dtypes::min(d).to_int() || i.most == dtypes::max(d).to_int();
-  return of(may_wrap ? sums_.wrapped(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
+  const bool may_wrap = i.lower_bound == dtypes::min(d).to_int() || i.upper_bound == dtypes::max(d).to_int();
+  return of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
 // Returns the result of AND, OR or XOR as a sum; nullopt unless one operand is a mask or no bit is set in both
@@ -181,8 +185,9 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
     const Int mask = other.constant;
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
-      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder(x, mask + 1);  // keeps the low bits
-      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.plus(x, sums_.remainder(x, -mask), -1);  // clears them
+      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);  // keeps the low bits
+      // clears them
+      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.add_scaled(x, sums_.remainder_by(x, -mask), -1);
       continue;
     }
     if (other == LinearSum{}) return x;
@@ -190,7 +195,8 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
     Int low = 1;
     while (common != 0 && floor_mod(common, low * 2) == 0) low = low * 2;
     const Interval i = sums_.interval(other);
-    if (i.least && *i.least >= 0 && i.most && *i.most < low) return sums_.plus(x, other);
+    if (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < low)
+      return sums_.add_scaled(x, other);
   }
   return std::nullopt;
 }
@@ -202,31 +208,33 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
   const Interval of_b = u.num_src() > 1 ? intervals_.of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
   const std::optional<Int> by = only_number(of_b);
   switch (u.op()) {
-    case Op::ADD: return wrapped(sums_.plus(a.sum, b.sum), u, lane, conditions);
-    case Op::SUB: return wrapped(sums_.plus(a.sum, b.sum, -1), u, lane, conditions);
-    case Op::NEG: return wrapped(sums_.times(a.sum, -1), u, lane, conditions);
-    case Op::MUL: return wrapped(sums_.product(a.sum, b.sum), u, lane, conditions);
+    case Op::ADD: return wrapped_value(sums_.add_scaled(a.sum, b.sum), u, lane, conditions);
+    case Op::SUB: return wrapped_value(sums_.add_scaled(a.sum, b.sum, -1), u, lane, conditions);
+    case Op::NEG: return wrapped_value(sums_.scale(a.sum, -1), u, lane, conditions);
+    case Op::MUL: return wrapped_value(sums_.multiply(a.sum, b.sum), u, lane, conditions);
     case Op::MULACC:
-      return wrapped(sums_.plus(sums_.product(a.sum, b.sum), source(u, 2, lane).sum), u, lane, conditions);
+      return wrapped_value(sums_.add_scaled(sums_.multiply(a.sum, b.sum), source(u, 2, lane).sum), u, lane, conditions);
     case Op::TRUNC: return a;
     case Op::IDIV:
     case Op::MOD: {
       const Interval exact = sums_.interval(a.sum);
       const Interval of_a = intervals_.of(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
-      const bool is_natural = (exact.least && *exact.least >= 0) || (of_a.least && *of_a.least >= 0);
+      const bool is_natural =
+          (exact.lower_bound && *exact.lower_bound >= 0) || (of_a.lower_bound && *of_a.lower_bound >= 0);
       if (by && *by > 0 && is_natural)
-        return of(u.is(Op::IDIV) ? sums_.quotient(a.sum, *by) : sums_.remainder(a.sum, *by), conditions);
-      const bool may_be_zero = !of_b.least || !of_b.most || (*of_b.least <= 0 && *of_b.most >= 0);
-      if (may_be_zero) conditions.insert(negated(is_zero(b.sum)));
+        return of(u.is(Op::IDIV) ? sums_.divide(a.sum, *by) : sums_.remainder_by(a.sum, *by), conditions);
+      const bool may_be_zero =
+          !of_b.lower_bound || !of_b.upper_bound || (*of_b.lower_bound <= 0 && *of_b.upper_bound >= 0);
+      if (may_be_zero) conditions.insert(negated_form(is_zero(b.sum)));
       Value out = function(u, lane);
       return out.conditions = conditions, out;
     }
     case Op::SHL:
     case Op::SHR: {
       if (by && *by >= 0 && *by < width_of(d)) {
-        const Int power = Int::pow2(uint32_t(by->small()));
-        if (u.is(Op::SHR)) return of(sums_.quotient(a.sum, power), conditions);
-        return wrapped(sums_.times(a.sum, power), u, lane, conditions);
+        const Int power = Int::pow2(uint32_t(by->small_value()));
+        if (u.is(Op::SHR)) return of(sums_.divide(a.sum, power), conditions);
+        return wrapped_value(sums_.scale(a.sum, power), u, lane, conditions);
       }
       Value out = function(u, lane);
       out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(width_of(d)))));
@@ -256,12 +264,12 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   if (to == from) return a;
   if (dtypes::is_bool(from) && dtypes::is_int(to)) {
     const Form one = sums_.number_of(LinearSum{1}), zero = sums_.number_of(LinearSum{0});
-    if (a.form == true_ || a.form == false_) return of(LinearSum{a.form == true_ ? 1 : 0}, a.conditions);
+    if (a.form == true_form_ || a.form == false_form_) return of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
     return of(sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}), a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
-  if (is_from_int && dtypes::is_bool(to)) return {negated(is_zero(a.sum)), {}, a.conditions};
-  if (is_from_int && dtypes::is_int(to)) return wrapped(a.sum, u, lane, a.conditions);
+  if (is_from_int && dtypes::is_bool(to)) return {negated_form(is_zero(a.sum)), {}, a.conditions};
+  if (is_from_int && dtypes::is_int(to)) return wrapped_value(a.sum, u, lane, a.conditions);
   if (is_from_int)  // the float depends only on the number, and not on the dtype of the integer
     return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
   Value out = function(u, lane);
@@ -272,8 +280,8 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
 
 // ---- bools
 
-NormalForms::Form NormalForms::negated(Form f) {
-  if (f == true_ || f == false_) return f == true_ ? false_ : true_;
+NormalForms::Form NormalForms::negated_form(Form f) {
+  if (f == true_form_ || f == false_form_) return f == true_form_ ? false_form_ : true_form_;
   if (auto it = negations_.find(f); it != negations_.end()) return it->second;
   const Form out = form("not" + text_of(f));
   negations_[f] = out, negations_[out] = f;
@@ -282,8 +290,8 @@ NormalForms::Form NormalForms::negated(Form f) {
 
 NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   const Interval i = sums_.interval(s);
-  if (i.least && *i.least >= 0) return true_;
-  if (i.most && *i.most < 0) return false_;
+  if (i.lower_bound && *i.lower_bound >= 0) return true_form_;
+  if (i.upper_bound && *i.upper_bound < 0) return false_form_;
   LinearSum by = s;  // divide by the common factor of the atoms; the constant is rounded down
   if (const Int common = sums_.common_factor(s); common > 1) {
     for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
@@ -294,36 +302,36 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
     if (const LinearSums::Quotient* found = sums_.quotient_of(by.factors.begin()->first)) {
       const LinearSums::Quotient q = *found;
       const Int constant = by.constant * q.by + (factor > 0 ? Int(0) : q.by - 1);
-      return is_natural(sums_.plus({.constant = constant}, q.of, factor));
+      return is_natural(sums_.add_scaled({.constant = constant}, q.of, factor));
     }
   if (by.factors.begin()->second < 0)  // write it as the negation of -s - 1 >= 0, so that both have related forms
-    return negated(form("natural" + text_of(sums_.number_of(sums_.plus({.constant = -1}, by, -1)))));
+    return negated_form(form("natural" + text_of(sums_.number_of(sums_.add_scaled({.constant = -1}, by, -1)))));
   return form("natural" + text_of(sums_.number_of(by)));
 }
 
 NormalForms::Form NormalForms::is_zero(const LinearSum& s) {
   const Interval i = sums_.interval(s);
-  if (s.is_constant()) return s.constant == 0 ? true_ : false_;
-  if ((i.least && *i.least > 0) || (i.most && *i.most < 0)) return false_;
-  return form("zero" + text_of(sums_.number_of(s.factors.begin()->second < 0 ? sums_.times(s, -1) : s)));
+  if (s.is_constant()) return s.constant == 0 ? true_form_ : false_form_;
+  if ((i.lower_bound && *i.lower_bound > 0) || (i.upper_bound && *i.upper_bound < 0)) return false_form_;
+  return form("zero" + text_of(sums_.number_of(s.factors.begin()->second < 0 ? sums_.scale(s, -1) : s)));
 }
 
-NormalForms::Form NormalForms::joined(bool is_and, Form a, Form b) {
-  if (!is_and) return negated(joined(true, negated(a), negated(b)));
-  if (a == false_ || b == false_ || a == negated(b)) return false_;
+NormalForms::Form NormalForms::joined_form(bool is_and, Form a, Form b) {
+  if (!is_and) return negated_form(joined_form(true, negated_form(a), negated_form(b)));
+  if (a == false_form_ || b == false_form_ || a == negated_form(b)) return false_form_;
   std::set<Form> parts;
   for (Form f : {a, b}) {
-    if (f == true_) continue;
-    if (auto it = parts_.find(f); it != parts_.end()) add(parts, it->second);
+    if (f == true_form_) continue;
+    if (auto it = conjunction_parts_.find(f); it != conjunction_parts_.end()) add(parts, it->second);
     else parts.insert(f);
   }
-  if (parts.empty()) return true_;
+  if (parts.empty()) return true_form_;
   if (parts.size() == 1) return *parts.begin();
   if (parts.size() > 64) throw LargeForm{{"a large condition"}};
   std::string text = "and";
   for (Form f : parts) text += text_of(f);
   const Form out = form(text);
-  parts_.try_emplace(out, std::move(parts));
+  conjunction_parts_.try_emplace(out, std::move(parts));
   return out;
 }
 
@@ -333,12 +341,13 @@ NormalForms::Value NormalForms::bool_op(UOp u, int lane) {
   switch (u.op()) {
     case Op::ADD:
     case Op::MAX:
-    case Op::OR: return {joined(false, a, b), {}, conditions_of(u, lane)};
+    case Op::OR: return {joined_form(false, a, b), {}, conditions_of(u, lane)};
     case Op::MUL:
-    case Op::AND: return {joined(true, a, b), {}, conditions_of(u, lane)};
+    case Op::AND: return {joined_form(true, a, b), {}, conditions_of(u, lane)};
     case Op::XOR:
       for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
-        if (y == true_ || y == false_) return {y == true_ ? negated(x) : x, {}, conditions_of(u, lane)};
+        if (y == true_form_ || y == false_form_)
+          return {y == true_form_ ? negated_form(x) : x, {}, conditions_of(u, lane)};
       break;
     default: break;
   }
@@ -350,16 +359,17 @@ NormalForms::Value NormalForms::comparison(UOp u, int lane) {
   const Value &a = source(u, 0, lane), &b = source(u, 1, lane);
   std::set<Form> conditions = conditions_of(u, lane);
   if (dtypes::is_bool(d)) {
-    if (u.is(Op::CMPLT)) return {joined(true, negated(a.form), b.form), {}, conditions};
+    if (u.is(Op::CMPLT)) return {joined_form(true, negated_form(a.form), b.form), {}, conditions};
     for (auto [x, y] : {std::pair(a.form, b.form), std::pair(b.form, a.form)})
-      if (y == true_ || y == false_) return {(y == true_) == u.is(Op::CMPEQ) ? x : negated(x), {}, conditions};
+      if (y == true_form_ || y == false_form_)
+        return {(y == true_form_) == u.is(Op::CMPEQ) ? x : negated_form(x), {}, conditions};
     return function(u, lane);
   }
   if (!dtypes::is_int(d)) return function(u, lane);
-  const LinearSum difference = sums_.plus(b.sum, a.sum, -1);
-  if (u.is(Op::CMPLT)) return {is_natural(sums_.plus(difference, {.constant = -1})), {}, conditions};
+  const LinearSum difference = sums_.add_scaled(b.sum, a.sum, -1);
+  if (u.is(Op::CMPLT)) return {is_natural(sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
   const Form zero = is_zero(difference);
-  return {u.is(Op::CMPEQ) ? zero : negated(zero), {}, conditions};
+  return {u.is(Op::CMPEQ) ? zero : negated_form(zero), {}, conditions};
 }
 
 // ---- choices
@@ -368,8 +378,8 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
   if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
   const Value &c = source(u, 0, lane), &a = source(u, 1, lane), &b = source(u, 2, lane);
   std::set<Form> conditions = c.conditions;
-  if (c.form == true_ || c.form == false_) {
-    Value out = c.form == true_ ? a : b;
+  if (c.form == true_form_ || c.form == false_form_) {
+    Value out = c.form == true_form_ ? a : b;
     add(out.conditions, conditions);
     return out;
   }
@@ -392,8 +402,8 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
 
 NormalForms::Form NormalForms::where_valid(Form f, Form valid) const {
   auto holds = [&](Form condition) {
-    auto it = parts_.find(valid);
-    return condition == valid || (it != parts_.end() && it->second.contains(condition));
+    auto it = conjunction_parts_.find(valid);
+    return condition == valid || (it != conjunction_parts_.end() && it->second.contains(condition));
   };
   for (auto it = choices_.find(f); it != choices_.end(); it = choices_.find(f)) {
     const Choice& c = it->second;

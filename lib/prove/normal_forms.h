@@ -28,7 +28,7 @@ class NormalForms {
   };
   const Value& value(UOp u, int lane);
   const Value& source(UOp u, size_t i, int lane);
-  Value make(UOp u, int lane);
+  Value make_value(UOp u, int lane);
   Value constant(UOp u, int lane);
   Value load(UOp u);
   Value reduce(UOp u, int lane);
@@ -41,15 +41,15 @@ class NormalForms {
   Value function(UOp u, int lane);
   Value of(LinearSum sum, std::set<Form> conditions) const;
   Value of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
-  Value wrapped(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
+  Value wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
   std::set<Form> conditions_of(UOp u, int lane);
 
   Form form(const std::string& text) { return sums_.number_of(text); }
   Form is_natural(const LinearSum& s);  // returns the form of s >= 0
   Form is_zero(const LinearSum& s);
-  Form negated(Form f);
-  Form joined(bool is_and, Form a, Form b);
-  Form chosen(Form c, Form a, Form b);
+  Form negated_form(Form f);
+  Form joined_form(bool is_and, Form a, Form b);
+  Form chosen_form(Form c, Form a, Form b);
   // Returns the form of `f` where `valid` is true: if `f` is a choice by `valid`, the form that is chosen.
   Form where_valid(Form f, Form valid) const;
 
@@ -58,11 +58,11 @@ class NormalForms {
   struct Choice {
     Form condition, first, second;
   };
-  LaneValues<Value> known_;
+  LaneValues<Value> known_values_;
   std::unordered_map<Form, Choice> choices_;
   std::unordered_map<Form, Form> negations_;
-  std::unordered_map<Form, std::set<Form>> parts_;  // by conjunction: the conditions of which it consists
-  const Form true_ = sums_.number_of("true"), false_ = sums_.number_of("false");
+  std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: the conditions of which it consists
+  const Form true_form_ = sums_.number_of("true"), false_form_ = sums_.number_of("false");
 };
 
 }  // namespace tgc

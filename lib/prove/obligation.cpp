@@ -11,14 +11,14 @@
 #include "lib/uop/graph.h"
 
 namespace tgc {
-std::optional<SmtAnswer> ProofCache::find(const std::string& text) {
+std::optional<SmtAnswer> ProofCache::find_answer(const std::string& text) {
   if (is_kept_) std::call_once(is_read_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
   auto it = answers_.find(hash_of(text));
   return it == answers_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void ProofCache::add(const std::string& text, SmtAnswer answer) {
+void ProofCache::add_answer(const std::string& text, SmtAnswer answer) {
   std::lock_guard lock(mutex_);
   answers_.emplace(hash_of(text), answer);
 }
@@ -34,22 +34,22 @@ Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()});
 
 // Reads the answers from the compile cache. An entry is the key, and one byte for the answer.
 void ProofCache::read_answers() {
-  auto bytes = CompileCache::shared().get(key_of_answers());
+  auto bytes = CompileCache::shared_cache().load_entry(key_of_answers());
   if (!bytes || bytes->size() % kEntry) return;
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < bytes->size(); i += kEntry)
     if (uint8_t answer = uint8_t((*bytes)[i + kEntry - 1]); answer <= uint8_t(SmtAnswer::Unknown))
       answers_.emplace(bytes->substr(i, kEntry - 1), SmtAnswer(answer));
-  read_ = answers_.size();
+  num_read_ = answers_.size();
 }
 
-void ProofCache::write() {
-  verdicts_.write();
+void ProofCache::write_answers() {
+  verdicts_.write_verdicts();
   std::lock_guard lock(mutex_);
-  if (answers_.size() == read_) return;
+  if (answers_.size() == num_read_) return;
   std::string bytes;
   for (auto& [key, answer] : answers_) bytes += key, bytes += char(answer);
-  CompileCache::shared().put(key_of_answers(), bytes);
+  CompileCache::shared_cache().store_entry(key_of_answers(), bytes);
 }
 
 // The nodes at which the encoding of both sides ends; these nodes are unknown values. The near frontier is at the nodes
@@ -92,7 +92,7 @@ Prover::Frontier Prover::frontier(const ComparedValues& v, int lane, size_t more
     if (u.is(Op::CAST) && u.src(0).is(Op::LOAD) && intervals_.leaf_of(u.src(0))) continue;
     const bool is_shared = sides == 3;
     depth = own_depth + 1;
-    if ((is_shared && expanded >= more) || visited > limits_.most_nodes || own_depth > most_depth) {
+    if ((is_shared && expanded >= more) || visited > limits_.max_nodes || own_depth > most_depth) {
       out.cuts.push_back(u), out.is_whole = false;
       continue;
     }
@@ -122,7 +122,7 @@ void Prover::match_reductions(Frontier& cuts) {
         if (!(b.arg() == a.arg()) || b.dtype() != a.dtype() || b.num_src() != a.num_src() || depth_ > 3) continue;
         if (!std::ranges::is_permutation(b.src().subspan(1), a.src().subspan(1))) continue;
         depth_++;
-        ProofOutcome same = prove({b.src(0), a.src(0)});
+        ProofOutcome same = prove_values({b.src(0), a.src(0)});
         depth_--;
         if (same.kind != ProofOutcome::Kind::Proven) continue;
         found = {b, same.sense};
@@ -143,14 +143,14 @@ void Prover::match_reductions(Frontier& cuts) {
 // question that is not decided there gets a new context with all resources, so that the answer does not depend on other
 // questions. In the new context, a question about numbers is asked twice: the older solver keeps to its resources, and
 // the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
-SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
+SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // for Unknown, which depends on the resources
   for (const std::string* k : {&key, &limited_key})
-    if (auto known = cache_.find(*k)) return counts_.cached++, *known;
+    if (auto known = cache_.find_answer(*k)) return counts_.num_cached++, *known;
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
-  counts_.questions++;
+  counts_.num_questions++;
   // A thread has one shared context for all its provers.
   struct Shared {
     std::unique_ptr<Z3Session> session;
@@ -159,7 +159,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
   thread_local Shared shared;
   if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto ask = [&](Z3Session& session, const std::string& question, double most_seconds) {
-    const std::string said = session.ask(question, most_seconds);
+    const std::string said = session.ask_z3(question, most_seconds);
     if (session.is_over()) {
       if (&session == shared.session.get()) shared.session.reset();
       return SmtAnswer::Unknown;
@@ -179,12 +179,12 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
     out = ask(*shared.session,
               "(set-option :rlimit " + std::to_string(limits_.shared_rlimit) + ")(push)" + text + "(check-sat)\n",
               limits_.brief_seconds);
-    if (shared.session) (void)shared.session->ask("(pop)");
+    if (shared.session) (void)shared.session->ask_z3("(pop)");
   }
   if (out == SmtAnswer::Unknown && effort != Effort::Light) {
-    counts_.hard++;
+    counts_.num_hard++;
     Z3Session session;
-    const bool is_brief = effort == Effort::Brief && text.size() > limits_.small_text;
+    const bool is_brief = effort == Effort::Brief && text.size() > limits_.max_small_text_bytes;
     const double wall_seconds = std::min(current_deadline().seconds_left(), 1e6);
     const std::string timeout = "(set-option :timeout " + std::to_string(int(wall_seconds * 1000) + 1) + ")\n";
     auto limited = [&](uint64_t limit) { return "(set-option :rlimit " + std::to_string(limit) + ")" + timeout; };
@@ -192,14 +192,15 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
     if (ints == IntSense::Numbers) {
       constexpr uint64_t kOlderSolver = 300'000;
       question = limited(std::min(rlimit, kOlderSolver)) + text;
-      out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.seconds);
+      out = ask(session, question + "(check-sat-using (using-params smt :arith.solver 2))\n", limits_.question_seconds);
       question.clear();  // the session already has the text
     }
     if (out == SmtAnswer::Unknown && !session.is_over()) {
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
-      out = ask(session, options + question + "(check-sat)\n", limits_.seconds);
+      out = ask(session, options + question + "(check-sat)\n", limits_.question_seconds);
     }
-    if (text.starts_with("(set-option")) (void)session.ask("(set-option :rewriter.flat true)");  // restore the global
+    // restore the global
+    if (text.starts_with("(set-option")) (void)session.ask_z3("(set-option :rewriter.flat true)");
   }
   const double seconds = seconds_since(begin);
   counts_.z3_seconds += seconds;
@@ -209,7 +210,7 @@ SmtAnswer Prover::answer(const std::string& text, Effort effort, IntSense ints, 
              std::to_string(int(effort)) + ", answer " + std::to_string(int(out));
     });
   if (out == SmtAnswer::Unknown && is_time_over()) return out;  // do not cache it: another run may have more time
-  cache_.add(out == SmtAnswer::Unknown ? limited_key : key, out);
+  cache_.add_answer(out == SmtAnswer::Unknown ? limited_key : key, out);
   return out;
 }
 
@@ -226,16 +227,17 @@ Obligation obligation_of(Encoder& encoder, const ComparedValues& v, int lane, Fl
   if (v.after_valid) b_valid = encoder.value(v.after_valid, lane_of(v.after_valid));
   std::string before_valid = v.before_valid ? a_valid.term : "true",
               after_valid = v.after_valid ? b_valid.term : "true", goal;
-  if (a.term == b.term && before_valid == after_valid && a.defined == b.defined) return {.is_trivial = true};
+  if (a.term == b.term && before_valid == after_valid && a.definedness == b.definedness) return {.is_trivial = true};
   std::string text = encoder.take_text();
   // assume that the left side is defined: elsewhere, the right side may have any value
-  for (const std::string& d : {a.defined, a_valid.defined})
+  for (const std::string& d : {a.definedness, a_valid.definedness})
     if (!d.empty()) text += "(assert " + d + ")\n";
   for (const std::string& assumption : std::span(encoder.assumptions()).first(assumed))
     text += "(assert " + assumption + ")\n";
   Obligation out{.assumptions = floats == FloatSense::Finite ? text : ""};
-  std::string differ = "(not " + encoder.equal(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
-  if (!b.defined.empty()) differ = "(or " + differ + " (not " + b.defined + "))";
+  std::string differ =
+      "(not " + encoder.equality_formula(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
+  if (!b.definedness.empty()) differ = "(or " + differ + " (not " + b.definedness + "))";
   const bool is_index = v.before.dtype().is(Scalar::Index);  // an Invalid index is a value: nothing is accessed
   if (v.before_valid || v.after_valid) {
     goal = "(and " + before_valid + " (or (not " + after_valid + ") " + differ + "))";
@@ -258,58 +260,58 @@ static bool is_approximation(const ComparedValues& v) {
 // Returns true if Z3 finds values for which the assumptions of a proof about floats are true; else the proof means
 // nothing.
 bool Prover::can_hold(const std::string& assumptions) {
-  return answer(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
+  return answer_of(assumptions, Effort::Hard, IntSense::Bits, limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
 
-ProofOutcome Prover::ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
+ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
   using Kind = ProofOutcome::Kind;
   Encoder encoder(intervals_, senses);
-  for (UOp u : cuts.cuts) encoder.cut(u);
-  for (auto& [from, to] : cuts.aliases) encoder.alias(from, to);
+  for (UOp u : cuts.cuts) encoder.cut_at(u);
+  for (auto& [from, to] : cuts.aliases) encoder.set_alias(from, to);
   ProofOutcome out;
-  out.sense = std::max(cuts.sense, senses.floats);
+  out.sense = std::max(cuts.sense, senses.float_sense);
   Obligation obligation;
   try {
-    obligation = obligation_of(encoder, v, lane, senses.floats);
+    obligation = obligation_of(encoder, v, lane, senses.float_sense);
   } catch (const Unencodable& e) {
-    out.why = e.why;
+    out.open_reason = e.reason;
     return out;
   }
   out.has_floats = encoder.has_floats();
   if (obligation.is_trivial) {
-    counts_.trivial++;
+    counts_.num_trivial++;
     out.kind = Kind::Proven;
     return out;
   }
   out.form = hash_of(obligation.text);
   if (is_approximation(v)) {
-    out.why = "an approximation of " + std::string(name_of(v.before.op()));
+    out.open_reason = "an approximation of " + std::string(name_of(v.before.op()));
     return out;
   }
   // keep Z3 from flattening sums of sums, so that the sums of a cipher's rounds stay the same on both sides
   if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
-  const bool is_hard = senses.ints == IntSense::Bits || senses.floats > FloatSense::Uninterpreted;
+  const bool is_hard = senses.int_sense == IntSense::Bits || senses.float_sense > FloatSense::Uninterpreted;
   // spend little on the first question about numbers if bit-vectors may decide sums that wrap around
-  const Effort effort = is_hard && is_first && senses.floats > FloatSense::Uninterpreted ? Effort::Brief
+  const Effort effort = is_hard && is_first && senses.float_sense > FloatSense::Uninterpreted ? Effort::Brief
                         : is_hard                                                       ? Effort::Hard
                         : is_first && encoder.has_bit_ops()                             ? Effort::Light
                                                                                         : Effort::Usual;
-  const bool is_ieee = out.has_floats && tgc::is_ieee(senses.floats);
-  const bool is_long = obligation.text.size() > limits_.long_text;
+  const bool is_ieee = out.has_floats && tgc::is_ieee(senses.float_sense);
+  const bool is_long = obligation.text.size() > limits_.min_long_text_bytes;
   const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
-                          : senses.ints != IntSense::Numbers ? limits_.rlimit
+                          : senses.int_sense != IntSense::Numbers ? limits_.rlimit
                           : is_long                          ? limits_.brief_rlimit
                                                              : limits_.numbers_rlimit;
-  switch (answer(obligation.text, effort, senses.ints, rlimit)) {
+  switch (answer_of(obligation.text, effort, senses.int_sense, rlimit)) {
     case SmtAnswer::Unsat:
       out.kind = Kind::Proven;
       if (obligation.assumptions.empty() || can_hold(obligation.assumptions)) break;
-      out.kind = Kind::Open, out.why = "the left side may always be infinite or NaN";
+      out.kind = Kind::Open, out.open_reason = "the left side may always be infinite or NaN";
       break;
-    case SmtAnswer::Unknown: out.why = "Z3 reached its resource limit"; break;
+    case SmtAnswer::Unknown: out.open_reason = "Z3 reached its resource limit"; break;
     case SmtAnswer::Sat:
       out.is_settled = !encoder.has_bit_ops();
-      out.why = cuts.is_whole && !encoder.has_unknown()
+      out.open_reason = cuts.is_whole && !encoder.has_unknown()
                     ? "Z3 found values for which the sides differ"
                     : "the solver does not know what some of the parts compute, "
                       "and the rest does not prove the sides equal";
@@ -327,10 +329,10 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   std::vector<const Frontier*> frontiers{&near};
   if (near.cuts != far.cuts) frontiers.push_back(&far);
   auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
-    ProofOutcome got = ask(v, lane, cuts, {floats, ints}, is_first);
+    ProofOutcome got = ask_z3(v, lane, cuts, {floats, ints}, is_first);
     has_floats |= got.has_floats, are_settled &= got.is_settled;
     if (form.empty()) form = got.form;
-    bool is_better = got.kind == Kind::Proven || out.why.empty();
+    bool is_better = got.kind == Kind::Proven || out.open_reason.empty();
     if (is_better) out = got;
     out.form = form;
     return got.kind == Kind::Proven;
@@ -351,7 +353,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   };
   if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
   if (is_approximation(v)) return out;
-  const bool is_large = near.nodes > limits_.many_nodes && has_floats && !over_reals;
+  const bool is_large = near.nodes > limits_.many_nodes_limit && has_floats && !over_reals;
   if (is_large && attempt_near_root()) return out;
   if (!are_settled || is_cipher(v)) {
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
@@ -368,15 +370,15 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   return out;
 }
 
-ProofOutcome Prover::prove(const ComparedValues& v, bool over_reals) {
+ProofOutcome Prover::prove_values(const ComparedValues& v, bool over_reals) {
   ProofOutcome out{.kind = ProofOutcome::Kind::Proven};
-  if (v.ends_alone) return {.why = "the size of a loop depends on other loops"};
+  if (v.compares_ends_alone) return {.open_reason = "the size of a loop depends on other loops"};
   for (int lane = 0; lane < v.before.dtype().count(); lane++) {
     if (forms_.are_equal(v, lane)) {
-      counts_.trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
+      counts_.num_trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
       continue;
     }
-    Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.most_expanded);
+    Frontier near = frontier(v, lane, 0), far = frontier(v, lane, limits_.max_expanded_nodes);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
     out.form = out.form.empty() ? one.form : hash_of(out.form + one.form);

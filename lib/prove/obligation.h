@@ -22,13 +22,13 @@ enum class SmtAnswer : uint8_t { Unsat, Sat, Unknown };
 // equal up to renaming have the same text. Several threads may use one cache.
 class ProofCache {
  public:
-  std::optional<SmtAnswer> find(const std::string& text);
-  void add(const std::string& text, SmtAnswer answer);
-  // read() makes the first question read the answers in the compile cache, and write() writes new ones to the compile
-  // cache. The answers of another version of Z3 or of the encoding are not used.
-  void read() { is_kept_ = true; }
-  void write();
-  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before read(): none are kept
+  std::optional<SmtAnswer> find_answer(const std::string& text);
+  void add_answer(const std::string& text, SmtAnswer answer);
+  // keep_verdicts() makes the first question read the answers in the compile cache, and write_answers() writes new ones
+  // to the compile cache. The answers of another version of Z3 or of the encoding are not used.
+  void keep_verdicts() { is_kept_ = true; }
+  void write_answers();
+  KnownVerdicts* verdicts() { return is_kept_ ? &verdicts_ : nullptr; }  // null before keep_verdicts(): none are kept
 
  private:
   void read_answers();
@@ -38,7 +38,7 @@ class ProofCache {
   std::once_flag is_read_;
   std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
-  size_t read_ = 0;  // number of answers that were read from the compile cache
+  size_t num_read_ = 0;  // number of answers that were read from the compile cache
   static constexpr size_t kEntry = 33;  // bytes of an entry in the file
 };
 
@@ -59,7 +59,7 @@ struct ProofOutcome {
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that was needed
   bool has_floats = false;
   bool is_settled = false;  // if Open: no other encoding of integers can prove it
-  std::string why = {};  // if Open: why no proof was found
+  std::string open_reason = {};  // if Open: why no proof was found
   // a SHA-256 of the first question of each lane, which is equal for pairs that are equal up to renaming
   std::string form = {};
 };
@@ -71,21 +71,24 @@ struct ProofLimits {
   uint64_t numbers_rlimit = 600'000;  // for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;     // for IEEE 754
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
-  double seconds = 5;        // processor time for one question: Z3 does not count the work on very large numbers
+  // processor time for one question: Z3 does not count the work on very large numbers
+  double question_seconds = 5;
   double brief_seconds = 2;  // the same for a first attempt in the shared context; see also shared_rlimit
-  size_t small_text = 450;  // most bytes of a text about floats that gets all resources at once
-  size_t long_text = 8000;  // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
+  size_t max_small_text_bytes = 450;  // most bytes of a text about floats that gets all resources at once
+  // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
+  size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context
-  size_t most_nodes = 400;  // most nodes of an expression that are encoded; deeper nodes are unknown values
-  size_t many_nodes = 100;  // a larger expression on floats is tried first with only the nodes near its root
-  size_t most_expanded = 60;  // most nodes contained in both sides that are encoded instead of being unknown values
+  size_t max_nodes = 400;  // most nodes of an expression that are encoded; deeper nodes are unknown values
+  size_t many_nodes_limit = 100;  // a larger expression on floats is tried first with only the nodes near its root
+  // most nodes contained in both sides that are encoded instead of being unknown values
+  size_t max_expanded_nodes = 60;
 };
 
 struct ProofCounts {
-  size_t questions = 0;   // questions to Z3
-  size_t hard = 0;        // questions that got a context of their own
-  size_t cached = 0;      // questions that the cache answered
-  size_t trivial = 0;     // obligations whose sides have the same text
+  size_t num_questions = 0;   // questions to Z3
+  size_t num_hard = 0;        // questions that got a context of their own
+  size_t num_cached = 0;      // questions that the cache answered
+  size_t num_trivial = 0;     // obligations whose sides have the same text
   double z3_seconds = 0;  // time that Z3 took
 };
 
@@ -96,8 +99,8 @@ class Prover {
       : intervals_(isolator), cache_(cache), limits_(limits) {}
 
   // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
-  ProofOutcome prove(const ComparedValues& values, bool over_reals = false);
-  const ProofCounts& counts() const { return counts_; }
+  ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
+  const ProofCounts& proof_counts() const { return counts_; }
   // Records that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { intervals_.set_infinities(); }
 
@@ -113,9 +116,9 @@ class Prover {
     Hard,   // in a new context, with all resources
   };
   // Asks in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
-  ProofOutcome ask(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
+  ProofOutcome ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
-  SmtAnswer answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
+  SmtAnswer answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
   void match_reductions(Frontier& cuts);
   bool can_hold(const std::string& assumptions);
 

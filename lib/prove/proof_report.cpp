@@ -15,7 +15,7 @@ namespace {
 using Kind = RewriteProof::Kind;
 
 std::string_view sense_name(const KernelProof& proof) {
-  return proof.has_floats() ? name_of(proof.weakest()) : "none";
+  return proof.has_floats() ? name_of(proof.weakest_sense()) : "none";
 }
 
 constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown};
@@ -36,7 +36,7 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
       const bool is_alone = r.kind == Kind::Refuted || r.place.rule.empty();
       const size_t next = out.size();
       const size_t at =
-          is_alone ? next : of.try_emplace({r.kind, r.place.stage, r.place.rule, r.why}, next).first->second;
+          is_alone ? next : of.try_emplace({r.kind, r.place.stage, r.place.rule, r.reason}, next).first->second;
       if (at == next) out.push_back({&r});
       else out[at].count++;
     }
@@ -62,11 +62,11 @@ std::vector<Counted> weak_rewrites(const KernelProof& proof) {
 // reason first.
 std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
-  std::string out = proof.checked.empty() ? "" : "  " + proof.checked + "\n";
+  std::string out = proof.schedule_check.empty() ? "" : "  " + proof.schedule_check + "\n";
   std::map<std::string_view, size_t> counts;
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list)
-      if (r.kind == Kind::Unknown) counts[std::string_view(r.why).substr(0, r.why.find_first_of(":;"))]++;
+      if (r.kind == Kind::Unknown) counts[std::string_view(r.reason).substr(0, r.reason.find_first_of(":;"))]++;
   if (counts.empty()) return out;
   std::vector<std::pair<std::string_view, size_t>> all(counts.begin(), counts.end());
   std::ranges::stable_sort(all, std::greater<>(), &std::pair<std::string_view, size_t>::second);
@@ -79,7 +79,7 @@ std::string reasons_text(const KernelProof& proof) {
 
 size_t distinct(const KernelProof& proof) {
   size_t out = 0;
-  for (Kind kind : kKinds) out += proof.distinct(kind);
+  for (Kind kind : kKinds) out += proof.num_distinct(kind);
   return out;
 }
 
@@ -97,28 +97,29 @@ std::string_view name_of(Kind kind) {
 
 std::string proof_text(const KernelProof& proof) {
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.2f s", proof.seconds);
+  std::snprintf(seconds, sizeof seconds, "%.2f s", proof.proof_seconds);
   std::string out = proof.kernel + ": " + std::string(name_of(proof.verdict));
   if (proof.error && proof.verdict != Kind::Refuted) return out + ", " + proof.error->message + "\n";
-  if (proof.verdict == Kind::Proven && proof.has_floats() && proof.weakest() > FloatSense::ButNan)
+  if (proof.verdict == Kind::Proven && proof.has_floats() && proof.weakest_sense() > FloatSense::ButNan)
     out += " (" + std::string(sense_name(proof)) + ")";
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
   if (!proof.producer.empty()) out += " of " + proof.producer;
   out += ", " + std::to_string(distinct(proof)) + " distinct";
   for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
-    if (size_t n = proof.distinct(kind); n && (kind != Kind::Proven || proof.is_schedule))
+    if (size_t n = proof.num_distinct(kind); n && (kind != Kind::Proven || proof.is_schedule))
       out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
-  if (const auto error = proof.largest_error(); error && proof.weakest() == FloatSense::Real) {
+  if (const auto error = proof.largest_error(); error && proof.weakest_sense() == FloatSense::Real) {
     char text[64];
     std::snprintf(text, sizeof text, ", error of a rewrite at samples up to %.3g ulp", *error);
     out += text;
   }
   for (auto& [key, a] : proof.approximations) {
     char text[64];
-    std::snprintf(text, sizeof text, ", %s up to %.3g ulp", a.first.c_str(), a.second.ulp);
+    std::snprintf(text, sizeof text, ", %s up to %.3g ulp", a.first.c_str(), a.second.max_ulp);
     out += text;
     if (a.first.starts_with("SIN")) out += " of 1";
-    if (a.second.special) out += " but for " + counted(a.second.special, "operand") + " without a number";
+    if (a.second.special_case_input)
+      out += " but for " + counted(a.second.special_case_input, "operand") + " without a number";
   }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
@@ -128,10 +129,11 @@ std::string proof_text(const KernelProof& proof) {
     if (proof.is_schedule && r.kind != Kind::Refuted) continue;
     out += "  " + std::string(name_of(r.kind)) + ": ";
     if (a.rule.empty()) out += "stage '" + std::string(a.stage) + "'";
-    else out += "number " + std::to_string(a.number) + " of " + std::string(a.rule) + " in '" + std::string(a.stage) +
-                "'";
+    else
+      out += "number " + std::to_string(a.number_of_rule) + " of " + std::string(a.rule) + " in '" +
+             std::string(a.stage) + "'";
     if (!a.file.empty()) out += ", " + std::string(a.file) + ":" + std::to_string(a.line);
-    if (r.kind != Kind::Refuted || a.rule.empty()) out += ": " + r.why;
+    if (r.kind != Kind::Refuted || a.rule.empty()) out += ": " + r.reason;
     if (count > 1) out += " (" + std::to_string(count) + " times)";
     out += (r.counterexample.empty() ? "" : ": " + point_text(r.counterexample)) + "\n";
     if (!r.before.empty()) out += "    - " + r.before + "\n    + " + r.after + "\n";
@@ -150,20 +152,22 @@ std::string proof_json(const KernelProof& proof) {
           .member("verdict", name_of(proof.verdict))
           .member("rewrites", distinct(proof))
           .member("applications", proof.rewrites.size());
-      json.member("proven", proof.distinct(Kind::Proven)).member("sampled", proof.distinct(Kind::Sampled));
+      json.member("proven", proof.num_distinct(Kind::Proven)).member("sampled", proof.num_distinct(Kind::Sampled));
       auto list = [&](std::string_view key, Kind kind) {
         json.key(key).array([&] {
           for (auto& [of, count] : open) {
             const RewriteProof& r = *of;
             if (r.kind != kind) continue;
             json.object([&] {
-              json.member("stage", r.place.stage).member("rule", r.place.rule).member("rewrite", r.place.number);
+              json.member("stage", r.place.stage)
+                  .member("rule", r.place.rule)
+                  .member("rewrite", r.place.number_of_rule);
               if (!r.place.branch.empty()) json.member("branch", r.place.branch);
               if (kind == Kind::Refuted) json.member("counterexample", r.counterexample);
               if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
               if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
               if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
-              if (kind != Kind::Refuted || !r.why.empty()) json.member("why", r.why).member("count", count);
+              if (kind != Kind::Refuted || !r.reason.empty()) json.member("why", r.reason).member("count", count);
             });
           }
         });
@@ -172,26 +176,28 @@ std::string proof_json(const KernelProof& proof) {
       json.key("weak").array([&] {
         for (auto& [of, count] : weak_rewrites(proof))
           json.object([&] {
-            json.member("stage", of->place.stage).member("rule", of->place.rule).member("rewrite", of->place.number);
+            json.member("stage", of->place.stage)
+                .member("rule", of->place.rule)
+                .member("rewrite", of->place.number_of_rule);
             json.member("floats", name_of(of->sense)).member("count", count);
-            if (of->error) json.key("ulp").number(*of->error, "%.3g");
+            if (of->largest_error) json.key("ulp").number(*of->largest_error, "%.3g");
           });
       });
       if (!proof.approximations.empty())
         json.key("approximations").array([&] {
           for (auto& [key, a] : proof.approximations)
             json.object([&] {
-              json.member("function", a.first).key("ulp").number(a.second.ulp, "%.4g");
-              json.member("special", a.second.special);
+              json.member("function", a.first).key("ulp").number(a.second.max_ulp, "%.4g");
+              json.member("special", a.second.special_case_input);
               json.member("key", key);
             });
         });
       json.member("floats", sense_name(proof)).member("schedule", proof.is_schedule);
       json.member("checked_stages", proof.checked_stages);
-      if (!proof.checked.empty()) json.member("checked", proof.checked);
+      if (!proof.schedule_check.empty()) json.member("checked", proof.schedule_check);
       proof.program.add_members(json);
       if (proof.error) json.member("error", proof.error->message);
-      json.key("seconds").number(proof.seconds, "%.4f");
+      json.key("seconds").number(proof.proof_seconds, "%.4f");
     });
   });
 }
@@ -202,7 +208,7 @@ std::string proof_marks(const KernelProof& proof) {
     json.object([&] {
       json.member("verdict", name_of(proof.verdict)).member("floats", sense_name(proof));
       for (Kind kind : kKinds)
-        json.member(name_of(kind), proof.count(kind));
+        json.member(name_of(kind), proof.num_with_verdict(kind));
       if (proof.error) json.member("error", proof.error->message);
       json.key("notes").array([&] {
         for (const RewriteProof& r : proof.rewrites) {
@@ -213,7 +219,7 @@ std::string proof_marks(const KernelProof& proof) {
           if (r.kind == Kind::Proven) continue;
           json.object([&] {
             json.member("stage", stage).member("rewrite", marks[stage].size() - 1);
-            if (r.kind != Kind::Refuted) json.member("why", r.why);
+            if (r.kind != Kind::Refuted) json.member("why", r.reason);
             else json.member("counterexample", r.counterexample).member("before", r.before_nodes)
                     .member("after", r.after_nodes);
           });

@@ -10,19 +10,21 @@ namespace tgc {
 // Limits the processor time of the calling thread while the object exists. Nothing is interrupted: code asks is_over().
 class ProcessorLimit {
  public:
-  explicit ProcessorLimit(double seconds) : before_(end()) { end() = thread_seconds() + seconds; }
-  ~ProcessorLimit() { end() = before_; }
+  explicit ProcessorLimit(double seconds) : outer_end_seconds_(end_seconds()) {
+    end_seconds() = thread_seconds() + seconds;
+  }
+  ~ProcessorLimit() { end_seconds() = outer_end_seconds_; }
   ProcessorLimit(const ProcessorLimit&) = delete;
   ProcessorLimit& operator=(const ProcessorLimit&) = delete;
   static bool is_over() { return seconds_left() <= 0; }
-  static double seconds_left() { return end() - thread_seconds(); }
+  static double seconds_left() { return end_seconds() - thread_seconds(); }
 
  private:
-  static double& end() {
+  static double& end_seconds() {
     thread_local double seconds = std::numeric_limits<double>::infinity();
     return seconds;
   }
-  const double before_;
+  const double outer_end_seconds_;
 };
 
 inline bool is_time_over() { return current_deadline().is_over() || ProcessorLimit::is_over(); }

@@ -34,16 +34,16 @@ class KernelProver {
   void run() {
     if (has_infinities()) prover_.set_infinities();
     std::vector<size_t> wrong;
-    const std::vector<Sides> sides = history_.sides(wrong);
-    ListProver rewrites(history_.list(), history_.graph_rewrites(), prover_,
-                        [&](const Sides& s) { return history_.import(s); });
-    out_.rewrites = rewrites.run(sides);
+    const std::vector<Sides> sides = history_.all_sides(wrong);
+    ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
+                        [&](const Sides& s) { return history_.import_sides(s); });
+    out_.rewrites = rewrites.decide_all(sides);
     for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application);
     for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
     settle_parts();
     check_order();
     for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
-    if (const UOp last = stages().empty() ? UOp() : history_.imported(stages().back().result))
+    if (const UOp last = stages().empty() ? UOp() : history_.imported_graph(stages().back().result))
       if (find_missing_barrier(last))
         add_finding(out_, stages().size() - 1, Kind::Unknown,
                     "a thread reads what others store, without a barrier between");
@@ -63,7 +63,7 @@ class KernelProver {
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const Application> list() const { return history_.list(); }
+  std::span<const Application> list() const { return history_.applications(); }
 
   // Returns true if a graph has a constant that is infinite or NaN, such as the initial value of a maximum.
   bool has_infinities() const {
@@ -80,11 +80,11 @@ class KernelProver {
     const HistoryStage& stage = stages()[number];
     bool is_open = false;
     for (size_t top : stage.graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].applications) is_open |= is_weak(out_.rewrites[k]);
+      for (size_t k : history_.graph_rewrites()[top].application_indices) is_open |= is_weak(out_.rewrites[k]);
     std::map<size_t, std::string> open;
     auto without = is_open ? without_expansions(history_, stage, open) : std::nullopt;
     for (auto& [k, why] : open)
-      if (out_.rewrites[k].kind == Kind::Sampled) out_.rewrites[k].why = why;
+      if (out_.rewrites[k].kind == Kind::Sampled) out_.rewrites[k].reason = why;
     if (!without) return;
     std::map<size_t, RewriteProof> proofs;
     for (auto& [k, s] : without->rewrites) {
@@ -95,16 +95,20 @@ class KernelProver {
       proofs.emplace(k, std::move(proof));
     }
     for (const UnexpandedStage::Expansion& e : without->expansions) {
-      RewriteProof proof{.kind = Kind::Proven, .has_floats = true, .sense = FloatSense::Rounding,
-                         .method = "approximation", .error = e.error.ulp, .application = e.rewrite};
-      proof.place = out_.rewrites[e.rewrite].place, proof.form = out_.rewrites[e.rewrite].form;
-      proofs.emplace(e.rewrite, std::move(proof));
+      RewriteProof proof{.kind = Kind::Proven,
+                         .has_floats = true,
+                         .sense = FloatSense::Rounding,
+                         .method = "approximation",
+                         .largest_error = e.approximation_error.max_ulp,
+                         .application = e.rewrite_index};
+      proof.place = out_.rewrites[e.rewrite_index].place, proof.form = out_.rewrites[e.rewrite_index].form;
+      proofs.emplace(e.rewrite_index, std::move(proof));
       const UOp function = e.approximation.function;
       out_.approximations[e.approximation.key] = {
-          std::string(tgc::name_of(function.op())) + " " + std::string(function.dtype().name()), e.error};
+          std::string(tgc::name_of(function.op())) + " " + std::string(function.dtype().name()), e.approximation_error};
     }
     for (size_t top : stage.graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].applications)
+      for (size_t k : history_.graph_rewrites()[top].application_indices)
         if (auto it = proofs.find(k); it != proofs.end()) out_.rewrites[k] = std::move(it->second);
         else set_part(out_.rewrites[k], "approximation");
     unexpanded_.emplace(number, std::move(*without));
@@ -130,20 +134,21 @@ class KernelProver {
       if (has_whole && out_.rewrites[whole].kind != Kind::Proven) {
         if (!list()[i].substitution_target || r.kind == Kind::Proven || list()[i].before == list()[i].after) continue;
         r.kind = out_.rewrites[whole].kind == Kind::Sampled ? Kind::Sampled : Kind::Unknown;
-        r.why = "a part of a rewrite that is not proven", r.counterexample.clear();
+        r.reason = "a part of a rewrite that is not proven", r.counterexample.clear();
         continue;
       }
       set_part(r, has_whole ? "part" : "discarded");
     }
   }
   static void set_part(RewriteProof& r, std::string_view by) {
-    r.why.clear(), r.counterexample.clear();
+    r.reason.clear(), r.counterexample.clear();
     r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.method = by;
   }
 
   void check_order() {
     for (size_t i = 0; i < stages().size(); i++) {
-      const UOp input = history_.imported(stages()[i].input), result = history_.imported(stages()[i].result);
+      const UOp input = history_.imported_graph(stages()[i].input),
+                result = history_.imported_graph(stages()[i].result);
       check_store_order(rewrites_of(out_, i), list(), input, result);
     }
   }
@@ -158,7 +163,7 @@ class KernelProver {
     if (!stage.result)
       return (void)add_finding(out_, number, Kind::Unknown, "the recording lacks the graph of the stage");
     if (!stage.changes_graph()) return;
-    for (auto [given, had] : history_.links(stage)) {
+    for (auto [given, had] : history_.corresponding_nodes(stage)) {
       if (given == had) continue;
       const UOp from = given ? given : stage.input;
       std::vector<Sides> pairs = graph_difference(from, had, kMostPairs);
@@ -183,7 +188,7 @@ class KernelProver {
   // number.
   void check_arguments() {
     UOp last;
-    for (UOp u : history_.linear()) {
+    for (UOp u : history_.linear_list()) {
       if (!u.is(Op::DEFINE_GLOBAL) || !u.arg().is_int()) continue;
       if (last && u.arg().small_int() < last.arg().small_int())
         return (void)add_finding(out_, stages().size() - 1, Kind::Unknown,
@@ -196,7 +201,7 @@ class KernelProver {
   // Adds a finding if a stage makes an axis parallel and several threads may store to the same element.
   void check_races(size_t number) {
     const HistoryStage& stage = stages()[number];
-    const UOp input = history_.imported(stage.input), result = history_.imported(stage.result);
+    const UOp input = history_.imported_graph(stage.input), result = history_.imported_graph(stage.result);
     if (!input || !result || input == result || parallel_axes(input) == parallel_axes(result)) return;
     const int64_t threads = parallel_iterations(result);
     const bool has_more = threads < 0 || threads != parallel_iterations(input);
@@ -214,7 +219,7 @@ class KernelProver {
     size_t count = 0, checked = 0;
     std::optional<bool> decides;
     for (size_t top : stage.graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].applications) {
+      for (size_t k : history_.graph_rewrites()[top].application_indices) {
         count++;
         RewriteProof& r = out_.rewrites[k];
         if (r.kind != Kind::Proven || !r.has_floats || r.sense < FloatSense::ButNan) continue;
@@ -222,7 +227,7 @@ class KernelProver {
         if (!*decides) return;
         std::optional<std::string> op = "a node that is not found";
         if (++checked <= kMost)
-          if (const UOp graph = history_.replay(stage, count)) op = weaken(r, graph, list()[k].after);
+          if (const UOp graph = history_.replay_stage(stage, count)) op = weaken(r, graph, list()[k].after);
         if (op) doubt_weak(r, *op);
       }
   }
@@ -230,11 +235,11 @@ class KernelProver {
   void check_weak_values(const UnexpandedStage& stage) {
     std::map<size_t, UOp> weak;  // by the rewrite
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
-    for (auto& e : stage.expansions) weak[e.rewrite] = e.function;
+    for (auto& e : stage.expansions) weak[e.rewrite_index] = e.function;
     for (auto [k, value] : weak) {
       RewriteProof& r = out_.rewrites[k];
       if (r.kind != Kind::Proven || !is_weak(r)) continue;
-      const UOp graph = stage.rewrites.contains(k) ? stage.replay(k) : stage.result;
+      const UOp graph = stage.rewrites.contains(k) ? stage.replay_rewrites(k) : stage.result;
       std::optional<std::string> op = "a node that is not found";
       if (graph) op = weaken(r, graph, value);
       if (op) doubt_weak(r, *op);
@@ -254,12 +259,12 @@ class KernelProver {
   }
   static void doubt_weak(RewriteProof& r, const std::string& op) {
     r.kind = Kind::Unknown, r.method = {};
-    r.why = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
+    r.reason = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 
   void show_sides(RewriteProof& r) {
     const Application& shown = list()[r.application];
-    auto pairs = history_.import({shown.before, shown.after});
+    auto pairs = history_.import_sides({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
     auto expression = [](UOp u) {
       constexpr size_t kMost = 300;
@@ -283,7 +288,7 @@ class KernelProver {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
       if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
       const Application& a = list()[r.application];
-      if (const auto pairs = history_.import({a.before, a.after})) r.error = prover_.error_of(*pairs);
+      if (const auto pairs = history_.import_sides({a.before, a.after})) r.largest_error = prover_.error_of(*pairs);
     }
   }
 
@@ -293,8 +298,8 @@ class KernelProver {
   }
 
   RewriteProof decide(const Sides& s) {
-    auto pairs = history_.import(s);
-    return pairs ? prover_.decide(*pairs) : RewriteProof{.why = pairs.diag().message};
+    auto pairs = history_.import_sides(s);
+    return pairs ? prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
   }
 
   KernelProof& out_;
@@ -323,19 +328,21 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
     return true;
   });
   if (!done && out->history && is_time_over())
-    out->findings.push_back({.kind = Kind::Unknown, .why = done.diag().message, .application = SIZE_MAX});
+    out->findings.push_back({.kind = Kind::Unknown, .reason = done.diag().message, .application = SIZE_MAX});
   else if (!done)
     out->error = done.diag();
   out->set_verdict();
-  out->seconds = seconds_since(begin);
+  out->proof_seconds = seconds_since(begin);
   return out;
 }
 
 }  // namespace
 
-size_t KernelProof::count(Kind kind) const { return size_t(std::ranges::count(rewrites, kind, &RewriteProof::kind)); }
+size_t KernelProof::num_with_verdict(Kind kind) const {
+  return size_t(std::ranges::count(rewrites, kind, &RewriteProof::kind));
+}
 
-size_t KernelProof::distinct(Kind kind) const {
+size_t KernelProof::num_distinct(Kind kind) const {
   std::set<std::string_view> forms;
   size_t out = 0;
   for (const RewriteProof& r : rewrites)
@@ -343,7 +350,7 @@ size_t KernelProof::distinct(Kind kind) const {
   return out;
 }
 
-FloatSense KernelProof::weakest() const {
+FloatSense KernelProof::weakest_sense() const {
   FloatSense out = FloatSense::Uninterpreted;
   for (const auto* list : {&rewrites, &findings})
     for (const RewriteProof& r : *list)
@@ -354,7 +361,8 @@ FloatSense KernelProof::weakest() const {
 std::optional<double> KernelProof::largest_error() const {
   std::optional<double> out;
   for (const RewriteProof& r : rewrites)
-    if (r.kind == Kind::Proven && r.sense == FloatSense::Real && r.error) out = std::max(out.value_or(0), *r.error);
+    if (r.kind == Kind::Proven && r.sense == FloatSense::Real && r.largest_error)
+      out = std::max(out.value_or(0), *r.largest_error);
   return out;
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("prove_kernel: a right compilation is proven, one with a fault is refu
   auto bad = proof_of(FaultSpec{.rule = "add-scaled-self"});
   INFO(proof_text(*bad));
   CHECK(bad->verdict == RewriteProof::Kind::Refuted);
-  CHECK(bad->count(RewriteProof::Kind::Refuted) >= 1);
+  CHECK(bad->num_with_verdict(RewriteProof::Kind::Refuted) >= 1);
   // the faulty merge of two loops gives the indices 1 to 32 instead of 0 to 31
   auto shifted = proof_of(FaultSpec{.rule = "substitute"});
   INFO(proof_text(*shifted));
@@ -68,13 +68,13 @@ TEST_CASE("LaneForms: lanes and positions of expanded axes") {
   UOp x = g.variable("x", 0, 9), y = g.variable("y", 0, 9);
   UOp xy = g.node(Op::VECTORIZE, dtypes::index.vec(2), {x, y}),
       yx = g.node(Op::VECTORIZE, dtypes::index.vec(2), {y, x});
-  CHECK(lanes.compare(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx) == Answer::Same);
-  CHECK(lanes.compare(xy, yx) == Answer::Open);
+  CHECK(lanes.compare_forms(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx) == Answer::Same);
+  CHECK(lanes.compare_forms(xy, yx) == Answer::Open);
   // UNROLL(vector) + UNROLL(vector) -> UNROLL(sum of the vectors)
   Arg axes = g.tuple({g.tuple({Arg(0), Arg(2)})});
   auto unroll = [&](UOp u) { return g.node(Op::UNROLL, dtypes::index, {u}, axes); };
-  CHECK(lanes.compare(unroll(xy) + unroll(yx), unroll(xy + yx)) == Answer::Same);
-  CHECK(lanes.compare(unroll(xy) + unroll(yx), unroll(xy + xy)) == Answer::Open);
+  CHECK(lanes.compare_forms(unroll(xy) + unroll(yx), unroll(xy + yx)) == Answer::Same);
+  CHECK(lanes.compare_forms(unroll(xy) + unroll(yx), unroll(xy + xy)) == Answer::Open);
 }
 
 }  // namespace

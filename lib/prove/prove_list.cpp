@@ -28,8 +28,8 @@ RewriteProof timed(const Application& a, const std::function<RewriteProof()>& de
   if (const double seconds = seconds_since(begin); seconds > kLong)
     log_debug(LogTopic::Prove, [&] {
       char text[64];
-      std::snprintf(text, sizeof text, "%.1f s for rewrite %llu of ", seconds, (unsigned long long)a.in_stage);
-      return text + std::string(a.rule ? a.rule->name : "a recorded rule") + ": " + out.why;
+      std::snprintf(text, sizeof text, "%.1f s for rewrite %llu of ", seconds, (unsigned long long)a.number_in_stage);
+      return text + std::string(a.rule ? a.rule->name : "a recorded rule") + ": " + out.reason;
     });
   return out;
 }
@@ -75,7 +75,7 @@ bool is_of_loops(UOp u) {
 // Adds `wrong` to the counterexample of `proof`, for the case that REF confirms the error.
 RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
-  proof.why = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
+  proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
   for (auto& [range, value] : wrong->at) proof.counterexample["r" + range_str(range)] = std::to_string(value);
   proof.counterexample["runs"] = wrong->is_lost ? "0 times" : "twice";
   return proof;
@@ -83,23 +83,24 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 
 }  // namespace
 
-std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
+std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;  // for each rewrite, its key; "" if its verdict is known already, or not to be kept
   for (size_t i = 0; i < sides.size(); i++) {
-    const Application& a = list_[i];
+    const Application& a = applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
     if (is_time_over()) {
-      out.push_back({.why = "the time is over", .application = i});
+      out.push_back({.reason = "the time is over", .application = i});
       keys.emplace_back(), pairs.emplace_back();
       continue;
     }
-    Result<SidePairs> imported = import_(is_replaced ? Sides{a.before, a.after} : sides[i]);
+    Result<SidePairs> imported = import_sides_(is_replaced ? Sides{a.before, a.after} : sides[i]);
     std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.key_of(*imported) : "";
-    const bool is_kept = prover_.known() && !key.empty();
+    const bool is_kept = prover_.known_verdicts() && !key.empty();
     bool is_of_list = false;
-    if (auto known = is_kept ? prover_.known()->find(key) : std::nullopt) out.push_back(*known), key = "";
+    if (auto known = is_kept ? prover_.known_verdicts()->find_verdict(key) : std::nullopt)
+      out.push_back(*known), key = "";
     else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
     if (std::string& form = out.back().form; form.empty()) form = key;
     else if (form.size() != sizeof(Sha256)) form = hash_of(form);
@@ -112,23 +113,24 @@ std::vector<RewriteProof> ListProver::run(std::span<const Sides> sides) {
   for (size_t i = 0; i < out.size(); i++) {
     // do not compare the index of a loop that a stage replaces: it may differ, and all of them are compared together
     // later
-    const bool is_replaced = list_[i].substitution_target && list_[i].depth == 0 && is_of_loops(list_[i].before);
+    const bool is_replaced =
+        applications_[i].substitution_target && applications_[i].depth == 0 && is_of_loops(applications_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
-  if (!is_time_over()) prover_.sample(open, open_pairs);
+  if (!is_time_over()) prover_.sample_open(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
-    if (prover_.known() && !keys[i].empty()) prover_.known()->add(keys[i], out[i]);
+    if (prover_.known_verdicts() && !keys[i].empty()) prover_.known_verdicts()->add_verdict(keys[i], out[i]);
   return out;
 }
 
 RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
-  return pairs ? prover_.decide(*pairs) : RewriteProof{.why = pairs.diag().message};
+  return pairs ? prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
 }
 
 // Decides the application `i`, whose sides are `s`. `pairs` are the sides in tgc's IR or, if a stage replaced a node,
 // the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
 RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
-  const Application& a = list_[i];
+  const Application& a = applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
   // decide the contract of loops for all replaced ranges together
@@ -144,7 +146,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   if (!is_same_iterations_of(map, wrong)) return with_iteration(std::move(out), wrong);
   for (UOp before : {a.before, with_first_stores(a.before, map)}) {
     if (!before) continue;
-    RewriteProof rest = decide(import_({substitute(before, map), a.after}));
+    RewriteProof rest = decide(import_sides_({substitute(before, map), a.after}));
     if (rest.kind == Kind::Proven) return rest.method = "loops", rest;
   }
   return out;
@@ -155,7 +157,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
 bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {
-    Result<SidePairs> pairs = import_({range, to});
+    Result<SidePairs> pairs = import_sides_({range, to});
     if (!pairs || pairs->size() != 1 || !(*pairs)[0].before.is(Op::RANGE)) return false;
     imported.emplace_back((*pairs)[0].before, (*pairs)[0].after);
   }
@@ -168,16 +170,17 @@ bool ListProver::is_same_iterations_of(const RangeMap& map, std::optional<WrongI
 // result. The rule may have tried other substitutions, too, and may have replaced a loop of an earlier one.
 RangeMap ListProver::replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
-  for (size_t k = i; k-- > first_part_of(list_, i);)
-    if (list_[k].substitution_target && list_[k].depth == list_[i].depth + 1 && list_[k].before.is(Op::RANGE))
-      targets[list_[k].before.id()].push_back(list_[k].substitution_target);
+  for (size_t k = i; k-- > first_part_of(applications_, i);)
+    if (applications_[k].substitution_target && applications_[k].depth == applications_[i].depth + 1 &&
+        applications_[k].before.is(Op::RANGE))
+      targets[applications_[k].before.id()].push_back(applications_[k].substitution_target);
   if (targets.empty()) return {};
-  const Ranges after = ranges_in(list_[i].after);
+  const Ranges after = ranges_in(applications_[i].after);
   RangeMap out;
-  for (UOp u : ranges_in(list_[i].before)) {
+  for (UOp u : ranges_in(applications_[i].before)) {
     if (after.contains(u) || !targets.contains(u.id())) continue;
     UOp to = resolved(u, targets, after, 0);
-    if (!to || lies_in(list_[i].before, u)) return {};  // a loop around the node must keep its index
+    if (!to || lies_in(applications_[i].before, u)) return {};  // a loop around the node must keep its index
     out.emplace_back(u, to);
   }
   return out;
@@ -185,29 +188,30 @@ RangeMap ListProver::replaced_loops(size_t i) const {
 
 // Returns the rewrite of the stage that contains application `i`.
 const TopRewrite& ListProver::top_of(size_t i) const {
-  return *std::ranges::find_if(graph_rewrites_,
-                               [&](const TopRewrite& t) { return std::ranges::binary_search(t.applications, i); });
+  return *std::ranges::find_if(
+      graph_rewrites_, [&](const TopRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });
 }
 
 // Decides whether the store `after` has the same effect as all stores that the stage replaced by it, together.
 RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
   std::vector<UOp> replaced;
-  for (size_t k : top.applications)
-    if (const Application& a = list_[k]; a.before.is(Op::STORE) && a.after == after) replaced.push_back(a.before);
-  RewriteProof out = decide(import_({after.graph().group(replaced), after}));
+  for (size_t k : top.application_indices)
+    if (const Application& a = applications_[k]; a.before.is(Op::STORE) && a.after == after)
+      replaced.push_back(a.before);
+  RewriteProof out = decide(import_sides_({after.graph().group(replaced), after}));
   if (out.kind == Kind::Proven) out.method = "stores";
   return out;
 }
 
 RewriteProof ListProver::decide_loops(const TopRewrite& top) {
-  auto [it, is_new] = loops_.try_emplace(&top);
+  auto [it, is_new] = loop_proofs_.try_emplace(&top);
   if (!is_new) return it->second;
   RangeMap map;
-  for (size_t k : top.applications)
-    if (const Application& a = list_[k]; a.before.is(Op::RANGE) && a.substitution_target)
+  for (size_t k : top.application_indices)
+    if (const Application& a = applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
       map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
-  out.why = "the new loops may run over other iterations";
+  out.reason = "the new loops may run over other iterations";
   // a new loop must not be in the graph already, unless it is replaced itself
   const Ranges there = ranges_in(top.input);
   for (auto& [from, to] : map)

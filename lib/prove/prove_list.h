@@ -19,10 +19,10 @@ class ListProver {
   // Each application of depth 0 must be in one of `graph_rewrites`.
   ListProver(std::span<const Application> list, std::span<const TopRewrite> graph_rewrites, SidesProver& prover,
              Import import)
-      : list_(list), graph_rewrites_(graph_rewrites), prover_(prover), import_(std::move(import)) {}
+      : applications_(list), graph_rewrites_(graph_rewrites), prover_(prover), import_sides_(std::move(import)) {}
 
   // Decides each application by a proof, or else at sample points. sides[i] are the sides of application i.
-  std::vector<RewriteProof> run(std::span<const Sides> sides);
+  std::vector<RewriteProof> decide_all(std::span<const Sides> sides);
 
  private:
   RewriteProof decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list);
@@ -33,11 +33,11 @@ class ListProver {
   bool is_same_iterations_of(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
   const TopRewrite& top_of(size_t i) const;
 
-  std::span<const Application> list_;
+  std::span<const Application> applications_;
   std::span<const TopRewrite> graph_rewrites_;
   SidesProver& prover_;
-  Import import_;
-  std::map<const TopRewrite*, RewriteProof> loops_;
+  Import import_sides_;
+  std::map<const TopRewrite*, RewriteProof> loop_proofs_;
 };
 
 }  // namespace tgc

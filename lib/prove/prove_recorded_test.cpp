@@ -13,9 +13,9 @@ std::unique_ptr<KernelProof> proof_of_recording(const std::string& change = "", 
   Session session;
   REQUIRE(for_each_graph(session, test_path("import/prove.jsonl.gz"), "", [&](InputGraph in) {
             auto record = std::make_shared<GoldenRecord>(*in.record);
-            size_t at = change.empty() ? std::string::npos : record->rewrites.find(change);
+            size_t at = change.empty() ? std::string::npos : record->rewrites_json.find(change);
             CHECK((at != std::string::npos) == !change.empty());
-            if (at != std::string::npos) record->rewrites.replace(at, change.size(), to);
+            if (at != std::string::npos) record->rewrites_json.replace(at, change.size(), to);
             in.record = record;
             ProofCache cache;
             out = prove_recording(in, cache);

@@ -88,29 +88,29 @@ class RuleProver {
 
   RuleProof run() {
     std::vector<const Rule*> specs = specifications_of(rule_);
-    out_.by_specification = !specs.empty();
+    out_.is_by_specification = !specs.empty();
     if (right_kind(rule_) == RightKind::Algebra) specs = {&rule_};
     const bool is_general =
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
-    const std::string open = out_.why;
+    const std::string open = out_.reason;
     // Run the C++ code on instances. If the proof covers them, their sides can only differ where bounds are wrong.
     const bool is_covered = run_instances(specs, is_general);
     if (out_.kind == Kind::Refuted) {
       if (is_covered) find_condition(specs, is_general);
     } else if (is_general && is_covered && limit_.empty()) {
-      out_.kind = Kind::Proven, out_.why.clear(), out_.before.clear(), out_.after.clear();
-      out_.by_bounds = std::ranges::any_of(specs, [](const Rule* s) { return depends_on_bounds(*s); });
-    } else if (open_ || !out_.instances) {
-      if (!out_.instances && out_.why.empty()) out_.why = "no instance of the pattern could be made";
+      out_.kind = Kind::Proven, out_.reason.clear(), out_.before.clear(), out_.after.clear();
+      out_.assumes_bounds = std::ranges::any_of(specs, [](const Rule* s) { return depends_on_bounds(*s); });
+    } else if (open_ || !out_.num_instances) {
+      if (!out_.num_instances && out_.reason.empty()) out_.reason = "no instance of the pattern could be made";
     } else {
       out_.kind = Kind::Instances;
-      out_.why = specs.empty()       ? "the right side is a function"
+      out_.reason = specs.empty()       ? "the right side is a function"
                  : !open.empty()     ? open
                  : !applied_         ? "the code applies to no instance that was made"
                  : !is_covered       ? "the data of the rule differ from its code"
                                      : "proven for " + limit_ + " only";
     }
-    if (out_.kind != Kind::Proven && out_.kind != Kind::Conditional) out_.by_specification = false;
+    if (out_.kind != Kind::Proven && out_.kind != Kind::Conditional) out_.is_by_specification = false;
     return std::move(out_);
   }
 
@@ -131,19 +131,19 @@ class RuleProver {
     SideExpressions e = isolator.of(sides);
     if (e.kind == SideExpressions::Kind::Same) return {true};
     if (e.kind == SideExpressions::Kind::Unlike) return {false, "the sides have different dtypes"};
-    if (e.values.empty()) return {false, "no values to compare"};
+    if (e.compared_values.empty()) return {false, "no values to compare"};
     if (std::ranges::none_of(toposort(sides.before), [](UOp u) { return u.in({Op::LOAD, Op::INDEX, Op::DEFINE_VAR}); }))
       return compare_numbers(sides);
     const uint64_t rlimit = is_symbolic_ ? limits_.symbolic_rlimit : limits_.rlimit;
     Prover prover(isolator.isolator(), cache_,
                   {.rlimit = rlimit, .numbers_rlimit = rlimit, .ieee_rlimit = limits_.ieee_rlimit});
-    for (const ComparedValues& v : e.values) {
-      ProofOutcome one = prover.prove(v);
-      if (one.kind != ProofOutcome::Kind::Proven) return {false, one.why};
+    for (const ComparedValues& v : e.compared_values) {
+      ProofOutcome one = prover.prove_values(v);
+      if (one.kind != ProofOutcome::Kind::Proven) return {false, one.open_reason};
       out_.has_floats |= one.has_floats;
       out_.sense = std::max(out_.sense, one.sense);
-      if (notes_special && one.sense >= FloatSense::ButNan && out_.special.empty())
-        if (auto found = find_special_counterexample(isolator.isolator(), v)) out_.special = found->point;
+      if (notes_special && one.sense >= FloatSense::ButNan && out_.special_inputs.empty())
+        if (auto found = find_special_counterexample(isolator.isolator(), v)) out_.special_inputs = found->point;
     }
     return {true};
   }
@@ -190,8 +190,8 @@ class RuleProver {
     size_t proven = 0, made = 0;
     is_symbolic_ = true;
     auto fails = [&](const std::string& why, UOp before, UOp after) {
-      if (out_.why.empty()) {
-        out_.why = why;
+      if (out_.reason.empty()) {
+        out_.reason = why;
         if (before) out_.before = describe(before);
         if (after) out_.after = describe(after);
       }
@@ -199,10 +199,10 @@ class RuleProver {
     };
     for (;;) {
       Graph graph;
-      std::optional<UOp> before = instances.next(graph);
+      std::optional<UOp> before = instances.next_instance(graph);
       if (!before) break;
       if (!*before) continue;
-      if (++made > limits_.most_symbolic) return fails("the pattern has too many instances", {}, {});
+      if (++made > limits_.max_symbolic_instances) return fails("the pattern has too many instances", {}, {});
       std::optional<std::vector<RightSide>> sides;
       auto built = catch_failures([&] {
         sides = right_sides_of(spec, *before, instances.captured().data());
@@ -211,26 +211,27 @@ class RuleProver {
       if (!built) continue;  // skip an instance for which the right side cannot be built
       if (!sides) return fails("a guard or the right side is a function", {}, {});
       for (const RightSide& side : *sides) {
-        if (side.right == *before) {
+        if (side.right_node == *before) {
           proven++;
           continue;
         }
-        UOp when = side.when;
+        UOp when = side.condition;
         if (condition) {
-          UOp more = condition->of(*before, side.right, instances.captured());
+          UOp more = condition->of(*before, side.right_node, instances.captured());
           if (!more) return false;
           when = conjunction(when, more);
         }
         UOp defined = is_defined(*before);
         if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
-        if (side.right.dtype() != before->dtype()) return fails("the sides have different dtypes", *before, side.right);
-        Answer answer = prove(graph, restricted(*before, side.right, when), !condition);
-        if (!answer.proven) return fails(answer.why, *before, side.right);
-        if (!side.limit.empty()) limit_ = side.limit;
+        if (side.right_node.dtype() != before->dtype())
+          return fails("the sides have different dtypes", *before, side.right_node);
+        Answer answer = prove(graph, restricted(*before, side.right_node, when), !condition);
+        if (!answer.proven) return fails(answer.why, *before, side.right_node);
+        if (!side.assumption.empty()) limit_ = side.assumption;
         proven++;
       }
     }
-    out_.instances += proven;
+    out_.num_instances += proven;
     return proven || fails("no instance of the pattern could be made", {}, {});
   }
 
@@ -267,7 +268,7 @@ class RuleProver {
     for (size_t wanted : chosen) {
       Graph graph;
       std::optional<UOp> before;
-      for (; number <= wanted; number++) before = instances.next(graph);
+      for (; number <= wanted; number++) before = instances.next_instance(graph);
       UOp after = run_code(own, *before, instances.captured());
       // if the data differ from the code once, the proof of the data is useless, and all instances must be proven
       bool agrees = covers && (is_data ? says(graph, *before, after, instances.captured())
@@ -278,7 +279,7 @@ class RuleProver {
       if (is_general && agrees && !depends_on_bounds(rule_)) continue;
       decide(graph, *before, after, !is_general || !agrees);
       if (out_.kind == Kind::Refuted) return covers;
-      if (open_ > limits_.most_open) break;
+      if (open_ > limits_.max_open_instances) break;
     }
     return covers;
   }
@@ -291,7 +292,7 @@ class RuleProver {
     for (bool more = true; more;) {
       Graph graph;
       for (int i = 0; i < 64 && more; i++, number++) {
-        std::optional<UOp> before = instances.next(graph);
+        std::optional<UOp> before = instances.next_instance(graph);
         more = before.has_value() && number < kMostTried;
         if (!more || !*before) continue;
         auto applies = catch_failures([&] {
@@ -302,10 +303,10 @@ class RuleProver {
         else if (all.empty()) works_on_vectors_ = works_on_vectors_ || applies_to_vectors(own, *before);
       }
     }
-    if (all.size() <= limits_.most_instances) return all;
+    if (all.size() <= limits_.max_instances) return all;
     std::vector<size_t> out;
-    for (size_t i = 0; i < limits_.most_instances; i++)
-      out.push_back(all[i * all.size() / limits_.most_instances]);
+    for (size_t i = 0; i < limits_.max_instances; i++)
+      out.push_back(all[i * all.size() / limits_.max_instances]);
     return out;
   }
 
@@ -319,10 +320,12 @@ class RuleProver {
     if (!built || !sides) return false;
     auto sense = out_.sense;
     bool found = std::ranges::any_of(*sides, [&](const RightSide& side) {
-      if (side.right == after) return true;
-      if (side.right.dtype() != after.dtype()) return false;
-      if (side.when && side.when.simplify().is_const() && !side.when.simplify().arg().to_const().truthy()) return false;
-      return prove(graph, restricted(after, side.right, side.when)).proven;
+      if (side.right_node == after) return true;
+      if (side.right_node.dtype() != after.dtype()) return false;
+      if (side.condition && side.condition.simplify().is_const() &&
+          !side.condition.simplify().arg().to_const().truthy())
+        return false;
+      return prove(graph, restricted(after, side.right_node, side.condition)).proven;
     });
     out_.sense = sense;
     return found;
@@ -371,9 +374,9 @@ class RuleProver {
     Answer answer;
     // ask Z3 about floats in any case, because they may differ only by rounding
     if (must_prove && (!found || dtypes::is_float(before.dtype()))) {
-      if (open_) answer.why = out_.why;  // the rule is not proven in any case, so do not ask Z3
+      if (open_) answer.why = out_.reason;  // the rule is not proven in any case, so do not ask Z3
       else if ((answer = prove(graph, {before, after}, true)).proven) {
-        out_.instances++;
+        out_.num_instances++;
         return;
       } else if (can_compare && !found) found = counterexample(graph, sides, limits_.rlimit);
     }
@@ -381,12 +384,12 @@ class RuleProver {
     const bool differs = found.has_value();
     if (!differs && !must_prove) return;
     if (is_taken_earlier(before)) return;
-    if (differs || !open_) out_.before = describe(before), out_.after = describe(after), out_.why = answer.why;
+    if (differs || !open_) out_.before = describe(before), out_.after = describe(after), out_.reason = answer.why;
     if (!differs) {
       open_++;
       return;
     }
-    out_.kind = Kind::Refuted, out_.why.clear();
+    out_.kind = Kind::Refuted, out_.reason.clear();
     out_.counterexample = found->point;
   }
 
@@ -395,7 +398,7 @@ class RuleProver {
     std::vector<const Rule*> earlier;
     for (uint32_t id = rule_.id; id-- > 0;) {
       const Rule* r = rule_of(id);
-      if (!r || r->set != rule_.set || r->uses_ctx) break;
+      if (!r || r->rule_set_name != rule_.rule_set_name || r->uses_ctx) break;
       earlier.push_back(r);
     }
     if (earlier.empty() || rule_of(rule_.id) != &rule_) return false;
@@ -412,7 +415,8 @@ class RuleProver {
   // Searches a condition under which a refuted rule is proven, if its data describe its code. Keeps the counterexample.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
-      out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right", out_.by_bounds = true;
+      out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",
+      out_.assumes_bounds = true;
       return;
     }
     if (is_proven_by_bounds) {
@@ -422,14 +426,14 @@ class RuleProver {
     if (specs.empty()) return;
     RuleProof refuted = out_;
     for (const Condition& c : conditions_for(*specs[0])) {
-      out_.instances = 0, out_.sense = {}, out_.has_floats = false, out_.why = {};
+      out_.num_instances = 0, out_.sense = {}, out_.has_floats = false, out_.reason = {};
       if (std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, &c); })) {
         out_.kind = Kind::Conditional, out_.condition = c.text;
         if (!limit_.empty()) out_.condition += ", " + limit_;
-        out_.before = refuted.before, out_.after = refuted.after, out_.why = {};
+        out_.before = refuted.before, out_.after = refuted.after, out_.reason = {};
         return;
       }
-      if (refuted.why.empty()) refuted.why = "even if " + c.text + ": " + out_.why;
+      if (refuted.reason.empty()) refuted.reason = "even if " + c.text + ": " + out_.reason;
     }
     out_ = refuted;
   }
@@ -464,15 +468,15 @@ RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limi
   if (!is_value_rule(rule)) return out.kind = Kind::Structural, out;
   RuleProver prover(rule, cache, limits);
   if (auto proof = catch_failures([&] { return prover.run(); })) out = *proof;
-  else out.why = proof.diag().message.substr(0, 200);
-  if (out.kind == Kind::Unknown && !out.instances && prover.works_on_vectors()) {
+  else out.reason = proof.diag().message.substr(0, 200);
+  if (out.kind == Kind::Unknown && !out.num_instances && prover.works_on_vectors()) {
     out = {.rule = &rule};
     out.kind = Kind::Structural;
   }
   constexpr size_t kRandomInstances = 300;
   if ((out.kind == Kind::Instances || out.kind == Kind::Unknown) && !rule.uses_ctx)
     refute_rule(rule, kRandomInstances, out);
-  out.seconds = seconds_since(begin);
+  out.proof_seconds = seconds_since(begin);
   return out;
 }
 

@@ -21,18 +21,18 @@ struct RuleProof {
   };
   const Rule* rule = nullptr;
   Kind kind = Kind::Unknown;
-  size_t instances = 0;  // number of instances that are proven
+  size_t num_instances = 0;  // number of instances that are proven
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};  // if Conditional: the condition as text
-  bool by_bounds = false;  // the proof assumes that bounds (vmin, vmax) are right
-  bool by_specification = false;  // a specification is proven, and the C++ code was tested against it
-  std::string why = {};  // if Unknown or Instances: why the rule is not proven
+  bool assumes_bounds = false;  // the proof assumes that bounds (vmin, vmax) are right
+  bool is_by_specification = false;  // a specification is proven, and the C++ code was tested against it
+  std::string reason = {};  // if Unknown or Instances: why the rule is not proven
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
   // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.
-  std::map<std::string, std::string> special = {};
-  double seconds = 0;
+  std::map<std::string, std::string> special_inputs = {};
+  double proof_seconds = 0;
 };
 
 std::string_view name_of(RuleProof::Kind kind);
@@ -44,9 +44,10 @@ struct RuleLimits {
   uint64_t rlimit = 300'000;    // Z3's limit for each question about an instance
   uint64_t symbolic_rlimit = 4'000'000;  // the same, if constants are unknown values; 1 million takes about 0.3 s
   uint64_t ieee_rlimit = 400'000;  // the same, for floats of IEEE 754
-  size_t most_instances = 240;  // most left sides on which the rule's C++ code runs, chosen evenly among all
-  size_t most_open = 30;        // most instances that are neither proven nor refuted, after which no more are tried
-  size_t most_symbolic = 4000;  // most left sides with unknown constants; a rule with more is not proven
+  size_t max_instances = 240;  // most left sides on which the rule's C++ code runs, chosen evenly among all
+  // most instances that are neither proven nor refuted, after which no more are tried
+  size_t max_open_instances = 30;
+  size_t max_symbolic_instances = 4000;  // most left sides with unknown constants; a rule with more is not proven
 };
 
 // Returns true if `rule` rewrites nodes; rules of lib/spec only check nodes.

@@ -11,32 +11,34 @@ using Kind = RewriteProof::Kind;
 // Returns the first difference between the results of the schedule and of the tensor graph, or the error of the run.
 std::string difference_in(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
-  if (!run.order.faults.empty()) return run.order.faults[0].detail();
-  if (!run.hazard.empty()) return run.hazard;
+  if (!run.order_report.faults.empty()) return run.order_report.faults[0].detail();
+  if (!run.hazard_text.empty()) return run.hazard_text;
   const std::string of_arrays = run.first_difference();
-  return of_arrays.empty() ? run.different : of_arrays;
+  return of_arrays.empty() ? run.first_different_kernel : of_arrays;
 }
 
 // Adds the result of a run in REF to the proof, and returns it as text.
 std::string settle(const ModelReport& run, KernelProof& proof) {
-  const size_t stages = run.stages ? run.stages->stages_run : 0;
+  const size_t stages = run.stage_difference ? run.stage_difference->num_stages_run : 0;
   proof.checked_stages = stages;
   if (run.result() == RunReport::Result::Failed) {
-    const std::string stage = run.stages ? run.stages->stage : "";
-    proof.findings.push_back({.kind = Kind::Refuted, .why = "REF shows a wrong value", .application = SIZE_MAX});
+    const std::string stage = run.stage_difference ? run.stage_difference->stage : "";
+    proof.findings.push_back({.kind = Kind::Refuted, .reason = "REF shows a wrong value", .application = SIZE_MAX});
     const auto rows = proof.history ? proof.history->stages() : std::span<const HistoryStage>();
     for (const HistoryStage& s : rows)
       if (s.name == stage) proof.findings.back().place.stage = s.name;
     proof.findings.back().counterexample["stored"] = difference_in(run);
     return "the schedule computes something else than the tensor graph; `tgc bisect` looks for the rewrite";
   }
-  const bool is_whole = run.stages && (run.stages->refused.empty() || run.ran.kernels);
+  const bool is_whole =
+      run.stage_difference && (run.stage_difference->refused_stages.empty() || run.schedule_result.num_kernels);
   if (run.result() != RunReport::Result::Passed || !is_whole)
     return "REF does not run all its stages" + (run.notes.empty() ? "" : ": " + run.notes[0]);
   for (auto* list : {&proof.rewrites, &proof.findings})
     for (RewriteProof& r : *list)
       if (r.kind == Kind::Unknown) r.kind = Kind::Sampled;
-  return counted(stages, "stage") + (run.ran.kernels ? " and " + counted(run.ran.kernels, "kernel") : "") +
+  return counted(stages, "stage") +
+         (run.schedule_result.num_kernels ? " and " + counted(run.schedule_result.num_kernels, "kernel") : "") +
          " compute what the tensor graph says, at sample inputs in REF";
 }
 
@@ -47,9 +49,9 @@ std::unique_ptr<KernelProof> prove_schedule(const Session& session, const InputG
   auto out = prove_recording(in, cache, options);
   if (!options.checks_stages || out->error || out->verdict == Kind::Refuted || out->verdict == Kind::Proven) return out;
   const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds},
-                       .compare = {.each_stage = true}};
+                       .compare = {.runs_each_stage = true}};
   const auto report = catch_failures([&] { return run_recorded_schedule(session, in, run); });
-  out->checked = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
+  out->schedule_check = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
   out->set_verdict();
   return out;
 }

@@ -55,24 +55,24 @@ double rounding_of(DType d) {
 
 }  // namespace
 
-RewriteProof SidesProver::decide(const SidePairs& pairs) {
-  if (pairs.size() == 1) return decide(pairs[0]);
+RewriteProof SidesProver::decide_sides(const SidePairs& pairs) {
+  if (pairs.size() == 1) return decide_sides(pairs[0]);
   RewriteProof out{.kind = Kind::Proven, .method = "same"};
   for (const Sides& s : pairs) {
-    RewriteProof one = decide(s);
+    RewriteProof one = decide_sides(s);
     out.form += one.form;
     if (one.kind != Kind::Proven) return one.form = out.form, one;
     add(out, one.has_floats, one.sense);
     if (out.method == "same") out.method = one.method;
   }
-  return pairs.empty() ? RewriteProof{.why = "the sides cannot be compared"} : out;
+  return pairs.empty() ? RewriteProof{.reason = "the sides cannot be compared"} : out;
 }
 
-RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
-  if (!s.before || !s.after) return {.why = "the sides cannot be compared"};
+RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
+  if (!s.before || !s.after) return {.reason = "the sides cannot be compared"};
   RewriteProof out{.kind = Kind::Proven, .method = "same"};
   if (s.before == s.after) return out;
-  switch (lanes_.compare(s.before, s.after)) {
+  switch (lanes_.compare_forms(s.before, s.after)) {
     case LaneForms::Answer::Same: return out.method = "lanes", out;
     case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
     case LaneForms::Answer::Open: break;
@@ -84,52 +84,53 @@ RewriteProof SidesProver::decide(const Sides& s, bool over_reals) {
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
-    RewriteProof proof = decide(Sides{terms->first, terms->second}, over_reals);
+    RewriteProof proof = decide_sides(Sides{terms->first, terms->second}, over_reals);
     if (dtypes::is_float(s.before.dtype()) && !has_loops_in_order_of(s.before, s.after))
       add(proof, true, FloatSense::Real);
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (const SelectedTerm term = selected_term(s.before); term.value) {
-    RewriteProof proof = decide(Sides{term.value, s.after}, over_reals);
+    RewriteProof proof = decide_sides(Sides{term.value, s.after}, over_reals);
     const FloatSense weakest = term.needs_numbers ? FloatSense::Finite : FloatSense::ButNan;
     if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // a sum turns -0 into 0
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
-    return {.method = "constants", .why = "constants that differ"};  // evaluate_constants() may decide it later
+    return {.method = "constants", .reason = "constants that differ"};  // evaluate_constants() may decide it later
   SideExpressions e = isolator_.of(s);
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
-    case SideExpressions::Kind::Unlike: return {.why = "the sides have different dtypes"};
+    case SideExpressions::Kind::Unlike: return {.reason = "the sides have different dtypes"};
     case SideExpressions::Kind::Open: return decide_parts(s);
     default: break;
   }
   out.method = "values";
-  for (const ComparedValues& v : e.values) {
-    ProofOutcome one = prover_.prove(v, over_reals);
+  for (const ComparedValues& v : e.compared_values) {
+    ProofOutcome one = prover_.prove_values(v, over_reals);
     add(out, one.has_floats, one.sense);
     out.form += one.form;
-    if (one.kind != ProofOutcome::Kind::Proven) return {.method = "values", .why = one.why, .form = out.form};
+    if (one.kind != ProofOutcome::Kind::Proven)
+      return {.method = "values", .reason = one.open_reason, .form = out.form};
   }
   return out;
 }
 
 // Decides whether two sums are equal, by their terms `before` and `after`.
 RewriteProof SidesProver::decide_sum(UOp before, UOp after) {
-  RewriteProof terms = decide(Sides{before, after}, true);
+  RewriteProof terms = decide_sides(Sides{before, after}, true);
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
 }
 
 // Decides nodes that consist of several stores or that end the same loops, part by part.
 RewriteProof SidesProver::decide_parts(const Sides& s) {
-  RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.why = "no values to compare"};
-  if (ends_same_loops(s.before, s.after)) return decide(Sides{inside_ends(s.before), inside_ends(s.after)});
+  RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
+  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{inside_ends(s.before), inside_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
   if (!holds) return decide_around_reduces(s);
   for (size_t i = 0; i < s.before.num_src(); i++) {
-    RewriteProof one = decide(Sides{s.before.src(i), s.after.src(i)});
-    if (one.kind != Kind::Proven) return open.why = one.why, open;
+    RewriteProof one = decide_sides(Sides{s.before.src(i), s.after.src(i)});
+    if (one.kind != Kind::Proven) return open.reason = one.reason, open;
     add(out, one.has_floats, one.sense);
   }
   return out;
@@ -140,7 +141,7 @@ RewriteProof SidesProver::decide_parts(const Sides& s) {
 // value.
 RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
   constexpr size_t kMost = 16;
-  const RewriteProof open{.why = "no values to compare"};
+  const RewriteProof open{.reason = "no values to compare"};
   if (s.before.is(Op::REDUCE) || s.after.is(Op::REDUCE)) return open;
   const std::vector<UOp> before = outermost_reduces(s.before);
   std::vector<UOp> after = outermost_reduces(s.after);
@@ -149,7 +150,7 @@ RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
   for (UOp b : before) {
     auto is_equal = [&](UOp a) {
       if (a.dtype() != b.dtype()) return false;
-      const RewriteProof proof = decide(Sides{b, a});
+      const RewriteProof proof = decide_sides(Sides{b, a});
       return proof.kind == Kind::Proven && (!proof.has_floats || proof.sense == FloatSense::Uninterpreted);
     };
     auto a = std::ranges::find_if(after, is_equal);
@@ -159,7 +160,7 @@ RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
     of_before.emplace_back(b, value), of_after.emplace_back(*a, value);
     after.erase(a);
   }
-  RewriteProof rest = decide(Sides{substitute(s.before, of_before), substitute(s.after, of_after)});
+  RewriteProof rest = decide_sides(Sides{substitute(s.before, of_before), substitute(s.after, of_after)});
   // the unknown values may be infinite
   return rest.kind == Kind::Proven && rest.has_floats && rest.sense == FloatSense::Finite ? open : rest;
 }
@@ -183,14 +184,14 @@ std::string SidesProver::key_of(const SidePairs& pairs) {
   std::string out;
   for (const Sides& s : pairs) {
     if (!s.before || !s.after) return "";
-    for (const Sha256* key : {&keys_.of(s.before), &keys_.of(s.after)})
+    for (const Sha256* key : {&node_keys_.of(s.before), &node_keys_.of(s.after)})
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
   }
   if (has_infinities_ && !out.empty()) out += "may be infinite";
   return out.empty() ? out : hash_of(out);
 }
 
-void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
+void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs) {
   std::vector<Sides> constants, all;
   std::vector<RewriteProof*> of_constants, of;
   for (size_t i = 0; i < open.size(); i++) {
@@ -214,19 +215,19 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
     const bool differs = e.kind == EquivalenceResult::Kind::Differ;
     is_open[&r] |= (e.kind != EquivalenceResult::Kind::Same && !differs) || compares_ends_alone(all[i]);
     if (r.kind == Kind::Refuted) continue;
-    if (differs && !e.beyond_rounding) continue;
+    if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because its values are small and it names elements of memory
     if (auto found = find_counterexample(isolator_, all[i])) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {
-      r.kind = Kind::Refuted, r.counterexample = e.point;
+      r.kind = Kind::Refuted, r.counterexample = e.witness;
       r.counterexample["before"] = e.before, r.counterexample["after"] = e.after;
     }
   }
   for (size_t i = 0; i < of.size(); i++) {  // a sum with Invalid terms is Invalid, but the import makes these terms 0
     RewriteProof& r = *of[i];
     if (r.kind != Kind::Refuted || r.counterexample["after"] != "Invalid" || !has_reduce(all[i].before)) continue;
-    r.kind = Kind::Unknown, r.why = "its sides differ in a sum of Invalid terms", r.counterexample.clear();
+    r.kind = Kind::Unknown, r.reason = "its sides differ in a sum of Invalid terms", r.counterexample.clear();
   }
   for (auto [r, is_unknown] : is_open)
     if (r->kind == Kind::Unknown && !is_unknown) r->kind = Kind::Sampled;
@@ -235,7 +236,7 @@ void SidesProver::sample(std::span<RewriteProof* const> open, std::span<const Si
 // Returns true if only the first and the last index of a loop can be compared, which says little about the others.
 bool SidesProver::compares_ends_alone(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
-  return std::ranges::any_of(isolator_.of(s).values, &ComparedValues::ends_alone);
+  return std::ranges::any_of(isolator_.of(s).compared_values, &ComparedValues::compares_ends_alone);
 }
 
 // Proves the rewrites of constants for which REF computes the same value. Up to rounding, because folding rounds once

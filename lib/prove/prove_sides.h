@@ -19,7 +19,7 @@ struct RewritePlace {
   std::string_view stage, rule, branch = {};
   std::string_view file = {};  // file of the rule
   size_t line = 0;             // line of the rule in `file`
-  uint64_t number = 0;  // number of the rewrite among those of the rule in the stage, from 1
+  uint64_t number_of_rule = 0;  // number of the rewrite among those of the rule in the stage, from 1
 };
 
 struct RewriteProof {
@@ -33,8 +33,8 @@ struct RewriteProof {
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
-  std::string why = {};  // if not Proven: the reason
-  std::optional<double> error = {};  // for a proof over the reals: the largest error at sample points, in ulp
+  std::string reason = {};  // if not Proven: the reason
+  std::optional<double> largest_error = {};  // for a proof over the reals: the largest error at sample points, in ulp
   std::string form = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
   size_t application = 0;  // index of the rewrite in its list
   RewritePlace place = {};
@@ -52,19 +52,20 @@ class SidesProver {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.
   SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache)
-      : isolator_(graph, std::move(sizes)), prover_(isolator_.isolator(), cache), known_(cache.verdicts()) {}
+      : isolator_(graph, std::move(sizes)), prover_(isolator_.isolator(), cache), known_verdicts_(cache.verdicts()) {}
 
-  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals` is as for Prover::prove().
-  RewriteProof decide(const Sides& s, bool over_reals = false);
+  // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals` is as for
+  // Prover::prove_values().
+  RewriteProof decide_sides(const Sides& s, bool over_reals = false);
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
-  RewriteProof decide(const SidePairs& pairs);
+  RewriteProof decide_sides(const SidePairs& pairs);
 
   // Evaluates in REF rewrites that are not proven, and sets their verdicts `open`. pairs[i] are the sides of open[i].
-  void sample(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
+  void sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.
   std::string key_of(const SidePairs& pairs);
-  KnownVerdicts* known() { return known_; }  // null if no verdicts are kept
+  KnownVerdicts* known_verdicts() { return known_verdicts_; }  // null if no verdicts are kept
   // Records that registers and shared memory of the kernel may contain infinities.
   void set_infinities() { prover_.set_infinities(), has_infinities_ = true; }
 
@@ -75,7 +76,7 @@ class SidesProver {
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.
   std::optional<double> error_of(const SidePairs& pairs);
 
-  const ProofCounts& counts() const { return prover_.counts(); }
+  const ProofCounts& counts() const { return prover_.proof_counts(); }
 
  private:
   RewriteProof decide_parts(const Sides& s);
@@ -87,8 +88,8 @@ class SidesProver {
   SideIsolator isolator_;
   Prover prover_;
   LaneForms lanes_;
-  KnownVerdicts* known_;
-  NodeKeys keys_;
+  KnownVerdicts* known_verdicts_;
+  NodeKeys node_keys_;
   bool has_infinities_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 RewriteProof decide_sides(Graph& g, UOp before, UOp after) {
   ProofCache cache;
-  return SidesProver(g, {}, cache).decide(Sides{before, after});
+  return SidesProver(g, {}, cache).decide_sides(Sides{before, after});
 }
 
 // Returns a loop whose size is an expression.
@@ -245,7 +245,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
     SidePairs pairs{{before, after}};
     RewriteProof* open[] = {&proof};
     const SidePairs* all[] = {&pairs};
-    prover.sample(open, all);
+    prover.sample_open(open, all);
     return proof;
   };
   CHECK(verdict(number(3).alu(Op::EXP2), number(8)).method == "constants");

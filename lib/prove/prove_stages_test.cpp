@@ -28,14 +28,14 @@ std::unique_ptr<KernelProof> proof_of(const std::string& file, const std::string
 // Returns the only refuted rewrite.
 const RewriteProof& refuted(const KernelProof& proof) {
   INFO(proof_text(proof));
-  REQUIRE(proof.count(Kind::Refuted) == 1);
+  REQUIRE(proof.num_with_verdict(Kind::Refuted) == 1);
   return *std::ranges::find(proof.rewrites, Kind::Refuted, &RewriteProof::kind);
 }
 
 TEST_CASE("prove_kernel: of several rewrites of a wrong stage, only the wrong one is refuted") {
   auto pixel = proof_of("unsound_kernels.md", "gated-pixel");
   CHECK(refuted(*pixel).place.rule == "index-given-valid");
-  CHECK(pixel->count(Kind::Sampled) > 2);
+  CHECK(pixel->num_with_verdict(Kind::Sampled) > 2);
 }
 
 TEST_CASE("prove_kernel: a later stage shows an error of one that REF cannot run") {

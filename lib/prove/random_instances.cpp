@@ -8,9 +8,9 @@
 #include "lib/rewrite/rewrite.h"
 
 namespace tgc {
-UOp RandomInstances::make(Graph& graph) {
+UOp RandomInstances::make_instance(Graph& graph) {
   constants_.clear();
-  start(graph);
+  start_instance(graph);
   return build_root();
 }
 
@@ -20,13 +20,13 @@ Const RandomInstances::number(DType d) {
   if (dtypes::is_bool(d)) return Const(one_in(2));
   if (dtypes::is_float(d)) {
     constexpr double kFloats[] = {0, 1, -1, 2, -2, 0.5, 3, -0.5, 4, 8, 0.1, -3, 1.5, 100};
-    return Const(kFloats[pick(std::size(kFloats))]);
+    return Const(kFloats[pick_alternative(std::size(kFloats))]);
   }
   const bool is_index = d.is(Scalar::Index);
   const Int least = is_index ? -Int::pow2(62) : dtypes::min(d).to_int();
   const Int most = is_index ? Int::pow2(62) : dtypes::max(d).to_int();
   Int v;
-  switch (pick(constants_.empty() ? 4 : 6)) {
+  switch (pick_alternative(constants_.empty() ? 4 : 6)) {
     case 0:
     case 1: v = Int(int64_t(random_() % 21) - 6); break;
     case 2:
@@ -35,7 +35,7 @@ Const RandomInstances::number(DType d) {
       break;
     case 3: v = one_in(2) ? most - Int(int64_t(random_() % 4)) : least + Int(int64_t(random_() % 4)); break;
     default: {
-      const Int& earlier = constants_[pick(constants_.size())];
+      const Int& earlier = constants_[pick_alternative(constants_.size())];
       const Int factor = Int(int64_t(random_() % 5) - 2);
       v = (one_in(3) ? earlier : earlier * factor) + Int(int64_t(random_() % 3) - 1);
     }
@@ -63,10 +63,10 @@ UOp RandomInstances::expression(DType d, int depth) {
     if (one_in(4)) {
       constexpr DType kFrom[] = {dtypes::int32,  dtypes::uint8, dtypes::int8, dtypes::bool_,
                                  dtypes::uint32, dtypes::int64, dtypes::index};
-      DType from = kFrom[pick(std::size(kFrom))];
+      DType from = kFrom[pick_alternative(std::size(kFrom))];
       if (from != d) return expression(from, depth - 1).cast(d);
     }
-    Op op = kOps[pick(std::size(kOps))];
+    Op op = kOps[pick_alternative(std::size(kOps))];
     if (op == Op::SHL || op == Op::SHR)
       return part().alu(op, g.constant(d, Const(int64_t(random_() % uint64_t(d.is(Scalar::Index) ? 8 : d.bitsize())))));
     UOp other = one_in(4) ? part() : constant(d);
@@ -90,7 +90,7 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
   for (size_t tries = 0, made = 0; tries < kTries * count && made < count && nodes < kMostNodes; tries++) {
     Graph graph;
     (void)catch_failures([&] {  // skip an instance that the graph or the rule refuses
-      UOp before = instances.make(graph), after;
+      UOp before = instances.make_instance(graph), after;
       Hit hit;
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);
       if (!after || after == before) return true;
@@ -99,7 +99,7 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
       if (auto found = find_counterexample(isolator, {before, after}, 0)) {
         out.kind = RuleProof::Kind::Refuted;
         out.counterexample = found->point;
-        out.before = describe(before), out.after = describe(after), out.why = "found by a random instance";
+        out.before = describe(before), out.after = describe(after), out.reason = "found by a random instance";
       }
       return true;
     });

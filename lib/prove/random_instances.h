@@ -12,10 +12,10 @@ class RandomInstances : public RuleInstances {
  public:
   RandomInstances(const Rule& rule, uint64_t seed) : RuleInstances(rule, false), random_(seed) {}
   // Makes the next instance. Returns the empty UOp if the random choices make no valid node.
-  UOp make(Graph& graph);
+  UOp make_instance(Graph& graph);
 
  protected:
-  size_t pick(size_t n) override { return random_() % n; }
+  size_t pick_alternative(size_t n) override { return random_() % n; }
   UOp leaf(DType d) override { return expression(d, int(random_() % 3)); }
   Const number(DType d) override;
 

@@ -91,20 +91,20 @@ namespace {
 class NativeHistory : public RewriteHistory {
  public:
   explicit NativeHistory(Compilation compilation) : c_(std::move(compilation)) {
-    c_.watch(&log_);
+    c_.set_watcher(&log_);
     auto& list = c_.list();
-    c_.watch(nullptr);
+    c_.set_watcher(nullptr);
     if (!list) throw Failure(list.diag());
     uninstrumented_.emplace(c_.graph());
-    list_ = log_.list();
-    for (const StageRun& run : log_.stages())
+    applications_ = log_.all_rewrites();
+    for (const StageRun& run : log_.stage_runs())
       stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
-    for (const TopRewrite& top : log_.rewrites()) {
+    for (const TopRewrite& top : log_.top_rewrites()) {
       if (const size_t stage = number_of(top.stage); stage != SIZE_MAX)
         stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
       graph_rewrites_.push_back(top);
     }
-    for (const Application& a : list_) {
+    for (const Application& a : applications_) {
       stage_of_.push_back(number_of(a.stage));
       places_.push_back({.stage_number = stage_of_.back(),
                          .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
@@ -112,33 +112,35 @@ class NativeHistory : public RewriteHistory {
                          .branch = a.branch ? a.branch : std::string_view(),
                          .file = short_file(*a.rule),
                          .line = a.rule->line,
-                         .number = a.in_stage});
+                         .number_of_rule = a.number_in_stage});
     }
   }
 
   UOp ast() override { return c_.ast(); }
-  UOp imported(UOp graph) override { return graph; }
-  Result<SidePairs> import(const Sides& s) override { return SidePairs{s}; }
+  UOp imported_graph(UOp graph) override { return graph; }
+  Result<SidePairs> import_sides(const Sides& s) override { return SidePairs{s}; }
   Graph& graph() override { return c_.graph(); }
-  std::vector<Sides> sides(std::vector<size_t>& wrong) override { return sides_of_applications(c_, list_, wrong); }
+  std::vector<Sides> all_sides(std::vector<size_t>& wrong) override {
+    return sides_of_applications(c_, applications_, wrong);
+  }
 
-  UOp replay(const HistoryStage& stage, size_t count) override {
+  UOp replay_stage(const HistoryStage& stage, size_t count) override {
     for (size_t number : stage.graph_rewrites) {
-      const size_t own = graph_rewrites_[number].applications.size();
+      const size_t own = graph_rewrites_[number].application_indices.size();
       if (count <= own) return count ? replay(graph_rewrites_[number], count) : graph_rewrites_[number].input;
       count -= own;
     }
     return {};
   }
 
-  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
+  std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) override {
     std::vector<std::pair<UOp, UOp>> out;
     UOp last = stage.input;
     for (size_t number : stage.graph_rewrites) {
       const TopRewrite& top = graph_rewrites_[number];
       if (!top.input.is(stage.input.op())) continue;  // skip a function's graph rewrite of a part of the graph
       out.emplace_back(last, top.input);
-      last = top.applications.empty() ? top.input : replay(top, top.applications.size());
+      last = top.application_indices.empty() ? top.input : replay(top, top.application_indices.size());
     }
     out.emplace_back(last, stage.result);
     return out;
@@ -147,12 +149,13 @@ class NativeHistory : public RewriteHistory {
  private:
   UOp replay(const TopRewrite& top, size_t count) const {
     std::vector<std::pair<UOp, UOp>> first;
-    for (size_t k : std::span(top.applications).first(count)) first.emplace_back(list_[k].before, list_[k].after);
-    auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gates); });
+    for (size_t k : std::span(top.application_indices).first(count))
+      first.emplace_back(applications_[k].before, applications_[k].after);
+    auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gated_nodes); });
     return made ? *made : UOp();
   }
   size_t number_of(const StageRow* row) const {
-    const auto& all = log_.stages();
+    const auto& all = log_.stage_runs();
     auto run = std::ranges::find(all, row, &StageRun::row);
     return row && run != all.end() ? size_t(run - all.begin()) : SIZE_MAX;
   }
@@ -165,8 +168,8 @@ class NativeHistory : public RewriteHistory {
 }  // namespace
 
 bool RewriteHistory::is_part_of(size_t part, size_t whole) const {
-  if (stage_of_[part] != stage_of_[whole] || list_[part].depth <= list_[whole].depth) return false;
-  return list_[part].made_from >= list_[whole].made_from;
+  if (stage_of_[part] != stage_of_[whole] || applications_[part].depth <= applications_[whole].depth) return false;
+  return applications_[part].num_nodes_before >= applications_[whole].num_nodes_before;
 }
 
 std::unique_ptr<RewriteHistory> native_history(Compilation compilation) {
@@ -183,8 +186,9 @@ using Row = Pipeline::Row;
 // a rule of ops.py, or in a stage that is a function. A substitution in a rule is decided by the rewrite of this rule;
 // those of a stage are proven like other rewrites, or all together.
 bool is_substitution(const Row& row, const Rewrite& m) {
-  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.place == row.recorded->at[0];
-  return m.place.starts_with("uop/ops.py:") || is_of_stage || (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
+  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.source_place == row.recorded->at[0];
+  return m.source_place.starts_with("uop/ops.py:") || is_of_stage ||
+         (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }
 
 // Returns the SINK of a PROGRAM; any other graph is returned as it is.
@@ -204,10 +208,10 @@ class RecordedHistory : public RewriteHistory {
     }
   }
 
-  UOp ast() override { return imported(pipeline_->ast()); }
+  UOp ast() override { return imported_graph(pipeline_->ast()); }
   Graph& graph() override { return importer_.graph(); }
 
-  UOp imported(UOp graph) override {
+  UOp imported_graph(UOp graph) override {
     if (!graph) return {};
     auto [it, is_new] = graphs_.try_emplace(graph.id());
     if (is_new)
@@ -215,14 +219,14 @@ class RecordedHistory : public RewriteHistory {
     return it->second.root;
   }
 
-  std::span<const UOp> linear() override {
+  std::span<const UOp> linear_list() override {
     for (const Row& row : rows_)
       if (!row.list.empty() && !list_graph_.graph)
         if (auto made = import_graph(row.list.back(), row.list, settings_)) list_graph_ = std::move(*made);
     return list_graph_.list;
   }
 
-  Result<SidePairs> import(const Sides& s) override {
+  Result<SidePairs> import_sides(const Sides& s) override {
     SidePairs out;
     if (!s.before || !s.after) return out;
     if (has_all_indices(s.before, s.after)) return SidePairs{{s.before, s.before}};
@@ -232,17 +236,17 @@ class RecordedHistory : public RewriteHistory {
     return out;
   }
 
-  std::vector<Sides> sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), list_); }
+  std::vector<Sides> all_sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), applications_); }
 
   bool is_used(size_t rewrite) override {
     const HistoryStage& stage = stages_[stage_of_[rewrite]];
-    if (!stage.result || stage.graph_rewrites.empty() || !list_[rewrite].substitution_target) return true;
+    if (!stage.result || stage.graph_rewrites.empty() || !applications_[rewrite].substitution_target) return true;
     return !plan_of(stage).skipped.contains(places_[rewrite].rule);
   }
 
-  UOp replay(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
+  UOp replay_stage(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
 
-  std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) override {
+  std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) override {
     std::vector<Sides> retyped;
     std::vector<std::pair<UOp, UOp>> out{{replay(stage, SIZE_MAX, &retyped), stage.result}};
     for (const Sides& s : retyped) out.emplace_back(s.before, s.after);
@@ -252,16 +256,17 @@ class RecordedHistory : public RewriteHistory {
  private:
   UOp replay(const HistoryStage& stage, size_t count, std::vector<Sides>* retyped) {
     if (stage.graph_rewrites.empty()) return count ? UOp() : stage.input;
-    const std::vector<size_t>& own = graph_rewrites_[stage.graph_rewrites[0]].applications;
+    const std::vector<size_t>& own = graph_rewrites_[stage.graph_rewrites[0]].application_indices;
     std::vector<ReplayedRewrite> first;
     const Plan& plan = plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
-      if (!plan.skipped.contains(places_[k].rule)) first.push_back({sink_of(list_[k].before), sink_of(list_[k].after),
-                       list_[k].substitution_target ? places_[k].rule : std::string_view()});
+      if (!plan.skipped.contains(places_[k].rule))
+        first.push_back({sink_of(applications_[k].before), sink_of(applications_[k].after),
+                         applications_[k].substitution_target ? places_[k].rule : std::string_view()});
     return replay_rewrites(stage.input, first, plan.order, retyped);
   }
 
-  // Adds each recorded match of a stage to list_, with depths that begin at 0 in the stage.
+  // Adds each recorded match of a stage to applications_, with depths that begin at 0 in the stage.
   void add_matches(const Row& row) {
     if (row.rewrites.empty()) return;
     const size_t stage = stages_.size() - 1;
@@ -274,11 +279,14 @@ class RecordedHistory : public RewriteHistory {
         if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
         before = before.src(0), after = after.src(0);
       }
-      if (m.depth == own) top.applications.push_back(list_.size());
-      list_.push_back({.number = list_.size() + 1, .depth = m.depth - own, .before = before, .after = after,
-                       .substitution_target = is_substitution(row, m) ? after : UOp()});
-      places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.place,
-                         .number = ++numbers_[{stage, m.place}]});
+      if (m.depth == own) top.application_indices.push_back(applications_.size());
+      applications_.push_back({.rewrite_number = applications_.size() + 1,
+                               .depth = m.depth - own,
+                               .before = before,
+                               .after = after,
+                               .substitution_target = is_substitution(row, m) ? after : UOp()});
+      places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_place,
+                         .number_of_rule = ++numbers_[{stage, m.source_place}]});
       stage_of_.push_back(stage);
     }
     stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
@@ -297,15 +305,15 @@ class RecordedHistory : public RewriteHistory {
     if (!is_new || stage.graph_rewrites.empty()) return it->second;
     auto is_right = [&](Plan plan) {
       it->second = std::move(plan);
-      const UOp given = replay(stage, SIZE_MAX);
+      const UOp given = replay_stage(stage, SIZE_MAX);
       return given && graph_difference(given, stage.result, 1).empty();  // ignores the SINK's arg
     };
     for (RewriteOrder order : kRewriteOrders)
       if (is_right({order})) return it->second;
     constexpr size_t kMostPlaces = 10;
     std::set<std::string_view> calls;
-    for (size_t k : graph_rewrites_[stage.graph_rewrites[0]].applications)
-      if (list_[k].substitution_target) calls.insert(places_[k].rule);
+    for (size_t k : graph_rewrites_[stage.graph_rewrites[0]].application_indices)
+      if (applications_[k].substitution_target) calls.insert(places_[k].rule);
     const std::vector<std::string_view> all(calls.begin(), calls.end());
     for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
       Plan plan{RewriteOrder::Groups};
@@ -359,7 +367,7 @@ class RecordedHistory : public RewriteHistory {
 
 std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in) {
   auto pipeline = recorded_pipeline(in);
-  pipeline->need(Ability::Rewrites).value_or_throw();
+  pipeline->require_ability(Ability::Rewrites).value_or_throw();
   return std::make_unique<RecordedHistory>(std::move(pipeline), in.graph->settings());
 }
 

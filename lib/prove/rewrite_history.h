@@ -28,7 +28,7 @@ class RewriteHistory {
   virtual ~RewriteHistory() = default;
 
   // all rewrites, in order; a nested one precedes the one that contains it
-  std::span<const Application> list() const { return list_; }
+  std::span<const Application> applications() const { return applications_; }
   std::span<const TopRewrite> graph_rewrites() const { return graph_rewrites_; }
   std::span<const HistoryStage> stages() const { return stages_; }
   size_t stage_of(size_t rewrite) const { return stage_of_[rewrite]; }  // SIZE_MAX if before the first stage
@@ -41,24 +41,24 @@ class RewriteHistory {
   // Returns the kernel's AST in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp ast() = 0;
   // Returns a graph in tgc's IR; the empty UOp if it cannot be imported.
-  virtual UOp imported(UOp graph) = 0;
+  virtual UOp imported_graph(UOp graph) = 0;
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
-  virtual Result<SidePairs> import(const Sides& sides) = 0;
-  // Returns the Graph of the nodes that import() returns.
+  virtual Result<SidePairs> import_sides(const Sides& sides) = 0;
+  // Returns the Graph of the nodes that import_sides() returns.
   virtual Graph& graph() = 0;
   // Returns the two sides of each rewrite. Adds to `wrong` the indices of rewrites whose sides differ for certain.
-  virtual std::vector<Sides> sides(std::vector<size_t>& wrong) = 0;
+  virtual std::vector<Sides> all_sides(std::vector<size_t>& wrong) = 0;
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.
-  virtual UOp replay(const HistoryStage& stage, size_t count) = 0;
+  virtual UOp replay_stage(const HistoryStage& stage, size_t count) = 0;
   // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
   // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
-  virtual std::vector<std::pair<UOp, UOp>> links(const HistoryStage& stage) = 0;
+  virtual std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) = 0;
   // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
-  virtual std::span<const UOp> linear() { return {}; }
+  virtual std::span<const UOp> linear_list() { return {}; }
 
  protected:
-  std::vector<Application> list_;
+  std::vector<Application> applications_;
   std::vector<TopRewrite> graph_rewrites_;
   std::vector<HistoryStage> stages_;
   std::vector<size_t> stage_of_;

@@ -25,7 +25,7 @@ bool is_proven(const Retyped& sum) {
   SidePairs pairs;
   for (auto [before, after] : imported.pairs) pairs.push_back({before, after, imported.tolerance});
   ProofCache cache;
-  return SidesProver(importer.graph(), {}, cache).decide(pairs).kind == RewriteProof::Kind::Proven;
+  return SidesProver(importer.graph(), {}, cache).decide_sides(pairs).kind == RewriteProof::Kind::Proven;
 }
 
 // Replaces the right operand, a product, by a weak constant, and then the sum of two weak constants by `result`.

@@ -11,9 +11,10 @@ namespace tgc {
 
 // A right side that a rule may make for an instance of its left side.
 struct RightSide {
-  UOp right;
-  UOp when = {};  // a bool that is true wherever the rule makes this right side; null if it always is
-  std::string limit = {};  // an assumption of `when` that is not a guard of the rule, as text; "" if there is none
+  UOp right_node;
+  UOp condition = {};  // a bool that is true wherever the rule makes this right side; null if it always is
+  std::string assumption =
+      {};  // an assumption of `condition` that is not a guard of the rule, as text; "" if there is none
 };
 
 // Returns the right sides that a rule may make for the node `root`. `captured` has the nodes that the pattern binds.

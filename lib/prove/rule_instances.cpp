@@ -44,10 +44,10 @@ RuleInstances::RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes
     : rule_(rule), is_symbolic_(is_symbolic), has_shapes_(has_shapes) {
   for (const Folding& f : foldings_of(rule))
     for (const PatNode* g : f.guards)
-      if (g->form.starts_with("is_power_of_two")) powers_.push_back(g->children[0]->capture);
+      if (g->form.starts_with("is_power_of_two")) power_captures_.push_back(g->children[0]->capture);
 }
 
-size_t RuleInstances::pick(size_t n) {
+size_t RuleInstances::pick_alternative(size_t n) {
   if (choice_ == choices_.size()) choices_.emplace_back(0, n);
   return choices_[choice_++].first;
 }
@@ -58,7 +58,7 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
     if (among.empty() || among.contains(d)) all.push_back(d);
   for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only if a pattern is for them, and not for other floats
     if (among.contains(d) && !among.contains(dtypes::float32)) all.push_back(d);
-  return all.empty() ? dtypes::void_ : all[pick(all.size())];
+  return all.empty() ? dtypes::void_ : all[pick_alternative(all.size())];
 }
 
 // Returns an unknown value: a variable within 2**40 for an index, or any value of a fixed dtype, loaded from a new
@@ -66,11 +66,11 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
 UOp RuleInstances::leaf(DType d) {
   if (has_shapes_) return shaped_leaf(d);
   if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
-  return loaded(d, ++leaves_);
+  return loaded(d, ++num_leaves_);
 }
 
 UOp RuleInstances::variable(const Int& least, const Int& most) {
-  return graph_->variable("v" + std::to_string(++leaves_), least, most);
+  return graph_->variable("v" + std::to_string(++num_leaves_), least, most);
 }
 
 // Returns element p<n> of the memory data<n>. p<n> is a variable and no loop, because some rules decline nodes below
@@ -82,14 +82,14 @@ UOp RuleInstances::loaded(DType d, int64_t n) {
 
 // Returns an expression of the variables i and j, which names may share, and of new values; or a constant.
 UOp RuleInstances::shaped_leaf(DType d) {
-  int64_t n = ++leaves_;
+  int64_t n = ++num_leaves_;
   auto variable = [&](int64_t least, int64_t most) {
     return graph_->variable("v" + std::to_string(n), Const(least), Const(most));
   };
   UOp i = graph_->variable("i", Const(int64_t(0)), Const(int64_t(9)));
   UOp j = graph_->variable("j", Const(int64_t(0)), Const(int64_t(3)));
   if (d.is(Scalar::Index)) {
-    switch (pick(12)) {
+    switch (pick_alternative(12)) {
       case 10: return variable(-7, -1);
       case 0: return graph_->variable("v" + std::to_string(n), -(Int::pow2(40)), Int::pow2(40));
       case 1: return i;
@@ -106,7 +106,7 @@ UOp RuleInstances::shaped_leaf(DType d) {
   }
   auto loaded = [&](DType t) { return this->loaded(t, n); };
   if (dtypes::is_bool(d)) {
-    switch (pick(5)) {
+    switch (pick_alternative(5)) {
       case 0: return loaded(d);
       case 1: return i.lt(5);
       case 2: return i.lt(2).logical_not();
@@ -115,7 +115,7 @@ UOp RuleInstances::shaped_leaf(DType d) {
     }
   }
   if (!dtypes::is_int(d)) return loaded(d);
-  switch (pick(7)) {
+  switch (pick_alternative(7)) {
     case 5: return graph_->constant(d, 3);
     case 6: return graph_->constant(d, 99);
     case 0: return loaded(d);
@@ -133,9 +133,10 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
     UOp c = n->arg.is_const() ? graph_->constant(d, n->arg.to_const()) : UOp();
     return c && c.is_const() && py_equal(c.arg().to_const(), n->arg.to_const()) ? c : UOp();
   }
-  if (std::ranges::find(powers_, n->capture) != powers_.end()) {  // a power of two that the dtype can represent
+  // a power of two that the dtype can represent
+  if (std::ranges::find(power_captures_, n->capture) != power_captures_.end()) {
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return {};
-    return graph_->constant(d, Int::pow2(uint32_t(pick(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
+    return graph_->constant(d, Int::pow2(uint32_t(pick_alternative(size_t(d.bitsize() - !dtypes::is_unsigned(d))))));
   }
   if (is_symbolic_) return leaf(d);
   const Const v = number(d);
@@ -145,18 +146,18 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
 
 Const RuleInstances::number(DType d) {
   static constexpr int64_t kValues[] = {3, -2, 1, 0, 4, -1, 7, 2, 100, (int64_t(1) << 54) + 1};
-  if (dtypes::is_bool(d)) return Const(pick(2) == 0);
-  const int64_t v = kValues[pick(std::size(kValues))];
+  if (dtypes::is_bool(d)) return Const(pick_alternative(2) == 0);
+  const int64_t v = kValues[pick_alternative(std::size(kValues))];
   return dtypes::is_float(d) ? Const(double(v)) : Const(v);
 }
 
 // Returns an INDEX of a new memory of 64 elements.
 UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
   if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
-  UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++leaves_);
+  UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++num_leaves_);
   if (n->children[0]->capture >= 0) captured_[size_t(n->children[0]->capture)] = memory;
-  UOp at = build(n->children[1], dtypes::index), gate;
-  if (n->children.size() > 2 && !(gate = build(n->children[2], dtypes::bool_))) return {};
+  UOp at = build_pattern(n->children[1], dtypes::index), gate;
+  if (n->children.size() > 2 && !(gate = build_pattern(n->children[2], dtypes::bool_))) return {};
   if (!at) return {};
   std::vector<UOp> src{memory, at};
   if (gate) src.push_back(gate);
@@ -171,7 +172,8 @@ UOp RuleInstances::load(const PatNode* n, std::optional<DType> want) {
   DType d = want ? *want : pick_dtype(n->dtypes);
   UOp pointer = index(place, d, true);
   if (!pointer) return {};
-  if (n->sources != PatNode::Sources::Prefix || pointer.num_src() < 3 || pick(2) == 0) return pointer.load();
+  if (n->sources != PatNode::Sources::Prefix || pointer.num_src() < 3 || pick_alternative(2) == 0)
+    return pointer.load();
   return pointer.load(leaf(d), d);
 }
 
@@ -179,20 +181,20 @@ UOp RuleInstances::range(const PatNode* n) {
   if (n->children.size() != 1) return {};
   const PatNode* size = n->children[0];
   UOp end = size->capture >= 0 ? captured_[size_t(size->capture)] : UOp();
-  if (!end && is_constant(size)) end = graph_->constant(dtypes::index, int64_t(1 + 4 * pick(2)));
-  if (!end) end = graph_->variable("n" + std::to_string(++leaves_), Const(int64_t(1)), Const(int64_t(1) << 20));
+  if (!end && is_constant(size)) end = graph_->constant(dtypes::index, int64_t(1 + 4 * pick_alternative(2)));
+  if (!end) end = graph_->variable("n" + std::to_string(++num_leaves_), Const(int64_t(1)), Const(int64_t(1) << 20));
   if (size->capture >= 0) captured_[size_t(size->capture)] = end;
-  return graph_->range(end, std::vector<Arg>{Arg(++leaves_), Arg(AxisType::LOOP)});
+  return graph_->range(end, std::vector<Arg>{Arg(++num_leaves_), Arg(AxisType::LOOP)});
 }
 
-UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
+UOp RuleInstances::build_pattern(const PatNode* n, std::optional<DType> want) {
   if (n->capture >= 0 && captured_[size_t(n->capture)]) {
     UOp u = captured_[size_t(n->capture)];
     return want && u.dtype() != *want ? UOp() : u;
   }
   if (want && !n->dtypes.empty() && !n->dtypes.contains(*want)) return {};
   UOp out;
-  if (n->alternatives) out = build(n->children[pick(n->children.size())], want);
+  if (n->alternatives) out = build_pattern(n->children[pick_alternative(n->children.size())], want);
   else if (n->ops.empty()) out = leaf(want ? *want : pick_dtype(n->dtypes));
   else if (is_constant(n)) out = constant(n, want);
   else if (n->ops == OpSet{Op::RANGE}) out = want && *want != dtypes::index ? UOp() : range(n);
@@ -203,7 +205,7 @@ UOp RuleInstances::build(const PatNode* n, std::optional<DType> want) {
     n->ops.for_each([&](Op op) {
       if (ops::Elementwise.contains(op)) ops.push_back(op);
     });
-    if (!ops.empty()) out = elementwise(n, ops[pick(ops.size())], want);
+    if (!ops.empty()) out = elementwise(n, ops[pick_alternative(ops.size())], want);
   }
   if (n->capture >= 0) captured_[size_t(n->capture)] = out;
   return out;
@@ -238,7 +240,7 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
       if (n->children.empty()) need = pick_dtype({});
       else need = std::nullopt;
     }
-    UOp s = n->children.empty() ? leaf(*need) : build(n->children[i], need);
+    UOp s = n->children.empty() ? leaf(*need) : build_pattern(n->children[i], need);
     if (!s || s.dtype() == dtypes::void_) return {};
     if (compares) of_sources = s.dtype();
     src[i] = s;
@@ -250,14 +252,14 @@ UOp RuleInstances::elementwise(const PatNode* n, Op op, std::optional<DType> wan
   return graph_->node(op, d, src);
 }
 
-void RuleInstances::start(Graph& graph) {
-  graph_ = &graph, choice_ = 0, leaves_ = 0;
+void RuleInstances::start_instance(Graph& graph) {
+  graph_ = &graph, choice_ = 0, num_leaves_ = 0;
   captured_ = {};
 }
 
-std::optional<UOp> RuleInstances::next(Graph& graph) {
+std::optional<UOp> RuleInstances::next_instance(Graph& graph) {
   if (is_done_) return std::nullopt;
-  start(graph);
+  start_instance(graph);
   auto advance = [&] {
     choices_.resize(choice_);
     while (!choices_.empty() && ++choices_.back().first == choices_.back().second) choices_.pop_back();

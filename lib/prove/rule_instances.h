@@ -18,22 +18,22 @@ class RuleInstances {
 
   // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last one, and the
   // empty UOp for choices that make no valid node.
-  std::optional<UOp> next(Graph& graph);
+  std::optional<UOp> next_instance(Graph& graph);
   const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_; }
 
  protected:
-  void start(Graph& graph);
-  UOp build_root() { return build(rule_.left, std::nullopt); }
+  void start_instance(Graph& graph);
+  UOp build_root() { return build_pattern(rule_.left, std::nullopt); }
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
-  virtual size_t pick(size_t n);  // chooses one of n alternatives: returns a number below n
+  virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
   virtual UOp leaf(DType d);      // returns the node for a name
   virtual Const number(DType d);  // returns the number for a captured constant
 
  private:
   using PatNode = pat::PatNode;
 
-  UOp build(const PatNode* n, std::optional<DType> want);
+  UOp build_pattern(const PatNode* n, std::optional<DType> want);
   UOp elementwise(const PatNode* n, Op op, std::optional<DType> want);
   UOp constant(const PatNode* n, std::optional<DType> want);
   UOp index(const PatNode* n, DType d, bool is_pointer);
@@ -45,13 +45,13 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool is_symbolic_, has_shapes_;
-  std::vector<int> powers_;  // the captures that are powers of two by a guard
+  std::vector<int> power_captures_;  // the captures that are powers of two by a guard
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
   size_t choice_ = 0;
   Graph* graph_ = nullptr;
-  int64_t leaves_ = 0;
+  int64_t num_leaves_ = 0;
   std::array<UOp, pat::kNumCaptures> captured_;
 };
 

@@ -29,11 +29,11 @@ std::string_view sense_name(const RuleProof& r) {
 std::string rule_proof_text(const RuleProof& r) {
   std::string out = std::string(r.rule->name) + ": " + std::string(name_of(r.kind));
   if (!r.condition.empty()) out += " (" + r.condition + ")";
-  if (r.instances) out += ", " + std::to_string(r.instances) + " instances";
-  if (r.has_floats && r.instances) out += ", " + std::string(sense_name(r));
-  if (r.by_bounds) out += ", by bounds";
-  if (r.by_specification) out += ", by specification";
-  if (!r.why.empty()) out += ": " + r.why;
+  if (r.num_instances) out += ", " + std::to_string(r.num_instances) + " instances";
+  if (r.has_floats && r.num_instances) out += ", " + std::string(sense_name(r));
+  if (r.assumes_bounds) out += ", by bounds";
+  if (r.is_by_specification) out += ", by specification";
+  if (!r.reason.empty()) out += ": " + r.reason;
   for (auto& [name, value] : r.counterexample) out += ", " + name + " = " + value;
   out += "  " + location_of(*r.rule) + "\n";
   if (!r.before.empty()) out += r.before + "\n  ->\n" + r.after + "\n";
@@ -59,17 +59,17 @@ std::string rule_proofs_json(const std::vector<RuleProof>& all) {
       json.key("list").array([&] {
         for (const RuleProof& r : all)
           json.object([&] {
-            json.member("rule", r.rule->name).member("set", r.rule->set).member("verdict", name_of(r.kind));
-            json.member("location", location_of(*r.rule)).member("instances", r.instances);
+            json.member("rule", r.rule->name).member("set", r.rule->rule_set_name).member("verdict", name_of(r.kind));
+            json.member("location", location_of(*r.rule)).member("instances", r.num_instances);
             json.member("floats", sense_name(r));
             if (!r.condition.empty()) json.member("condition", r.condition);
-            if (r.by_bounds) json.member("by_bounds", true);
-            if (r.by_specification) json.member("by_specification", true);
-            if (!r.why.empty()) json.member("why", r.why);
+            if (r.assumes_bounds) json.member("by_bounds", true);
+            if (r.is_by_specification) json.member("by_specification", true);
+            if (!r.reason.empty()) json.member("why", r.reason);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);
             if (!r.counterexample.empty()) json.member("counterexample", r.counterexample);
-            if (!r.special.empty()) json.member("special", r.special);
-            json.key("seconds").number(r.seconds, "%.3f");
+            if (!r.special_inputs.empty()) json.member("special", r.special_inputs);
+            json.key("seconds").number(r.proof_seconds, "%.3f");
           });
       });
     });

@@ -8,16 +8,16 @@
 namespace tgc {
 
 struct ShownProgram {
-  std::string file = {}, printed = {};  // the program's file, and its output; empty if there is no program
-  std::string why = {};  // the reason why there is no program; empty if none was asked for
+  std::string file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
+  std::string missing_reason = {};  // the reason why there is no program; empty if none was asked for
   // Returns a line for a report; "" if no program was asked for.
   std::string text() const {
-    if (!file.empty()) return "  program: " + file + " prints " + printed + "\n";
-    return why.empty() ? "" : "  no program: " + why + "\n";
+    if (!file.empty()) return "  program: " + file + " prints " + printed_text + "\n";
+    return missing_reason.empty() ? "" : "  no program: " + missing_reason + "\n";
   }
   void add_members(JsonWriter& json) const {
-    if (!file.empty()) json.member("program", file).member("printed", printed);
-    if (!why.empty()) json.member("no_program", why);
+    if (!file.empty()) json.member("program", file).member("printed", printed_text);
+    if (!missing_reason.empty()) json.member("no_program", missing_reason);
   }
 };
 

@@ -39,13 +39,13 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
     if (root) roots.push_back(root);
   add_inputs(isolator, roots);
   if (!can_run_) return;
-  at_ = graph_.range(Const(points_), kAxis, AxisType::LOOP);
+  point_range_ = graph_.range(Const(points_), kAxis, AxisType::LOOP);
   Substitution map;
   for (size_t i = 0; i < inputs_.size(); i++) {
     const Input& in = inputs_[i];
     DType stored = in.load.dtype();
     UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(points_), {}, kInputs + int64_t(i));
-    map.emplace_back(in.load, memory.index_ptr(at_).load());
+    map.emplace_back(in.load, memory.index_ptr(point_range_).load());
     arrays_.emplace_back(stored, std::vector<int64_t>{points_});
   }
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
@@ -55,16 +55,17 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   for (UOp root : roots)
     if (op_in_backward_slice_with_self(root, {Op::EXP2, Op::POW})) enlarges_rounding_ = dtype_.itemsize() < 4;
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
-  auto output_of = [&](UOp u, int lane) { return u ? output(lane_of(u, lane)) : kNone; };
+  auto output_of = [&](UOp u, int lane) { return u ? add_output(lane_of(u, lane)) : kNone; };
   for (int lane = 0; lane < v.before.dtype().count(); lane++)
     lanes_.push_back({output_of(before, lane), output_of(after, lane), output_of(before_valid, lane),
                       output_of(after_valid, lane)});
   auto both = [&](UOp a, UOp b) { return !a ? b : !b ? a : a.alu(Op::AND, b); };
-  UOp is_defined = both(defined(before), before_valid ? defined(before_valid) : UOp());
-  if (is_defined) defined_ = output(is_defined);
-  UOp is_after = both(defined(after), after_valid ? defined(after_valid) : UOp());
-  if (is_after) after_defined_ = output(is_after);
-  program_.emplace(std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(at_))).value_or_throw()));
+  UOp is_defined = both(definedness(before), before_valid ? definedness(before_valid) : UOp());
+  if (is_defined) defined_ = add_output(is_defined);
+  UOp is_after = both(definedness(after), after_valid ? definedness(after_valid) : UOp());
+  if (is_after) after_defined_ = add_output(is_after);
+  program_.emplace(
+      std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_range_))).value_or_throw()));
 }
 
 void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots) {
@@ -119,18 +120,18 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   }
   if (dtypes::is_int(in.dtype)) {
     Interval i = intervals.of(u, 0);
-    if (!i.least || !i.most) return void(can_run_ = false);
-    in.least = *i.least, in.most = *i.most;
+    if (!i.lower_bound || !i.upper_bound) return void(can_run_ = false);
+    in.least = *i.lower_bound, in.most = *i.upper_bound;
   }
   inputs_.push_back(std::move(in));
 }
 
 // Adds an output array that gets the value at all points, and returns its index.
-size_t SideEvaluator::output(UOp value) {
+size_t SideEvaluator::add_output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
   UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(points_), {}, kOutputs + int64_t(number));
-  stores_.push_back(memory.index_ptr(at_).store(value.cast(d)));
+  stores_.push_back(memory.index_ptr(point_range_).store(value.cast(d)));
   outputs_.emplace_back(d, std::vector<int64_t>{points_});
   return number;
 }
@@ -166,7 +167,7 @@ UOp SideEvaluator::defined_itself(UOp u) const {
   }
 }
 
-UOp SideEvaluator::defined(UOp root) {
+UOp SideEvaluator::definedness(UOp root) {
   std::unordered_map<uint32_t, UOp> known;
   auto both = [](UOp a, UOp b) { return !a || a == b ? b : !b ? a : a.alu(Op::AND, b); };
   const UOp always = graph_.constant(dtypes::bool_, Const(true));
@@ -210,20 +211,20 @@ void put_element(Array& a, size_t i, const Const& c) {
   }
 }
 
-void SideEvaluator::fill(size_t input, std::span<const Point> points) {
+void SideEvaluator::fill_input(size_t input, std::span<const Point> points) {
   for (size_t i = 0; i < points.size(); i++) put_element(arrays_[input], i, points[i][input]);
 }
 
 // Fills the random arrays: with small numbers in the first run, and with integers of all magnitudes in later runs.
 void SideEvaluator::fill_memories() {
-  std::mt19937_64 random(++runs_);
+  std::mt19937_64 random(++num_runs_);
   for (auto& [number, a] : memories_) {
     const DType d = a.dtype();
     for (size_t i = 0; i < size_t(a.size()); i++) {
       const uint64_t r = random();
       if (dtypes::is_bool(d)) put_element(a, i, Const(bool(r & 1)));
       else if (dtypes::is_float(d)) put_element(a, i, Const(double(int64_t(r % 65) - 32) / 4));
-      else put_element(a, i, Const(int64_t(runs_ == 1 ? r % 8 : r)));
+      else put_element(a, i, Const(int64_t(num_runs_ == 1 ? r % 8 : r)));
     }
   }
 }
@@ -231,7 +232,7 @@ void SideEvaluator::fill_memories() {
 // Returns the kind of the difference at point `i`; nullopt if there is none, or if rounding explains it.
 std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, size_t i) const {
   using Kind = Counterexample::Kind;
-  const bool before_valid = holds(lane.before_valid, i), after_valid = holds(lane.after_valid, i);
+  const bool before_valid = is_true_at(lane.before_valid, i), after_valid = is_true_at(lane.after_valid, i);
   if (!before_valid && !(after_valid && dtype_.is(Scalar::Index))) return std::nullopt;
   if (before_valid != after_valid) return Kind::Value;
   if (!dtypes::is_float(dtype_))
@@ -242,12 +243,13 @@ std::optional<Counterexample::Kind> SideEvaluator::difference(const Lane& lane, 
   if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
   const double apart = std::fabs(a - b);
   const double clear = enlarges_rounding_ ? 5 * kClear : kClear;
-  const bool is_clear = apart >= least_clear(dtype_, scale_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
+  const bool is_clear =
+      apart >= least_clear(dtype_, largest_magnitude_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
 }
 
 std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std::span<const Point> points) {
-  for (size_t i = 0; i < inputs_.size(); i++) fill(i, points);
+  for (size_t i = 0; i < inputs_.size(); i++) fill_input(i, points);
   fill_memories();
   std::vector<RefBuffer> buffers;
   for (auto& [number, a] : memories_) buffers.push_back({number, a.data(), a.nbytes()});
@@ -258,25 +260,26 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   program_->run(buffers).value_or_throw();
   std::vector<std::optional<Counterexample::Kind>> out(points.size());
   for (size_t i = 0; i < points.size(); i++) {
-    if (!holds(defined_, i)) continue;
-    const bool is_after = holds(after_defined_, i);
-    scale_ = memories_.empty() ? 1 : 8;
+    if (!is_true_at(defined_, i)) continue;
+    const bool is_after = is_true_at(after_defined_, i);
+    largest_magnitude_ = memories_.empty() ? 1 : 8;
     for (const Const& c : points[i])
-      if (!is_sine_ && c.is_float() && std::isfinite(c.as_float())) scale_ = std::max(scale_, std::fabs(c.as_float()));
+      if (!is_sine_ && c.is_float() && std::isfinite(c.as_float()))
+        largest_magnitude_ = std::max(largest_magnitude_, std::fabs(c.as_float()));
     for (const Lane& lane : lanes_)
       // a value that is Invalid on one side differs even where its number is undefined
-      if (auto kind = difference(lane, i); kind && (is_after || !holds(lane.after_valid, i)))
+      if (auto kind = difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
   }
   return out;
 }
 
-double SideEvaluator::error(size_t i, double least) const {
-  if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
+double SideEvaluator::relative_error(size_t i, double least) const {
+  if (!dtypes::is_float(dtype_) || !is_true_at(defined_, i) || !is_true_at(after_defined_, i)) return 0;
   double out = 0;
   const double floor = least < 0 ? least_clear(dtype_) : least;
   for (const Lane& lane : lanes_) {
-    if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
+    if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (std::isfinite(a) && std::isfinite(b) && a != b)
       out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), floor}));
@@ -285,12 +288,12 @@ double SideEvaluator::error(size_t i, double least) const {
 }
 
 double SideEvaluator::units_in_last_place(size_t i) const {
-  if (!dtypes::is_float(dtype_) || !holds(defined_, i) || !holds(after_defined_, i)) return 0;
+  if (!dtypes::is_float(dtype_) || !is_true_at(defined_, i) || !is_true_at(after_defined_, i)) return 0;
   const auto info = dtypes::finfo(dtype_);
   const int least_exponent = 2 - (1 << (info.exponent - 1));
   double out = 0;
   for (const Lane& lane : lanes_) {
-    if (!holds(lane.before_valid, i) || !holds(lane.after_valid, i)) continue;
+    if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (!std::isfinite(a) || !std::isfinite(b) || a == b) continue;
     const int exponent = std::max(std::ilogb(std::max(std::fabs(a), std::fabs(b))), least_exponent);
@@ -299,7 +302,7 @@ double SideEvaluator::units_in_last_place(size_t i) const {
   return out;
 }
 
-double SideEvaluator::rounding() const {
+double SideEvaluator::rounding_error() const {
   if (dtype_.is(Scalar::Float64)) return 1e-15;
   return dtype_.is(Scalar::Float32) ? 5e-7 : dtype_.is(Scalar::Float16) ? 2e-3 : 0.02;
 }
@@ -321,7 +324,7 @@ Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counte
   auto lane = std::ranges::find_if(lanes_, [&](const Lane& l) { return difference(l, i) == kind; });
   if (lane == lanes_.end()) lane = lanes_.begin();
   auto text = [&](size_t output, size_t valid) {
-    if (!holds(valid, i)) return std::string("Invalid");
+    if (!is_true_at(valid, i)) return std::string("Invalid");
     return dtypes::is_float(dtype_) ? Arg(outputs_[output].as<double>()[i]).repr() : Arg(integer(output, i)).repr();
   };
   out.point["before"] = text(lane->before, lane->before_valid);

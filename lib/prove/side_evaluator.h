@@ -42,10 +42,10 @@ class SideEvaluator {
                                                  std::optional<Counterexample::Kind> kind);
   // Returns the difference of finite floats at point `i` of the last evaluation, divided by their larger magnitude or
   // by `least`, if that is larger (-1: a default for the dtype). Returns 0 for other values.
-  double error(size_t i, double least = -1) const;
+  double relative_error(size_t i, double least = -1) const;
   // Returns the largest difference of finite floats at point `i` of the last evaluation, in units in the last place.
   double units_in_last_place(size_t i) const;
-  double rounding() const;  // returns the relative error of a few roundings of the dtype
+  double rounding_error() const;  // returns the relative error of a few roundings of the dtype
   // Returns the counterexample for point `i` of the last evaluation: the inputs and both sides.
   Counterexample at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;
 
@@ -53,20 +53,20 @@ class SideEvaluator {
   void add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots);
   void add_input(const ExprIsolator& isolator, UOp load);
   void fill_memories();
-  size_t output(UOp value);
-  UOp defined(UOp root);
+  size_t add_output(UOp value);
+  UOp definedness(UOp root);
   UOp defined_itself(UOp u) const;
-  void fill(size_t input, std::span<const Point> points);
+  void fill_input(size_t input, std::span<const Point> points);
   int64_t integer(size_t output, size_t i) const { return outputs_[output].as<int64_t>()[i]; }
-  bool holds(size_t output, size_t i) const { return output == kNone || integer(output, i); }
+  bool is_true_at(size_t output, size_t i) const { return output == kNone || integer(output, i); }
 
   Graph& graph_;
   const int64_t points_;
   std::vector<Input> inputs_;
   std::vector<Array> arrays_;  // for each input, the array with its values at all points
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
-  uint64_t runs_ = 0;
-  double scale_ = 1;  // the largest magnitude of a float among the points
+  uint64_t num_runs_ = 0;
+  double largest_magnitude_ = 1;  // the largest magnitude of a float among the points
   bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
   struct Lane {
     size_t before, after, before_valid, after_valid;  // indices of outputs; kNone if the value is always valid
@@ -77,7 +77,7 @@ class SideEvaluator {
   DType dtype_;
   bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
   size_t defined_ = kNone, after_defined_ = kNone;
-  UOp at_;  // the RANGE over the points
+  UOp point_range_;  // the RANGE over the points
   std::vector<UOp> stores_;
   std::vector<DType> output_dtypes_;
   std::vector<Array> outputs_;

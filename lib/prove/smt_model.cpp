@@ -72,7 +72,7 @@ std::optional<double> ieee_of(const SExpr& e) {
   auto width = [](const std::string& word) { return int(word.size() - 2) * (word[1] == 'x' ? 4 : 1); };
   const int bias = (1 << (width(e.list[2].word) - 1)) - 1, places = width(e.list[3].word);
   const double hidden = *exponent == 0 ? 0 : 1;
-  const int power = int(exponent->small()) + (*exponent == 0 ? 1 : 0) - bias;
+  const int power = int(exponent->small_value()) + (*exponent == 0 ? 1 : 0) - bias;
   const double value = std::ldexp(hidden + std::ldexp(digits->to_double(), -places), power);
   return *sign == 0 ? value : -value;
 }
@@ -99,7 +99,7 @@ std::optional<Const> value_of(const SExpr& e, DType d) {
 std::string small_formula(const SmtVariable& v, DType d, Senses senses, int most) {
   if (!dtypes::is_int(d)) return "";
   std::string number = std::to_string(most);
-  if (senses.ints == IntSense::Numbers) return "(<= (- " + number + ") " + v.name + " " + number + ")";
+  if (senses.int_sense == IntSense::Numbers) return "(<= (- " + number + ") " + v.name + " " + number + ")";
   std::string literal = "(_ bv" + number + " " + std::to_string(width_of(d)) + ")";
   if (width_of(d) <= 8) return "";
   if (!is_signed(d)) return call("bvule", v.name, literal);
@@ -119,12 +119,12 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
   constexpr int kMostSmall[] = {1000, 0};  // bounds for the values of a model; 0 for no bound
   for (Senses senses : kSenses) {
     bool has_floats = std::ranges::any_of(inputs, [](auto& in) { return dtypes::is_float(in.dtype); });
-    if (has_floats == (senses.floats == FloatSense::Uninterpreted)) continue;
+    if (has_floats == (senses.float_sense == FloatSense::Uninterpreted)) continue;
     for (int lane = 0; lane < values.before.dtype().count(); lane++) {
       Encoder encoder(intervals, senses);
       Obligation obligation;
       try {
-        obligation = obligation_of(encoder, values, lane, senses.floats);
+        obligation = obligation_of(encoder, values, lane, senses.float_sense);
       } catch (const Unencodable&) {
         continue;
       }
@@ -142,10 +142,10 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
               small += "(assert " + formula + ")\n";
         if (most && small.empty()) continue;
         Z3Session z3;
-        std::string said = z3.ask("(set-option :rlimit " + std::to_string(rlimit) + ")\n" + obligation.text + small +
-                                  "(check-sat)\n");
+        std::string said = z3.ask_z3("(set-option :rlimit " + std::to_string(rlimit) + ")\n" + obligation.text + small +
+                                     "(check-sat)\n");
         if (!said.starts_with("sat")) continue;
-        said = z3.ask("(get-value (" + names + "))\n");
+        said = z3.ask_z3("(get-value (" + names + "))\n");
         size_t at = 0;
         const SExpr model = read_sexpr(said, at);
         SideEvaluator::Point point;

@@ -45,31 +45,32 @@ void copy_elements(Array& to, const Array& from, int64_t begin, int64_t end) {
 
 SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                              std::vector<std::map<std::string, std::string>> points)
-    : runner_(runner), ast_(ast), points_(std::move(points)), rounds_(computes_floats(ast)) {
+    : runner_(runner), ast_(ast), points_(std::move(points)), may_round_(computes_floats(ast)) {
   constexpr size_t kMost = 48;
   for (UOp side : sides)
     for (UOp u : toposort(side)) {
-      if (numbers_.size() >= kMost || !u.is(Op::CONST) || u.is_invalid()) continue;
+      if (side_constants_.size() >= kMost || !u.is(Op::CONST) || u.is_invalid()) continue;
       const Const c = u.arg().to_const();
-      if (std::ranges::none_of(numbers_, [&](const Const& n) { return py_equal(n, c); })) numbers_.push_back(c);
+      if (std::ranges::none_of(side_constants_, [&](const Const& n) { return py_equal(n, c); }))
+        side_constants_.push_back(c);
     }
-  if (const StageTrial* usual = runner_.usual())
-    for (const NamedArray& a : usual->inputs) elements_ += a.array.size();
+  if (const StageTrial* usual = runner_.usual_trial())
+    for (const NamedArray& a : usual->inputs) num_elements_ += a.array.size();
 }
 
 // Returns the numbers from which elements are drawn: small ones and those near constants of the sides; with `is_wild`,
 // also those near the limits of the dtype.
-std::vector<Const> SpecialInputs::pool(DType d, bool is_wild) const {
+std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
   std::vector<Const> out;
   if (dtypes::is_bool(d)) return {Const(false), Const(true)};
   if (dtypes::is_float(d)) {
     const auto info = dtypes::finfo(d);
     const int bias = (1 << (info.exponent - 1)) - 1;
     auto add = [&](double v) {  // leaves out NaN and numbers that are too large
-      if (std::fabs(v) <= std::ldexp(1.0, is_wild && !rounds_ ? bias : std::min(bias, 20))) out.emplace_back(v);
+      if (std::fabs(v) <= std::ldexp(1.0, is_wild && !may_round_ ? bias : std::min(bias, 20))) out.emplace_back(v);
     };
     for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0}) add(v);
-    for (const Const& c : numbers_) {
+    for (const Const& c : side_constants_) {
       const double v = c.to_double(), step = std::ldexp(std::fabs(v), -info.mantissa);
       for (double by : {0.0, 1.0, -1.0, step, -step}) add(v + by);
       add(-v);
@@ -77,7 +78,7 @@ std::vector<Const> SpecialInputs::pool(DType d, bool is_wild) const {
     if (!is_wild || d.itemsize() < 2) return out;
     for (double v : {std::ldexp(1.0, 1 - bias - info.mantissa), std::ldexp(1.0, 1 - bias), 1e-4, 100.0, 4097.0})
       add(v), add(-v);
-    if (rounds_) return out;
+    if (may_round_) return out;
     for (double v : {std::ldexp(1.75, bias - 1), std::ldexp(1.0, bias / 2), 65504.0, 16777217.0}) add(v), add(-v);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     for (double v : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) out.emplace_back(v);
@@ -88,7 +89,7 @@ std::vector<Const> SpecialInputs::pool(DType d, bool is_wild) const {
     if (v >= least && v <= most) out.emplace_back(v);
   };
   for (int v : {0, 1, -1, 2, -2, 3, -3, 5, -7, 8, 100, -100}) add(v);
-  for (const Const& c : numbers_) {
+  for (const Const& c : side_constants_) {
     if (c.is_float() && (!std::isfinite(c.to_double()) || std::fabs(c.to_double()) > 1e15)) continue;
     const Int v = c.is_float() ? Int(int64_t(c.to_double())) : c.to_int();
     for (int by : {0, 1, -1}) add(v + by);
@@ -101,8 +102,8 @@ std::vector<Const> SpecialInputs::pool(DType d, bool is_wild) const {
   return out;
 }
 
-std::optional<StageTrial> SpecialInputs::draw(size_t number) const {
-  const StageTrial& usual = *runner_.usual();
+std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
+  const StageTrial& usual = *runner_.usual_trial();
   Arrays inputs = copy_of(usual.inputs);
   auto variables = usual.variables;
   if (number < points_.size()) {
@@ -130,7 +131,7 @@ std::optional<StageTrial> SpecialInputs::draw(size_t number) const {
   std::mt19937_64 random(n);
   const std::set<std::string> addresses = keeps_addresses ? constrained_inputs(ast_) : std::set<std::string>();
   for (NamedArray& a : inputs) {
-    const std::vector<Const> numbers = pool(a.array.dtype(), is_wild);
+    const std::vector<Const> numbers = value_pool(a.array.dtype(), is_wild);
     if (numbers.empty() || addresses.contains(a.name)) continue;
     const Const all = numbers[random() % numbers.size()];
     for (int64_t i = 0; i < a.array.size(); i++)
@@ -141,7 +142,8 @@ std::optional<StageTrial> SpecialInputs::draw(size_t number) const {
   for (auto& [name, value] : variables)
     for (const VariableSpec& v : kernel.variables()) {
       if (v.name != name || v.max <= v.min) continue;
-      const Const near = numbers_.empty() ? Const(int64_t(0)) : numbers_[random() % numbers_.size()];
+      const Const near =
+          side_constants_.empty() ? Const(int64_t(0)) : side_constants_[random() % side_constants_.size()];
       const int64_t drawn = v.min + int64_t(random() % (uint64_t(v.max - v.min) + 1));
       value = drawn;
       if (n % 3 && near.is_int()) value = std::clamp(near.as_int(), Int(v.min), Int(v.max)).to_int64().value_or(drawn);
@@ -149,11 +151,11 @@ std::optional<StageTrial> SpecialInputs::draw(size_t number) const {
   return runner_.trial_of(std::move(inputs), std::move(variables));
 }
 
-std::map<std::string, std::string> SpecialInputs::narrowed(
+std::map<std::string, std::string> SpecialInputs::narrowed_point(
     const StageTrial& trial, const std::function<bool(const StageTrial&)>& differs) const {
   constexpr int kMostRuns = 60;
   constexpr int64_t kFew = 4;
-  const Arrays& usual = runner_.usual()->inputs;
+  const Arrays& usual = runner_.usual_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
   // replaces elements by usual numbers, and keeps this if the graph still differs

@@ -24,8 +24,8 @@ struct Kernels {
     CHECK(runner.difference_from_ast(graph) == "");  // usual inputs do not show it
     const SpecialInputs special(runner, ast, sides, {});
     auto differs = [&](const StageTrial& t) { return runner.clear_difference(t, graph).value_or("") != ""; };
-    for (size_t n = 0; n < special.count(); n++)
-      if (const auto t = special.draw(n); t && differs(*t)) return special.narrowed(*t, differs);
+    for (size_t n = 0; n < special.num_draws(); n++)
+      if (const auto t = special.draw_trial(n); t && differs(*t)) return special.narrowed_point(*t, differs);
     return {};
   }
 };

@@ -16,7 +16,7 @@ namespace tgc {
 using Kind = RewriteProof::Kind;
 
 RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::string why) {
-  proof.findings.push_back({.kind = kind, .why = std::move(why), .application = SIZE_MAX});
+  proof.findings.push_back({.kind = kind, .reason = std::move(why), .application = SIZE_MAX});
   proof.findings.back().place = {.stage_number = stage, .stage = proof.history->stages()[stage].name, .rule = {}};
   return proof.findings.back();
 }
@@ -29,16 +29,16 @@ std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage) {
 }
 
 void set_unknown(RewriteProof& r, std::string_view reason) {
-  r.kind = Kind::Unknown, r.why = "its sides differ";
+  r.kind = Kind::Unknown, r.reason = "its sides differ";
   for (auto& [name, value] : r.counterexample)
-    r.why += (name == r.counterexample.begin()->first ? " where " : ", ") + name + " = " + value;
-  r.why += "; but " + std::string(reason), r.counterexample.clear();
+    r.reason += (name == r.counterexample.begin()->first ? " where " : ", ") + name + " = " + value;
+  r.reason += "; but " + std::string(reason), r.counterexample.clear();
 }
 
 namespace {
 
 bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
-  const Application& a = proof.history->list()[r.application];
+  const Application& a = proof.history->applications()[r.application];
   return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
 }
 
@@ -53,7 +53,7 @@ class StageCheck {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
                          std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
     const bool runs_stages = is_open || checks_stages_;
-    if (!is_open) runner_.compute_few();
+    if (!is_open) runner_.limit_work();
     if (!is_open && runs_stages && !runner_.is_small())
       if (is_last_right()) return (void)check_list();
     size_t right = SIZE_MAX;  // the last stage that REF could run and that is right; SIZE_MAX is the AST
@@ -61,22 +61,22 @@ class StageCheck {
     for (size_t i = 0; runs_stages && i < stages().size(); i++) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
       if (is_time_over()) throw Failure("the time is over");
-      const auto difference = runner_.difference_from_ast(history_.imported(stages()[i].result), kTrials);
+      const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
       out_.checked_stages++;
       if (!difference->empty()) return mark_wrong_stages(first(), i, *difference);
-      search_inputs(first(), i, right, history_.imported(stages()[i].result));
+      search_inputs(first(), i, right, history_.imported_graph(stages()[i].result));
       for (size_t k = first(); k <= i; k++) mark_right_stage(k);
       right = i;
     }
     if (!check_list()) return;
-    if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear());
+    if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear_list());
     for (size_t k = first(); k < stages().size(); k++) mark_right_stage(k);
   }
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const Application> list() const { return history_.list(); }
+  std::span<const Application> list() const { return history_.applications(); }
 
   // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
   // else than the AST: only then is such a rewrite wrong. `before` is the last right stage (SIZE_MAX is the AST), and
@@ -91,7 +91,7 @@ class StageCheck {
         if (r->kind != Kind::Refuted) continue;
         suspects.push_back(r);
         if (std::ranges::find(points, r->counterexample) == points.end()) points.push_back(r->counterexample);
-        const auto pairs = history_.import({list()[r->application].before, list()[r->application].after});
+        const auto pairs = history_.import_sides({list()[r->application].before, list()[r->application].after});
         if (!pairs) continue;
         for (const Sides& s : *pairs)
           for (UOp side : {s.before, s.after})
@@ -101,10 +101,10 @@ class StageCheck {
     if (suspects.empty() || end <= 0) return;
     const double begin = thread_seconds();
     const SpecialInputs special(runner_, ast_, sides, std::move(points));
-    const UOp input = before == SIZE_MAX ? ast_ : history_.imported(stages()[before].result);
-    for (size_t n = 0; n < special.count(); n++) {
+    const UOp input = before == SIZE_MAX ? ast_ : history_.imported_graph(stages()[before].result);
+    for (size_t n = 0; n < special.num_draws(); n++) {
       if (is_time_over() || thread_seconds() - begin > end) break;
-      const auto t = special.draw(n);
+      const auto t = special.draw_trial(n);
       const auto difference = t ? runner_.clear_difference(*t, result) : std::nullopt;
       if (!difference || difference->empty() || runner_.clear_difference(*t, input) != "") continue;
       if (refute_causes(suspects, first, last, special, *t, *difference, result)) break;
@@ -128,7 +128,7 @@ class StageCheck {
     if (guilty.empty() && !open.empty() && explains(first, last)) guilty.push_back(open[0]);
     if (guilty.empty()) return false;
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
-    const auto inputs = special.narrowed(t, [&](const StageTrial& other) {
+    const auto inputs = special.narrowed_point(t, [&](const StageTrial& other) {
       return runner_.clear_difference(other, result).value_or("") != "";
     });
     for (RewriteProof* r : guilty) {
@@ -148,7 +148,7 @@ class StageCheck {
     auto [it, is_new] = replays_.try_emplace(number);
     const HistoryStage& stage = stages()[number];
     if (is_new)
-      it->second = stage.result && std::ranges::all_of(history_.links(stage), [](auto& link) {
+      it->second = stage.result && std::ranges::all_of(history_.corresponding_nodes(stage), [](auto& link) {
         return link.first && graph_difference(link.first, link.second, 1).empty();
       });
     return it->second;
@@ -158,7 +158,7 @@ class StageCheck {
   bool is_last_right() {
     for (size_t i = stages().size(); i-- > 0;) {
       if (!stages()[i].changes_graph() || !stages()[i].result) continue;
-      const auto difference = runner_.difference_from_ast(history_.imported(stages()[i].result), kTrials);
+      const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
       out_.checked_stages += difference->empty();
       return difference->empty();
@@ -169,7 +169,7 @@ class StageCheck {
   // Runs the linear list in REF, because no proof covers it. Returns true if it stores what the AST stores.
   bool check_list() {
     if (stages().empty()) return false;
-    const auto difference = runner_.difference_from_ast(history_.linear(), kTrials);
+    const auto difference = runner_.difference_from_ast(history_.linear_list(), kTrials);
     if (!difference || difference->empty()) return difference.has_value();
     RewriteProof& finding = add_finding(out_, stages().size() - 1, Kind::Refuted, "the linear list is wrong");
     finding.counterexample["stored"] = *difference;
@@ -178,7 +178,7 @@ class StageCheck {
 
   // Returns true if both sides are indices that are computed only from loops, of which REF runs all iterations.
   bool has_only_loops(const Application& a) {
-    const auto pairs = history_.import({a.before, a.after});
+    const auto pairs = history_.import_sides({a.before, a.after});
     auto is_of_loops = [](UOp u) {
       return dtypes::is_int(u.dtype()) && std::ranges::all_of(toposort(u), [](UOp x) {
                return x.in(ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST});
@@ -271,10 +271,11 @@ class StageCheck {
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
     size_t count = 0;
     for (size_t top : stages()[number].graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].applications) count += k < r.application;
-    const UOp before = history_.replay(stages()[number], count), after = history_.replay(stages()[number], count + 1);
+      for (size_t k : history_.graph_rewrites()[top].application_indices) count += k < r.application;
+    const UOp before = history_.replay_stage(stages()[number], count),
+              after = history_.replay_stage(stages()[number], count + 1);
     if (!before || !after) return std::nullopt;
-    return std::pair(history_.imported(before), history_.imported(after));
+    return std::pair(history_.imported_graph(before), history_.imported_graph(after));
   }
 
   static constexpr size_t kTrials = 3;         // number of draws of inputs

@@ -33,13 +33,13 @@ constexpr size_t kMostStored = 256;  // most elements of each array that are com
 // Describes the first element that differs; "" if none does. The arrays have the elements at `places`, or all elements.
 std::string first_difference(const std::vector<Comparison>& arrays,
                              const std::map<std::string, std::vector<int64_t>>& places = {}) {
-  auto wrong = std::ranges::find_if_not(arrays, &Comparison::passed);
+  auto wrong = std::ranges::find_if_not(arrays, &Comparison::has_passed);
   if (wrong == arrays.end()) return "";
-  const ElementDifference& e = *wrong->first;
+  const ElementDifference& e = *wrong->first_difference;
   auto at = places.find(wrong->name);
-  const int64_t index = at == places.end() ? e.index : at->second.at(size_t(e.index));
+  const int64_t index = at == places.end() ? e.flat_index : at->second.at(size_t(e.flat_index));
   return wrong->name + "[" + std::to_string(index) + "] = " + e.actual + ", not " + e.expected + "; " +
-         std::to_string(wrong->different) + " of " + std::to_string(wrong->size) + " elements differ";
+         std::to_string(wrong->num_different) + " of " + std::to_string(wrong->num_elements) + " elements differ";
 }
 
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
@@ -81,7 +81,7 @@ std::string first_clear_difference(const std::string& name, const Array& actual,
 std::string first_clear_difference(const std::vector<Comparison>& compared, const Arrays& actual,
                                    const Arrays& expected, const StageTrial::Places& places = {}) {
   for (const Comparison& c : compared) {
-    if (c.passed()) continue;
+    if (c.has_passed()) continue;
     const Array *a = find_array(actual, c.name), *e = find_array(expected, c.name);
     const auto at = places.find(c.name);
     if (!a || !e) continue;
@@ -104,21 +104,21 @@ bool has_large_arrays(UOp ast) {
   constexpr int64_t kMostBytes = 64 << 20;
   int64_t bytes = 0;
   for (const BufferSpec& b : buffers_of(toposort(ast)))
-    if (b.size < 0 || __builtin_add_overflow(bytes, b.size * b.dtype.itemsize(), &bytes)) return true;
+    if (b.num_elements < 0 || __builtin_add_overflow(bytes, b.num_elements * b.dtype.itemsize(), &bytes)) return true;
   return bytes > kMostBytes;
 }
 
 }  // namespace
 
 bool StageRunner::can_decide() {
-  if (!can_decide_) can_decide_ = !reads_other_stored_elements(ast_) && !has_large_arrays(ast_) && trial(0);
+  if (!can_decide_) can_decide_ = !reads_other_stored_elements(ast_) && !has_large_arrays(ast_) && make_trial(0);
   return *can_decide_;
 }
 
 // Returns trial number `number`; null if it cannot be made. Trial 0 has usual numbers. In the others, integers have all
 // magnitudes, unless they decide an address. Arrays that the AST only stores are filled, too, if their elements have at
 // least 4 bytes: then an element that a graph should store, but does not, is wrong.
-const StageRunner::Trial* StageRunner::trial(size_t number) {
+const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {
       const size_t n = trials_.size();
@@ -128,18 +128,18 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
         for (NamedArray& a : t.inputs)  // not smaller elements, because a graph may store whole words
-          if (!b.read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
+          if (!b.is_read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
         (void)redraw_inputs(ast_, InputSet::AllSizes, draw, {}, wide);
         for (const BufferSpec& b : kernel.buffers())
           for (size_t i = 0; i < wide.size(); i++)
-            if (b.read && wide[i].name == b.name() && !dtypes::is_float(b.dtype))
+            if (b.is_read && wide[i].name == b.name() && !dtypes::is_float(b.dtype))
               t.inputs[i].array = wide[i].array.copy();
       }
       for (const VariableSpec& v : kernel.variables())
         t.variables[v.name] = n == 0 ? v.max : n == 1 ? v.min : v.min + (v.max - v.min) / 2;
-      if (n > 0 || work_of(ast_) <= work_) run_ast(t);
+      if (n > 0 || work_of(ast_) <= max_work_) run_ast(t);
       return t;
     });
     if (!made) return nullptr;
@@ -149,8 +149,8 @@ const StageRunner::Trial* StageRunner::trial(size_t number) {
 }
 
 void StageRunner::run_ast(Trial& t) const {
-  const ExecuteOptions here{.in_process = true};
-  Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run(ast_).value_or_throw());
+  const ExecuteOptions here{.runs_in_process = true};
+  Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run_reference(ast_).value_or_throw());
   t.expected = std::move(done.outputs), t.notes = done.notes;
 }
 
@@ -164,8 +164,9 @@ std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
 
 std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t most_trials) {
   if (!graph || !graph.is(Op::SINK)) return std::nullopt;
-  auto [it, is_new] = known_.try_emplace({&graph.graph(), graph.id() * kMostTrials + uint32_t(most_trials)});
-  if (is_new) it->second = compare(graph, most_trials);
+  auto [it, is_new] =
+      known_differences_.try_emplace({&graph.graph(), graph.id() * kMostTrials + uint32_t(most_trials)});
+  if (is_new) it->second = compare_with_ast(graph, most_trials);
   return it->second;
 }
 
@@ -174,17 +175,17 @@ std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp>
   // the loops of a list cannot be shortened, so all expected values are needed
   if (trials_[0].expected.empty() && work_of(ast_) <= kWork && !catch_failures([&] { return run_ast(trials_[0]), 0; }))
     return std::nullopt;
-  return compare(list, most_trials);
+  return compare_with_ast(list, most_trials);
 }
 
-bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * work_; }
+bool StageRunner::is_small() const { return work_of(ast_) <= kSmallPart * max_work_; }
 
 template <class Code>
-std::optional<std::string> StageRunner::compare(const Code& code, size_t most_trials) {
+std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_t most_trials) {
   if (!can_decide()) return std::nullopt;
   std::optional<std::string> out;
   for (size_t n = 0; n < (is_small() ? std::min(most_trials, kMostTrials) : 1); n++) {
-    const Trial* t = trial(n);
+    const Trial* t = make_trial(n);
     if (!t) break;
     auto found = catch_failures([&] { return difference_of_all(*t, code); });
     if (found) out = *found;
@@ -197,7 +198,7 @@ std::optional<std::string> StageRunner::compare(const Code& code, size_t most_tr
 
 std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
-  if (work_of(ast_) > work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
+  if (work_of(ast_) > max_work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
   constexpr std::string_view kNan = " of a negative number";  // a note about a NaN, which REF computes as C may do
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
   if (t.notes.empty() || (t.notes.ends_with(kNan) && t.notes.find(',') == std::string::npos)) return t;
@@ -208,21 +209,21 @@ template <class Code>
 std::optional<std::string> StageRunner::clear_difference_of(const Trial& t, const Code& code) const {
   auto found = catch_failures([&]() -> std::string {
     if constexpr (std::is_same_v<Code, UOp>)
-      if (t.expected.empty() || work_of(code) > work_) {
+      if (t.expected.empty() || work_of(code) > max_work_) {
         Graph scratch(ast_.graph().settings());
         const UOp shorter = truncate_loops(scratch, code, kWork);
         auto run = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
-        const Stored& stored = run.value_or_throw();
-        const Arrays& expected = expected_at(t, stored.places);
+        const StoredSample& stored = run.value_or_throw();
+        const Arrays& expected = expected_at(t, stored.flat_indices);
         const auto compared = compare_outputs(ast_, stored.values, expected).value_or_throw();
-        if (stored.overlaps) return kRace;
-        return first_clear_difference(compared, stored.values, expected, stored.places);
+        if (stored.has_overlaps) return kRace;
+        return first_clear_difference(compared, stored.values, expected, stored.flat_indices);
       }
     if (t.expected.empty()) throw Failure("the kernel is too large for REF");
-    const ReferenceRunner ref(t.inputs, t.variables, {.in_process = true});
+    const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
     Arrays settled;
-    const auto compared = ref.compare(ast_, stored_by(t, code).outputs, t.expected, {.accepts_rounding = true},
-                                      Recheck::Always, &settled).value_or_throw();
+    const auto compared = ref.compare_arrays(ast_, stored_by(t, code).outputs, t.expected, {.accepts_rounding = true},
+                                             Recheck::Always, &settled).value_or_throw();
     return first_clear_difference(compared, settled, t.expected);
   });
   if (found) return *found;
@@ -237,17 +238,17 @@ std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, st
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (work_ < kWork) {  // try with little work first, which may fail because one iteration needs more
-    auto few = catch_failures([&] { return difference_of_parts(t, graph, work_); });
+  if (max_work_ < kWork) {  // try with little work first, which may fail because one iteration needs more
+    auto few = catch_failures([&] { return difference_of_parts(t, graph, max_work_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
   return difference_of_parts(t, graph, kWork);
 }
 
 const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) const {
-  if (auto known = t.parts.find(places); known != t.parts.end()) return known->second;
+  if (auto known = t.computed_parts.find(places); known != t.computed_parts.end()) return known->second;
   Arrays made = std::move(values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
-  return t.parts.emplace(places, std::move(made)).first->second;
+  return t.computed_parts.emplace(places, std::move(made)).first->second;
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double work) {
@@ -255,11 +256,12 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
   for (bool at_end : {false, true}) {  // the first iterations of the loops, and the last ones
     Graph scratch(ast_.graph().settings());
     const UOp shorter = truncate_loops(scratch, graph, work, at_end);
-    Result<Stored> stored = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
+    Result<StoredSample> stored = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
     if (!stored && at_end && !stored.diag().kernel_fault) break;
-    const Arrays& expected = expected_at(t, stored.value_or_throw().places);
-    difference = first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->places);
-    if (difference.empty() && stored->overlaps) difference = kRace;  // the AST stores each element only once
+    const Arrays& expected = expected_at(t, stored.value_or_throw().flat_indices);
+    difference =
+        first_difference(compare_outputs(ast_, stored->values, expected).value_or_throw(), stored->flat_indices);
+    if (difference.empty() && stored->has_overlaps) difference = kRace;  // the AST stores each element only once
     if (!difference.empty()) break;
   }
   return difference;
@@ -269,7 +271,8 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
 template <class Code>
 Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
   const Arrays own = with_dtypes_of(t.inputs, buffers_of(nodes_of(code)));
-  Execution done = std::move(ReferenceRunner(own, t.variables, {.in_process = true}).run(code).value_or_throw());
+  Execution done =
+      std::move(ReferenceRunner(own, t.variables, {.runs_in_process = true}).run_reference(code).value_or_throw());
   done.outputs = with_dtypes_of(done.outputs, buffers_of(toposort(ast_)));
   for (const NamedArray& a : t.expected)
     if (!find_array(done.outputs, a.name)) done.outputs.push_back({a.name, find_array(t.inputs, a.name)->copy()});
@@ -279,11 +282,11 @@ Execution StageRunner::stored_by(const Trial& t, const Code& code) const {
 template <class Code>
 std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   if constexpr (std::is_same_v<Code, UOp>) {
-    if (t.expected.empty() || work_of(code) > work_) return difference_of_parts(t, code);
+    if (t.expected.empty() || work_of(code) > max_work_) return difference_of_parts(t, code);
   } else if (t.expected.empty()) {
     throw Failure("the kernel is too large for REF");
   }
-  const ReferenceRunner ref(t.inputs, t.variables, {.in_process = true});
+  const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
   const Execution done = stored_by(t, code);
   const Arrays& stored = done.outputs;
   for (const NamedArray& a : stored) {
@@ -292,7 +295,7 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
     if (!std::equal(a.array.data(), a.array.data() + a.array.nbytes(), begin->data()))
       return a.name + " is stored to, which the AST does not";
   }
-  std::string out = first_difference(ref.compare(ast_, stored, t.expected).value_or_throw());
+  std::string out = first_difference(ref.compare_arrays(ast_, stored, t.expected).value_or_throw());
   if (!out.empty()) return out;
   constexpr std::string_view kNote = "to an element already stored to";
   if (done.notes.find(kNote) != std::string::npos && t.notes.find(kNote) == std::string::npos) return kRace;

@@ -20,7 +20,7 @@ struct StageTrial {
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
   std::string notes = {};  // REF's notes about the AST
-  mutable std::map<Places, Arrays> parts = {};  // elements of the AST's arrays that were computed so far
+  mutable std::map<Places, Arrays> computed_parts = {};  // elements of the AST's arrays that were computed so far
 };
 
 class StageRunner {
@@ -28,7 +28,7 @@ class StageRunner {
   // `ast`, and the graphs and lists that the other functions take, are in tgc's IR.
   explicit StageRunner(UOp ast) : ast_(ast) {}
   // Makes REF compute only few elements of kernels that are not small. For kernels whose rewrites are all proven.
-  void compute_few() { work_ = kLittleWork; }
+  void limit_work() { max_work_ = kLittleWork; }
   // Returns true if the kernel is so small that REF computes all elements for several draws of inputs.
   bool is_small() const;
 
@@ -42,7 +42,7 @@ class StageRunner {
   std::optional<std::string> difference_from_ast(std::span<const UOp> list, size_t most_trials = 1);
 
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
-  const StageTrial* usual() { return can_decide() ? trial(0) : nullptr; }
+  const StageTrial* usual_trial() { return can_decide() ? make_trial(0) : nullptr; }
   // Returns a trial with these inputs, and the arrays that the AST stores for them. Returns nullopt if an operation of
   // the AST is not defined for them, or if the AST is too large to find out.
   std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
@@ -59,7 +59,7 @@ class StageRunner {
   template <class Code>
   std::optional<std::string> clear_difference_of(const Trial& t, const Code& code) const;
   template <class Code>
-  std::optional<std::string> compare(const Code& code, size_t most_trials);
+  std::optional<std::string> compare_with_ast(const Code& code, size_t most_trials);
   template <class Code>
   std::string difference_of_all(const Trial& t, const Code& code);
   std::string difference_of_parts(const Trial& t, UOp graph);
@@ -67,15 +67,15 @@ class StageRunner {
   template <class Code>
   Execution stored_by(const Trial& t, const Code& code) const;
   const Arrays& expected_at(const Trial& t, const Places& places) const;
-  const Trial* trial(size_t number);
+  const Trial* make_trial(size_t number);
   void run_ast(Trial& t) const;
   bool can_decide();
 
   UOp ast_;
-  double work_ = kWork;
+  double max_work_ = kWork;
   std::deque<Trial> trials_;
   std::optional<bool> can_decide_;
-  std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_;
+  std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_differences_;
 };
 
 // Returns, by number of a DEFINE_GLOBAL of the kernel, how many elements its array has when REF evaluates sides. Large

@@ -23,7 +23,7 @@ std::string name_in(JsonScanner& in) {
   const size_t at = in.position();
   std::string out = in.string();
   if (!is_one_line(out))
-    in.fail(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+    in.throw_error(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
   return out;
 }
 
@@ -87,16 +87,16 @@ GoldenStage stage_of(JsonScanner& in) {
   size_t at = in.position();
   in.object([&](std::string_view key) {
     if (key == "name") s.name = name_in(in);
-    else if (key == "same") s.same = in.boolean();
+    else if (key == "same") s.is_unchanged = in.boolean();
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.pyrender = in.string_or_null();
-    else if (key == "full") s.full = in.string_or_null();
+    else if (key == "full") s.full_text = in.string_or_null();
     else if (key == "at") s.at = strings(in);
     else if (key == "function") s.function = name_in(in);
-    else if (key == "seconds") s.seconds = seconds(in);
+    else if (key == "seconds") s.stage_seconds = seconds(in);
     else in.skip();
   });
-  if (s.name.empty()) in.fail(at, "a stage without a name", R"("name")");
+  if (s.name.empty()) in.throw_error(at, "a stage without a name", R"("name")");
   return s;
 }
 
@@ -121,7 +121,7 @@ GoldenMetadata metadata_of(JsonScanner& in) {
     if (key == "name") m.name = in.string();
     else if (key == "caller") m.caller = in.string();
     else if (key == "node") m.node = in.string();
-    else if (key == "backward") m.backward = in.boolean();
+    else if (key == "backward") m.is_backward = in.boolean();
     else if (key == "nodes") in.array([&] { m.nodes.push_back(in.int64()); });
     else in.skip();
   });
@@ -139,14 +139,14 @@ GoldenStored stored_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "node") s.node = in.string();
     else if (key == "added_for") s.added_for = in.string();
-    else if (key == "buffers") s.buffers = in.int64();
-    else if (key == "reduces") s.reduces = in.boolean();
+    else if (key == "buffers") s.num_buffers = in.int64();
+    else if (key == "reduces") s.reduces_buffer = in.boolean();
     else if (key == "made_by") s.made_by = metadata_list(in);
     else if (key == "reasons")
       in.array([&] {
         auto& reason = s.reasons.emplace_back();
         in.object([&](std::string_view member) {
-          if (member == "why") reason.why = in.string();
+          if (member == "why") reason.reason = in.string();
           else if (member == "at") reason.at = in.string();
           else if (member == "by") reason.by = in.string();
           else in.skip();
@@ -162,10 +162,10 @@ GoldenKernel kernel_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.string_or_null().value_or("");
     else if (key == "id") k.id = name_in(in);
-    else if (key == "bufs") in.array([&] { k.bufs.push_back(buffer_of(in)); });
-    else if (key == "fixedvars") k.fixedvars = variables(in);
+    else if (key == "bufs") in.array([&] { k.buffer_args.push_back(buffer_of(in)); });
+    else if (key == "fixedvars") k.fixed_variables = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
-    else if (key == "stored") k.stored = stored_of(in);
+    else if (key == "stored") k.stored_reasons = stored_of(in);
     else in.skip();
   });
   return k;
@@ -180,10 +180,10 @@ std::vector<GoldenRule> rules_of(JsonScanner& in) {
     size_t n = 0;
     in.array([&] {
       switch (n++) {
-        case 0: rule.matches = in.int64(); break;
-        case 1: rule.attempts = in.int64(); break;
+        case 0: rule.num_matches = in.int64(); break;
+        case 1: rule.num_attempts = in.int64(); break;
         case 2: rule.match_seconds = seconds(in); break;
-        case 3: rule.seconds = seconds(in); break;
+        case 3: rule.attempt_seconds = seconds(in); break;
         default: in.skip();
       }
     });
@@ -200,7 +200,7 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "ast_full") r.ast_full = in.string_or_null();
     else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
-    else if (key == "nodes") r.nodes = in.int64();
+    else if (key == "nodes") r.num_nodes = in.int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
     else if (key == "linear") r.linear = text_or_null(in);
     else if (key == "source") r.source = text_or_null(in);
@@ -212,11 +212,11 @@ GoldenRecord record_of(JsonScanner& in) {
     } else if (key == "kernels") {
       if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
     } else if (key == "var_vals") r.var_vals = variables(in);
-    else if (key == "runtime") r.runtime = in.boolean();
-    else if (key == "rewrites") r.rewrites = in.skip();
+    else if (key == "runtime") r.is_runtime = in.boolean();
+    else if (key == "rewrites") r.rewrites_json = in.skip();
     else if (key == "made_by") r.made_by = in.skip();
-    else if (key == "rules") r.rules = rules_of(in);
-    else if (key == "seconds") r.seconds = seconds(in);
+    else if (key == "rules") r.rule_times = rules_of(in);
+    else if (key == "seconds") r.record_seconds = seconds(in);
     else if (key == "metadata") r.metadata = metadata_list(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
@@ -225,8 +225,9 @@ GoldenRecord record_of(JsonScanner& in) {
       });
     else in.skip();
   });
-  in.end();
-  if (!has_id || !has_ast) in.fail(0, std::string("a record without '") + (has_id ? "ast'" : "id'"), "a golden record");
+  in.expect_end();
+  if (!has_id || !has_ast)
+    in.throw_error(0, std::string("a record without '") + (has_id ? "ast'" : "id'"), "a golden record");
   return r;
 }
 
@@ -246,14 +247,16 @@ GoldenHeader header_of(JsonScanner& in) {
       });
     else in.skip();
   });
-  in.end();
-  if (format != "tgc-golden") in.fail(0, "the first line is not a golden header", R"({"format":"tgc-golden",...})");
-  if (version != "1") in.fail(0, "golden version '" + version + "'", "version 1");
+  in.expect_end();
+  if (format != "tgc-golden")
+    in.throw_error(0, "the first line is not a golden header", R"({"format":"tgc-golden",...})");
+  if (version != "1") in.throw_error(0, "golden version '" + version + "'", "version 1");
   if (h.level == "jit")
-    in.fail(0, "these records are TinyJit calls, which have no graph",
-            "records of kernels or tensors; `tgc lint` reads these");
+    in.throw_error(0, "these records are TinyJit calls, which have no graph",
+                   "records of kernels or tensors; `tgc lint` reads these");
   if (!commit.empty()) h.producer += " at " + commit.substr(0, 10);
-  if (h.level != "kernel" && h.level != "tensor") in.fail(0, "unknown level '" + h.level + "'", "kernel or tensor");
+  if (h.level != "kernel" && h.level != "tensor")
+    in.throw_error(0, "unknown level '" + h.level + "'", "kernel or tensor");
   return h;
 }
 
@@ -293,7 +296,7 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {
     if (line == lines.end()) line = lines.insert(line, {where, {}});
     auto method = std::ranges::find(line->second, m.name, &Method::name);
     if (method == line->second.end()) method = line->second.insert(method, Method{m.name});
-    (m.backward ? method->backward : method->forward) = true;
+    (m.is_backward ? method->backward : method->forward) = true;
   }
   std::string out;
   for (auto& [where, methods] : lines) {
@@ -345,7 +348,7 @@ std::string key_of(std::string_view line) {
 }  // namespace
 
 std::string GoldenLine::distinct_id(std::string id) const {
-  return same_id ? id + "~" + std::to_string(same_id + 1) : id;
+  return num_same_id ? id + "~" + std::to_string(num_same_id + 1) : id;
 }
 
 std::string shown_target(std::string_view target) {
@@ -423,18 +426,19 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
   auto lines = LineReader::open(path);
   if (!lines) return lines.diag();
   GoldenLine first;
-  auto read = (*lines)->next(first.text);
+  auto read = (*lines)->next_line_text(first.text);
   if (!read) return read.diag();
   if (!*read) return Diag{.message = "the file is empty", .file = input_name(path), .expected = "a golden header"};
-  first.line = (*lines)->line();
+  first.line = (*lines)->line_number();
   if (InputKind kind = detect_kind(first.text); kind != InputKind::Golden && kind != InputKind::Repro)
     return Diag{.message = "the first line is not a golden header",
                 .file = input_name(path),
                 .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
-  return from(std::move(*lines), first, input_name(path));
+  return from_lines(std::move(*lines), first, input_name(path));
 }
 
-Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name) {
+Result<GoldenReader> GoldenReader::from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first,
+                                              std::string name) {
   if (looks_like_repro(first.text))
     return Diag{.message = "this is a repro bundle", .file = name,
                 .expected = "golden records; tgc run, bisect and reduce take bundles"};
@@ -447,16 +451,16 @@ Result<GoldenReader> GoldenReader::from(std::unique_ptr<LineReader> lines, const
 
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
-    auto read = next_whole_line(*lines_, line.text, path_, cut_);
-    line.line = lines_->line(), line.same_id = 0;
+    auto read = next_whole_line(*lines_, line.text, path_, cut_error_);
+    line.line = lines_->line_number(), line.num_same_id = 0;
     if (!read || !*read) return read;
     if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
-    if (std::string key = key_of(line.text); !key.empty()) line.same_id = ids_[std::move(key)]++;
+    if (std::string key = key_of(line.text); !key.empty()) line.num_same_id = id_counts_[std::move(key)]++;
     return read;
   }
 }
 
-Result<std::optional<GoldenRecord>> GoldenReader::next() {
+Result<std::optional<GoldenRecord>> GoldenReader::next_record() {
   GoldenLine line;
   auto read = next_line(line);
   if (!read) return read.diag();

@@ -17,23 +17,24 @@ namespace tgc {
 
 struct GoldenStage {
   std::string name;
-  bool same = false;              // tinygrad returned the graph of the previous stage unchanged
-  // the graph after the stage: pyrender text or graph JSON; absent if `same`, or if tinygrad's own pyrender failed
+  bool is_unchanged = false;              // tinygrad returned the graph of the previous stage unchanged
+  // the graph after the stage: pyrender text or graph JSON; absent if `is_unchanged`, or if tinygrad's own pyrender
+  // failed
   std::optional<std::string> ir;
   std::optional<std::string> pyrender;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
-  std::optional<std::string> full;     // a text of the graph that loses no facts, recorded if `ir` loses some
+  std::optional<std::string> full_text;     // a text of the graph that loses no facts, recorded if `ir` loses some
   // where tinygrad ran the stage: the calls ("codegen/__init__.py:344"), innermost first, and the function that
   // contains the innermost call; both are empty if they were not recorded
   std::vector<std::string> at;
   std::string function;
-  double seconds = -1;  // tinygrad's processor time for the stage; negative if it was not recorded
+  double stage_seconds = -1;  // tinygrad's processor time for the stage; negative if it was not recorded
 };
 
 // How often a rule was tried in a record, and how long that took.
 struct GoldenRule {
   std::string place;  // the rule's line in tinygrad: "uop/symbolic.py:102"
-  int64_t matches = 0, attempts = 0;
-  double match_seconds = 0, seconds = 0;  // time of the attempts that matched, and of all attempts
+  int64_t num_matches = 0, num_attempts = 0;
+  double match_seconds = 0, attempt_seconds = 0;  // time of the attempts that matched, and of all attempts
 };
 
 // The launch facts of a kernel (launch dimensions, counts of operations and bytes, ...), as tinygrad prints them.
@@ -59,7 +60,7 @@ struct GoldenMetadata {
   std::string name;       // the Tensor method: "conv2d"
   std::string caller;     // where it was called, "net.py:6::forward"; empty if not recorded
   std::string node;       // name of the node in the ONNX model; empty if the program is not an ONNX model
-  bool backward = false;  // true if the kernel computes the method's gradient
+  bool is_backward = false;  // true if the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON; else empty
 };
 
@@ -71,7 +72,7 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 struct GoldenStored {
   struct Reason {
     // "own": the value's op requires it; "source": its user `by` requires it; or "users", "loops", "output", ...
-    std::string why;
+    std::string reason;
     std::string at;   // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
     std::string by;   // the op of a user that requires it; may be empty
   };
@@ -79,26 +80,26 @@ struct GoldenStored {
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
   std::vector<GoldenMetadata> made_by;  // the methods that made the value
-  int64_t buffers = 0;      // number of buffers that the value reads
-  bool reduces = false;     // true if the value reduces a buffer
+  int64_t num_buffers = 0;      // number of buffers that the value reads
+  bool reduces_buffer = false;     // true if the value reduces a buffer
 };
 
 struct GoldenKernel {  // one kernel of a tensor record
   std::string id;      // id of the kernel's own record in the recording of kernels; empty if not recorded
   std::string ast;     // the kernel's AST; empty if not recorded
-  std::vector<GoldenBuffer> bufs;
-  std::map<std::string, int64_t> fixedvars;
+  std::vector<GoldenBuffer> buffer_args;
+  std::map<std::string, int64_t> fixed_variables;
   std::vector<GoldenMetadata> metadata;
-  std::optional<GoldenStored> stored;  // why the kernel's result is stored
+  std::optional<GoldenStored> stored_reasons;  // why the kernel's result is stored
 };
 
 using GoldenSettings = std::map<std::string, std::string>;
 
 struct GoldenRecord {
   std::string id, target, device;
-  int64_t nodes = 0;
+  int64_t num_nodes = 0;
   std::string ast;
-  std::optional<std::string> ast_full;  // as GoldenStage::full, for `ast`
+  std::optional<std::string> ast_full;  // as GoldenStage::full_text, for `ast`
   std::vector<GoldenStage> stages;
   std::optional<std::string> linear, source, source_error, error;
   std::string error_stage;  // the stage in which tinygrad raised `error`, or the last one before it; may be empty
@@ -108,11 +109,12 @@ struct GoldenRecord {
   // override the settings of the header; nullopt for a setting that was not set
   std::map<std::string, std::optional<std::string>> settings;
   std::vector<GoldenMetadata> metadata;                        // kernel records only
-  bool runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
+  bool is_runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
   std::string made_by;   // tensor records only: JSON, the methods that made nodes of the graph; empty: not recorded
-  std::string rewrites;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
-  std::vector<GoldenRule> rules;  // empty if tries of rules were not recorded
-  double seconds = -1;            // tinygrad's processor time for the whole record; negative if it was not recorded
+  std::string rewrites_json;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
+  std::vector<GoldenRule> rule_times;  // empty if tries of rules were not recorded
+  // tinygrad's processor time for the whole record; negative if it was not recorded
+  double record_seconds = -1;
   uint32_t line = 0;  // 1-based number of the record's line in the file
 };
 
@@ -129,7 +131,7 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 struct GoldenLine {
   std::string text;
   uint32_t line = 0;
-  uint32_t same_id = 0;  // number of earlier records of the file with the same id and target
+  uint32_t num_same_id = 0;  // number of earlier records of the file with the same id and target
 
   // Returns the id that distinguishes the record in its file: the recorded `id`, "ID~2" for the second record with the
   // id and target of an earlier one, "ID~3" for the third, and so on.
@@ -162,7 +164,7 @@ class GoldenReader {
   // Opens the file `path` ("-" is standard input) and reads its header. An error names the file and the problem.
   static Result<GoldenReader> open(const std::string& path);
   // Makes a reader of `lines`, whose first line, `first`, was already read. `name` is the file's name in messages.
-  static Result<GoldenReader> from(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
+  static Result<GoldenReader> from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;
   ~GoldenReader();
@@ -170,21 +172,21 @@ class GoldenReader {
   const std::string& path() const { return path_; }
   const GoldenHeader& header() const { return header_; }
   // Reads the text of the next record into `line`, reusing its memory; skips blank lines. Returns false at the end of
-  // the file, also if the file ends within a record (see cut()).
+  // the file, also if the file ends within a record (see cut_error()).
   Result<bool> next_line(GoldenLine& line);
   // Returns a warning if the file ended within a record, else nullopt. Valid after the end of the file was reached.
-  const std::optional<Diag>& cut() const { return cut_; }
+  const std::optional<Diag>& cut_error() const { return cut_error_; }
   // Reads and parses the next record. Returns nullopt at the end of the file.
-  Result<std::optional<GoldenRecord>> next();
+  Result<std::optional<GoldenRecord>> next_record();
 
  private:
   GoldenReader(std::string path, std::unique_ptr<LineReader> lines);
   std::string path_;
   std::unique_ptr<LineReader> lines_;
   GoldenHeader header_;
-  std::optional<Diag> cut_;
+  std::optional<Diag> cut_error_;
   // number of records read so far with each id and target; the keys join the two
-  std::unordered_map<std::string, uint32_t> ids_;
+  std::unordered_map<std::string, uint32_t> id_counts_;
 };
 
 }  // namespace tgc

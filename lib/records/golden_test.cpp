@@ -28,7 +28,7 @@ TEST_CASE("golden: reads a gzip file of records") {
   CHECK(reader->header().settings.at("IMAGE") == "2");
   size_t records = 0;
   for (;;) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE(record.ok());
     if (!*record) break;
     records++;
@@ -55,7 +55,8 @@ TEST_CASE("golden: ID and ID@TARGET name records, and a record with the id and t
     CHECK_FALSE(names_record(other, "k.0", "CUDA:CUDA:sm_80"));
 
   const std::string path = (std::filesystem::temp_directory_path() / ("ids" + std::to_string(getpid()))).string();
-  std::string text = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}})";
+  std::string text =
+      R"({"format":"tgc-golden","version":1,"level":"kernel","producer":"tinygrad 0.12.0","settings":{}})";
   for (const char* target : {"CPU:CLANG", "CL:CL", "CPU:CLANG"})
     text += std::string(R"({"id": "k.0", "target": ")").insert(0, "\n") + target + R"(", "ast": "x"})";
   std::ofstream(path) << text << "\n";
@@ -82,14 +83,14 @@ TEST_CASE("golden: reads every field of a record") {
                                "");
   REQUIRE(r.ok());
   CHECK(r->stages[0].ir == "x\ny");
-  CHECK(r->stages[1].same);
+  CHECK(r->stages[1].is_unchanged);
   CHECK(!r->stages[2].ir);
   CHECK(r->linear == "l\x1b[0m");
   CHECK(!r->source);
   CHECK(r->program->global_size == std::vector<std::string>{"4", "i+1"});
   CHECK(!r->program->has_local_size);
-  CHECK(r->kernels[0].bufs[0].size == 3);
-  CHECK(r->kernels[0].fixedvars.at("i") == 4);
+  CHECK(r->kernels[0].buffer_args[0].size == 3);
+  CHECK(r->kernels[0].fixed_variables.at("i") == 4);
   CHECK(r->var_vals.at("j") == 5);
   CHECK(program_text(*r->program).find("global_size: 4 i+1\nlocal_size: None\n") != std::string::npos);
 }
@@ -112,9 +113,9 @@ TEST_CASE("golden: a record may override settings and have metadata") {
 
 TEST_CASE("golden: the methods of a kernel are listed by the line of the program") {
   const std::vector<GoldenMetadata> methods = {{.name = "relu", .caller = "net.py:6::forward"},
-                                               {.name = "linear", .caller = "net.py:7::forward", .backward = true},
+                                               {.name = "linear", .caller = "net.py:7::forward", .is_backward = true},
                                                {.name = "add", .caller = "net.py:6::forward"},
-                                               {.name = "relu", .caller = "net.py:6::forward", .backward = true}};
+                                               {.name = "relu", .caller = "net.py:6::forward", .is_backward = true}};
   CHECK(made_for_text(methods) == "relu with gradient, add at net.py:6; gradient of linear at net.py:7");
 }
 
@@ -128,13 +129,13 @@ TEST_CASE("golden: reads the whole records of a truncated file") {
     auto reader = GoldenReader::open(path);
     REQUIRE(reader.ok());
     std::string out;
-    for (auto record = reader->next();; record = reader->next()) {
+    for (auto record = reader->next_record();; record = reader->next_record()) {
       if (!record) return out + "error: " + record.diag().message;
       if (!*record) break;
       out += (*record)->id + " ";
     }
     std::filesystem::remove(path);
-    return out + (reader->cut() ? reader->cut()->message : "end");
+    return out + (reader->cut_error() ? reader->cut_error()->message : "end");
   };
   CHECK(ids(header + first + first) == "a a~2 end");  // the second record has the same id
   CHECK(ids(header + first + R"({"id":"b","ast":"x"})") == "a b end");

@@ -47,78 +47,80 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   }
   gzbuffer(file, kChunk);
   std::unique_ptr<LineReader> out(new LineReader(path, file));
-  if (auto status = out->convert(); !status) return status.diag();
+  if (auto status = out->convert_rewrites(); !status) return status.diag();
   return out;
 }
 
-// If the file is a rewrites.pkl, reads the whole file. Then fill() returns the lines of the recording made from it.
-Status LineReader::convert() {
-  if (auto more = fill(); !more || !looks_like_rewrites(left_)) return Unit{};  // next() reports the error
+// If the file is a rewrites.pkl, reads the whole file. Then fill_chunk() returns the lines of the recording made from
+// it.
+Status LineReader::convert_rewrites() {
+  // next_line_text() reports the error
+  if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_)) return Unit{};
   std::string pickle;
-  if (auto status = rest(pickle); !status) return status;
+  if (auto status = read_rest(pickle); !status) return status;
   auto made = RewriteTrace::read(std::move(pickle), input_name(path_));
   if (!made) return made.diag();
-  rewrites_ = std::move(*made);
+  rewrite_trace_ = std::move(*made);
   return Unit{};
 }
 
 LineReader::~LineReader() { gzclose_r(static_cast<gzFile>(file_)); }
 
-// Reads the next part of the file into left_, which must be empty. Returns false at the end of the file.
-Result<bool> LineReader::fill() {
-  if (rewrites_) {
-    auto line = rewrites_->next();
+// Reads the next part of the file into unread_, which must be empty. Returns false at the end of the file.
+Result<bool> LineReader::fill_chunk() {
+  if (rewrite_trace_) {
+    auto line = rewrite_trace_->next_line();
     if (!line) return line.diag();
-    left_ = recorded_ = std::move(*line);
-    return !recorded_.empty();
+    unread_ = last_trace_line_ = std::move(*line);
+    return !last_trace_line_.empty();
   }
   auto file = static_cast<gzFile>(file_);
   errno = 0;
   int n = gzread(file, chunk_.get(), unsigned(kChunk));
-  left_ = {chunk_.get(), size_t(std::max(n, 0))};
+  unread_ = {chunk_.get(), size_t(std::max(n, 0))};
   if (n > 0) return true;
   int error = Z_OK;
   const char* text = gzerror(file, &error);
   if (error == Z_ERRNO) return diag_of_errno(path_, "cannot read", errno);
   if (error != Z_OK && error != Z_STREAM_END) {
-    cut_ = error == Z_BUF_ERROR;
-    return Diag{.message = cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
+    was_cut_ = error == Z_BUF_ERROR;
+    return Diag{.message = was_cut_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
                 .file = input_name(path_), .expected = "a complete gzip file"};
   }
   return false;
 }
 
-Diag LineReader::too_large() const {
+Diag LineReader::size_error() const {
   Diag diag = over_limit(Limit::InputBytes);
   diag.file = input_name(path_);
   return diag;
 }
 
-Result<bool> LineReader::next(std::string& out) {
+Result<bool> LineReader::next_line_text(std::string& out) {
   out.clear();
-  line_++;
+  line_number_++;
   line_ended_ = false;
   for (;;) {
-    if (!left_.empty()) {
-      size_t end = left_.find('\n');
-      std::string_view piece = left_.substr(0, end);
-      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return too_large();
+    if (!unread_.empty()) {
+      size_t end = unread_.find('\n');
+      std::string_view piece = unread_.substr(0, end);
+      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return size_error();
       out.append(piece);
       line_ended_ = end != std::string_view::npos;
-      left_.remove_prefix(piece.size() + line_ended_);
+      unread_.remove_prefix(piece.size() + line_ended_);
       if (line_ended_) return true;
     }
-    auto more = fill();
+    auto more = fill_chunk();
     if (!more) return more.diag();
     if (!*more) return !out.empty();
   }
 }
 
-Status LineReader::rest(std::string& out) {
+Status LineReader::read_rest(std::string& out) {
   for (;;) {
-    out.append(std::exchange(left_, {}));
-    if (out.size() > size_t(limit(Limit::InputBytes))) return too_large();
-    auto more = fill();
+    out.append(std::exchange(unread_, {}));
+    if (out.size() > size_t(limit(Limit::InputBytes))) return size_error();
+    auto more = fill_chunk();
     if (!more) return more.diag();
     if (!*more) return Unit{};
   }
@@ -138,7 +140,7 @@ Result<std::string> read_file(const std::string& path) {
   auto reader = LineReader::open(path);
   if (!reader) return reader.diag();
   std::string out;
-  if (auto status = (*reader)->rest(out); !status) return status.diag();
+  if (auto status = (*reader)->read_rest(out); !status) return status.diag();
   return out;
 }
 
@@ -158,11 +160,11 @@ bool is_whole(const std::string& text) {
 }  // namespace
 
 Result<bool> next_whole_line(LineReader& lines, std::string& text, const std::string& name, std::optional<Diag>& cut) {
-  auto read = lines.next(text);
-  if (!read && !lines.cut()) return read;
+  auto read = lines.next_line_text(text);
+  if (!read && !lines.was_cut()) return read;
   if (read && (!*read || lines.line_ended() || is_whole(text))) return read;
   was_cut = true;
-  cut = Diag{.message = "the file is cut short: the record of line " + std::to_string(lines.line()) +
+  cut = Diag{.message = "the file is cut short: the record of line " + std::to_string(lines.line_number()) +
                         " is lost, those before it are whole",
              .file = name};
   return false;

@@ -22,28 +22,28 @@ class LineReader {
 
   // Reads the next line, without its line end, into `out`, reusing its memory. Returns false at the end of the file.
   // Returns an error for a truncated or damaged gzip file, and for a line of more than Limit::InputBytes bytes.
-  Result<bool> next(std::string& out);
-  uint32_t line() const { return line_; }  // 1-based number of the last line read
+  Result<bool> next_line_text(std::string& out);
+  uint32_t line_number() const { return line_number_; }  // 1-based number of the last line read
   bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
-  bool cut() const { return cut_; }
+  bool was_cut() const { return was_cut_; }
   // Appends the rest of the file to `out`. Returns an error if the rest has more than Limit::InputBytes bytes.
-  Status rest(std::string& out);
+  Status read_rest(std::string& out);
 
  private:
   LineReader(std::string path, void* file);
-  Result<bool> fill();
-  Status convert();
-  Diag too_large() const;  // the error for text that exceeds Limit::InputBytes
+  Result<bool> fill_chunk();
+  Status convert_rewrites();
+  Diag size_error() const;  // the error for text that exceeds Limit::InputBytes
 
   std::string path_;
   void* file_;  // zlib's gzFile
-  uint32_t line_ = 0;
-  bool line_ended_ = false, cut_ = false;
+  uint32_t line_number_ = 0;
+  bool line_ended_ = false, was_cut_ = false;
   std::unique_ptr<char[]> chunk_;
-  std::unique_ptr<RewriteTrace> rewrites_;  // set if the file is a rewrites.pkl
-  std::string recorded_;  // the line that rewrites_ returned last, to which left_ refers
-  std::string_view left_;  // the part of chunk_ that next() has not returned yet
+  std::unique_ptr<RewriteTrace> rewrite_trace_;  // set if the file is a rewrites.pkl
+  std::string last_trace_line_;  // the line that rewrite_trace_ returned last, to which unread_ refers
+  std::string_view unread_;  // the part of chunk_ that next_line_text() has not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip.

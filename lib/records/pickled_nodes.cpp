@@ -60,7 +60,7 @@ std::string float_text(double x) {
 
 PickleDialect dialect_of(Release release) {
   PickleDialect out{release, producer_name(release) + ".0", {""}};
-  out.axis_types = release == Release::v0_12 ? 0 : release == Release::v0_13 ? 1 : 3;
+  out.axis_type_table = release == Release::v0_12 ? 0 : release == Release::v0_13 ? 1 : 3;
   for (int i = 0; i < kNumAllOps; i++) {
     Op op = Op(i);
     if (!has_op(release, op) || op == Op::OTHER) continue;
@@ -115,13 +115,13 @@ constexpr size_t kOp = 0, kDtype = 1, kSources = 2, kArg = 3, kTag = 4, kFields 
 
 // Returns the number of a member of an enum; -1 for other values.
 int64_t enum_number(PickleValue v) {
-  return v.kind() == Pickle::Object && v.size() == 1 ? v[0].number().value_or(-1) : -1;
+  return v.kind() == Pickle::Object && v.size() == 1 ? v[0].int_value().value_or(-1) : -1;
 }
 
 // Returns the name of the axis type in the arg of a RANGE; an empty text for an unknown number.
 std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
   int64_t number = enum_number(arg[arg.size() - 1]);
-  return number >= 1 && number <= 12 ? kAxisTypes[d.axis_types][size_t(number - 1)] : std::string_view();
+  return number >= 1 && number <= 12 ? kAxisTypes[d.axis_type_table][size_t(number - 1)] : std::string_view();
 }
 
 enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
@@ -209,11 +209,11 @@ bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view
 
 }  // namespace
 
-size_t PickledNodes::add(PickleValue node) {
+size_t PickledNodes::add_node(PickleValue node) {
   objects_.emplace(node.id(), node);
-  return add(Key{node.id(), false});
+  return add_key(Key{node.id(), false});
 }
-size_t PickledNodes::add_number(int64_t number) { return add(Key{number, true}); }
+size_t PickledNodes::add_number(int64_t number) { return add_key(Key{number, true}); }
 
 PickleValue PickledNodes::fields_of(Key key) const {
   const PickledFields* all = key.is_field_number ? fields_ : &objects_;
@@ -226,60 +226,61 @@ PickleValue PickledNodes::fields_of(Key key) const {
 }
 
 PickledNodes::Key PickledNodes::source_of(PickleValue source) const {
-  if (auto number = source.number()) return {*number, true};
+  if (auto number = source.int_value()) return {*number, true};
   if (source.class_name() != "UOp") fail("a source is no node");
   return {source.id(), false};
 }
 
-size_t PickledNodes::add(Key root) {
+size_t PickledNodes::add_key(Key root) {
   constexpr int kMaxNesting = 200;
-  if (nesting_ > kMaxNesting) fail("nodes nest too deep within args");
-  nesting_++;
+  if (arg_nesting_ > kMaxNesting) fail("nodes nest too deep within args");
+  arg_nesting_++;
   std::vector<std::pair<Key, bool>> stack{{root, false}};
   while (!stack.empty()) {
     auto [key, is_visited] = stack.back();
     stack.pop_back();
     if (is_visited) {
-      write(key);
+      write_node(key);
       continue;
     }
-    auto [known, is_new] = known_.emplace(key, kOpen);
+    auto [known, is_new] = node_numbers_.emplace(key, kOpen);
     if (!is_new) {
       if (known->second == kOpen) fail("a node depends on itself");
       continue;
     }
     stack.emplace_back(key, true);
     PickleValue sources = fields_of(key)[kSources];
-    budget_.spend(kSourceBytes * sources.size());  // counted for each node, because nodes may share the tuple
+    budget_.spend_bytes(kSourceBytes * sources.size());  // counted for each node, because nodes may share the tuple
     for (size_t n = sources.size(); n-- > 0;) {
       PickleValue source = sources[n];
       Key next = source_of(source);
       if (!next.is_field_number) objects_.emplace(source.id(), source);
       // A source that waits on the stack is pushed again, because it must be written before this node. If an open
       // source is pushed, it depends on this node; the loop reports the cycle when it pops the source.
-      auto begun = known_.find(next);
-      if (begun == known_.end() || begun->second == kOpen) stack.emplace_back(next, false);
+      auto begun = node_numbers_.find(next);
+      if (begun == node_numbers_.end() || begun->second == kOpen) stack.emplace_back(next, false);
     }
   }
-  nesting_--;
-  return known_.at(root);
+  arg_nesting_--;
+  return node_numbers_.at(root);
 }
 
-void PickledNodes::write(Key key) {
+void PickledNodes::write_node(Key key) {
   PickleValue f = fields_of(key), arg = f[kArg], tag = f[kTag], sources = f[kSources];
-  std::string op = op_name(f[kOp]), line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype(f[kDtype]));
+  std::string op = op_name(f[kOp]),
+              line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype_text(f[kDtype]));
   for (size_t n = 0; n < sources.size(); n++) {
-    auto known = known_.find(source_of(sources[n]));
-    if (known == known_.end() || known->second == kOpen) fail("a node depends on itself");
+    auto known = node_numbers_.find(source_of(sources[n]));
+    if (known == node_numbers_.end() || known->second == kOpen) fail("a node depends on itself");
     line += (n ? "," : ",\"src\":[") + std::to_string(known->second);
   }
   if (sources.size()) line += "]";
   if (!arg.is_none()) {
-    bool is_field_number = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].real();
-    line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].real()) : value(arg));
+    bool is_field_number = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].float_value();
+    line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].float_value()) : value_text(arg));
   }
-  if (!tag.is_none()) line += ",\"tag\":" + value(tag);
-  known_[key] = lines_.size();  // set after the arg was written, which may have added nodes
+  if (!tag.is_none()) line += ",\"tag\":" + value_text(tag);
+  node_numbers_[key] = lines_.size();  // set after the arg was written, which may have added nodes
   lines_.push_back(line + "}");
 }
 
@@ -293,7 +294,7 @@ std::string PickledNodes::op_name(PickleValue op) const {
 std::string PickledNodes::enum_name(PickleValue v) const {
   const std::string_view name = v.class_name();
   if (name == "Ops") return "Ops." + op_name(v);
-  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_types]
+  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_type_table]
                            : name == "OptOps" ? kOptOps : kAddrSpaces;
   int64_t number = enum_number(v);
   if (number < 1 || size_t(number) > members.size() || members[size_t(number - 1)].empty())
@@ -301,27 +302,27 @@ std::string PickledNodes::enum_name(PickleValue v) const {
   return std::string(name) + "." + std::string(members[size_t(number - 1)]);
 }
 
-std::string PickledNodes::dtype(PickleValue v) const {
+std::string PickledNodes::dtype_text(PickleValue v) const {
   std::string_view type = v.class_name();
   bool is_pointer = type == "PtrDType" || type == "ImageDType";
   if ((!is_pointer && type != "DType") || v.size() < (is_pointer ? 10u : 4u)) fail("a dtype is of an unknown kind");
   auto vector = [](PickleValue count) {
-    int64_t n = count.number().value_or(1);
+    int64_t n = count.int_value().value_or(1);
     return n == 1 ? "" : ".vec(" + std::to_string(n) + ")";
   };
   if (type == "ImageDType") {
     if (v.size() < 11) fail("an image has no shape");
     std::string shape;
     for (size_t n = 0; n < v[10].size(); n++)
-      shape += (n ? ", " : "") + std::to_string(v[10][n].number().value_or(0));
-    int64_t pitch = v.size() > 11 ? v[11].number().value_or(-1) : -1;
+      shape += (n ? ", " : "") + std::to_string(v[10][n].int_value().value_or(0));
+    int64_t pitch = v.size() > 11 ? v[11].int_value().value_or(-1) : -1;
     return "dtypes." + std::string(v[2].text()) + "((" + shape + (v[10].size() == 1 ? ",)" : ")") +
            (pitch == -1 ? "" : ", " + std::to_string(pitch)) + ")" + vector(v[8]);
   }
   if (is_pointer) {
     if (v[6].class_name() != "DType") fail("a pointer to another kind of dtype");
     std::string space = enum_name(v[7]);
-    return dtype(v[6]) + ".ptr(" + std::to_string(v[9].number().value_or(-1)) +
+    return dtype_text(v[6]) + ".ptr(" + std::to_string(v[9].int_value().value_or(-1)) +
            (space == "AddrSpace.GLOBAL" ? "" : ", " + space) + ")" + vector(v[8]);
   }
   const bool is_vector = v.size() > 5 && v[5].class_name() == "DType" && v[5].size() > 2;
@@ -331,25 +332,25 @@ std::string PickledNodes::dtype(PickleValue v) const {
   return "dtypes." + std::string(name) + (v.size() > 4 ? vector(v[4]) : "");
 }
 
-std::string PickledNodes::value(PickleValue v, int depth) {
+std::string PickledNodes::value_text(PickleValue v, int depth) {
   if (depth > kMaxDepth) fail("values nest too deep");
-  budget_.spend(v.text().size());
+  budget_.spend_bytes(v.text().size());
   switch (v.kind()) {
     case Pickle::None: return "null";
-    case Pickle::Bool: return v.truth() ? "true" : "false";
+    case Pickle::Bool: return v.is_true() ? "true" : "false";
     case Pickle::Number:
-      if (auto n = v.number()) return std::to_string(*n);
+      if (auto n = v.int_value()) return std::to_string(*n);
       if (auto n = v.unsigned_number()) return std::to_string(*n);
       fail("an integer of more than 64 bits");
-    case Pickle::Float: return float_text(v.real().value_or(0));
+    case Pickle::Float: return float_text(v.float_value().value_or(0));
     case Pickle::Text: return json_string(v.text());
     case Pickle::Bytes: return R"({"bytes":")" + to_hex(v.text()) + "\"}";
     case Pickle::Tuple: case Pickle::List: {
       std::string out;
-      for (size_t n = 0; n < v.size(); n++) out += (n ? "," : "[") + value(v[n], depth + 1);
+      for (size_t n = 0; n < v.size(); n++) out += (n ? "," : "[") + value_text(v[n], depth + 1);
       return out.empty() ? "[]" : out + "]";
     }
-    case Pickle::Object: return object(v, depth);
+    case Pickle::Object: return object_text(v, depth);
     // Objects that tgc does not model are written as raw text; the number distinguishes different objects.
     case Pickle::Dict: return R"({"raw":"<dict )" + std::to_string(v.id()) + ">\"}";
     case Pickle::Set: return R"({"raw":"<set )" + std::to_string(v.id()) + ">\"}";
@@ -358,12 +359,13 @@ std::string PickledNodes::value(PickleValue v, int depth) {
   fail("a value of an unknown kind");
 }
 
-std::string PickledNodes::object(PickleValue v, int depth) {
+std::string PickledNodes::object_text(PickleValue v, int depth) {
   const std::string name(v.class_name());
-  if (name == "UOp") return R"({"uop":)" + std::to_string(add(v)) + "}";
+  if (name == "UOp") return R"({"uop":)" + std::to_string(add_node(v)) + "}";
   if (name == "Ops" || name == "AxisType" || name == "OptOps" || name == "AddrSpace")
     return R"({"value":")" + enum_name(v) + "\"}";
-  if (name == "DType" || name == "PtrDType" || name == "ImageDType") return R"({"value":)" + json_string(dtype(v)) + "}";
+  if (name == "DType" || name == "PtrDType" || name == "ImageDType")
+    return R"({"value":)" + json_string(dtype_text(v)) + "}";
   if (name == "InvalidType") return R"({"value":"Invalid"})";
   auto state = v.state();
   std::string out;
@@ -372,7 +374,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   };
   auto positional = [&](size_t count) {
     std::string list;
-    for (size_t n = 0; n < std::min(count, v.size()); n++) list += (n ? "," : "") + value(v[n], depth + 1);
+    for (size_t n = 0; n < std::min(count, v.size()); n++) list += (n ? "," : "") + value_text(v[n], depth + 1);
     member("*", "[" + list + "]");
   };
   if (name == "ConstFloat") {
@@ -382,7 +384,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
   } else if (name == "ParamArg" && state && state->kind() == Pickle::Dict) {
     auto field = [&](std::string_view key) {
       auto found = state->find(key);
-      return found ? value(*found, depth + 1) : "null";
+      return found ? value_text(*found, depth + 1) : "null";
     };
     std::string slot = field("slot");
     member("*", "[" + slot + "," + field("dtype") + "]");
@@ -397,12 +399,13 @@ std::string PickledNodes::object(PickleValue v, int depth) {
       return text.substr(0, text.find_last_not_of(':') + 1);
     };
     std::string driver = joined({"interface", "indices"});
-    return R"({"raw":)" + json_string(driver + (driver.empty() ? "" : "+") + joined({"device", "renderer", "arch"})) + "}";
+    return R"({"raw":)" + json_string(driver + (driver.empty() ? "" : "+") + joined({"device", "renderer", "arch"})) +
+           "}";
   } else if (name == "Kernel" && state) {  // a Kernel's metadata is not a part of the graph
     auto ast = state->find("ast");
     if (!ast) fail("a Kernel has no AST");
-    auto number = ast->number();
-    member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value(*ast, depth + 1));
+    auto number = ast->int_value();
+    member("ast", number ? R"({"uop":)" + std::to_string(add_number(*number)) + "}" : value_text(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
     // leave out fields of commits before 0.12.0 that 0.12.0 does not have
@@ -412,7 +415,7 @@ std::string PickledNodes::object(PickleValue v, int depth) {
     };
     for (size_t n = 0; n + 1 < state->size(); n += 2)
       if (std::string_view field = (*state)[n].text(); is_known(field) || !(*state)[n + 1].is_none())
-        member(field, value((*state)[n + 1], depth + 1));
+        member(field, value_text((*state)[n + 1], depth + 1));
   } else {
     return R"({"raw":)" + json_string("<" + name + " " + std::to_string(v.id()) + ">") + "}";
   }
@@ -462,12 +465,12 @@ Result<std::string> pickled_graph(PickleValue root) {
         fail("a node has other fields than op, dtype, src, arg and tag");
       if (!seen.insert(v.id()).second) continue;
       all.push_back(v);
-      budget.spend(kSourceBytes * v[kSources].size());
+      budget.spend_bytes(kSourceBytes * v[kSources].size());
       for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
     }
     const PickleDialect& dialect = fitting_dialect(all, root);
     PickledNodes nodes(dialect);
-    nodes.add(root);
+    nodes.add_node(root);
     std::string out = R"({"format":"tgc-graph","version":1,)";
     if (dialect.release != Release::v0_12) out += "\"producer\":" + json_string(dialect.producer) + ",";
     out += "\"nodes\":[";

@@ -20,7 +20,7 @@ struct PickleDialect {
   Release release;
   std::string producer;                // "tinygrad 0.14.0"
   std::vector<std::string_view> ops;   // names of ops, indexed by their number
-  size_t axis_types = 0;               // index of the release's AxisType in the table of its versions
+  size_t axis_type_table = 0;               // index of the release's AxisType in the table of its versions
 };
 
 class PickledNodes {
@@ -30,14 +30,14 @@ class PickledNodes {
       : dialect_(dialect), fields_(fields) {}
 
   // Adds a node and all nodes that it depends on. Returns the number of its line. `node` is an object of class UOp.
-  size_t add(PickleValue node);
+  size_t add_node(PickleValue node);
   // Adds the node that has this number in `fields`. Returns the number of its line.
   size_t add_number(int64_t number);
   // Returns the JSON of the nodes, one line per node, sources first.
   const std::vector<std::string>& lines() const { return lines_; }
 
   // Returns the JSON of a value in an arg or tag. Adds the nodes in the value.
-  std::string value(PickleValue v, int depth = 0);
+  std::string value_text(PickleValue v, int depth = 0);
   std::string op_name(PickleValue op) const;
 
  private:
@@ -49,21 +49,21 @@ class PickledNodes {
   struct Hash {
     size_t operator()(const Key& k) const { return std::hash<int64_t>()(k.id * 2 + k.is_field_number); }
   };
-  size_t add(Key key);
+  size_t add_key(Key key);
   PickleValue fields_of(Key key) const;
   Key source_of(PickleValue source) const;
-  void write(Key key);
+  void write_node(Key key);
   std::string enum_name(PickleValue v) const;
-  std::string dtype(PickleValue v) const;
-  std::string object(PickleValue v, int depth);
+  std::string dtype_text(PickleValue v) const;
+  std::string object_text(PickleValue v, int depth);
 
   const PickleDialect& dialect_;
   const PickledFields* fields_;
   PickledFields objects_;         // the added UOp objects, by their PickleValue::id
   PickleBudget budget_;
-  int nesting_ = 0;               // depth of nodes within args of nodes
+  int arg_nesting_ = 0;               // depth of nodes within args of nodes
   // maps a node to the number of its line; to kOpen while its sources are being written
-  std::unordered_map<Key, size_t, Hash> known_;
+  std::unordered_map<Key, size_t, Hash> node_numbers_;
   std::vector<std::string> lines_;
 };
 

@@ -101,9 +101,9 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with take_malformed, graphs of different releases may be read into one Graph, which comparisons do
+  // with accepts_malformed, graphs of different releases may be read into one Graph, which comparisons do
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
-  if (graph.size() > 0 && graph.release() != release && !report.take_malformed)
+  if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),
                 .expected = nodes_of(graph.release()) + ", as in the graph so far"};
   graph.set_release(release);
@@ -127,7 +127,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
     case InputKind::Uops: {
       auto listing = read_uops(graph, text, file, places);
       if (!listing) return listing.diag();
-      report.notes = std::move(listing->notes);
+      report.notes = std::move(listing->warnings);
       UOp root = listing->list.back();
       return GraphFile{.info = info, .root = root, .list = std::move(listing->list)};
     }
@@ -144,7 +144,7 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
   ReadReport own;
   if (!report) report = &own;
   auto read = read_any(graph, kind, text, file, *report);
-  if (!read || report->take_malformed) return read;
+  if (!read || report->accepts_malformed) return read;
   auto malformed = first_malformed_below(read->root);
   if (!malformed) malformed = first_malformed(read->list);
   if (!malformed) malformed = first_out_of_order(read->list);
@@ -179,7 +179,7 @@ Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::stri
     auto reader = graph.is_foreign() ? open_pyrender_reader(graph, text, file, &report.places)
                                      : std::make_unique<PyrenderReader>(graph, text, file, &report.places);
     reader->note_nodes(&nodes);
-    out.root = reader->read();
+    out.root = reader->read_graph();
     report.notes = reader->warnings();
     return out;
   });
@@ -189,7 +189,7 @@ Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::stri
 
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes) {
-  report.take_malformed = true;
+  report.accepts_malformed = true;
   if (kind == InputKind::Pyrender) return read_statements(graph, text, file, report, nodes);
   auto read = read_graph(graph, kind, text, file, &report);
   if (kind == InputKind::Uops && read && read->list.size() == report.places.size()) {

@@ -37,20 +37,21 @@ GraphInfo info_before(InputKind kind, std::string_view text);
 
 // Options for reading a graph, and what the reader reports beside the graph.
 struct ReadReport {
-  bool take_malformed = false;     // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
+  // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
+  bool accepts_malformed = false;
   std::string_view producer;       // option: release of a text that names no release, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
   Places places;                   // positions of the nodes in the text
   std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
 };
 
-// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `take_malformed` is set,
+// Reads the graph of a text of kind Pyrender, Repr, Uops, Json or Repro. Unless `accepts_malformed` is set,
 // returns an error if a node is not well formed (lib/uop/wellformed.h). `file` is the name of the input in messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
                              ReadReport* report = nullptr);
 
-// Like read_graph with `take_malformed`, for editors, which need to know which part of the text makes which node. Sets
-// `nodes` to the nodes in the order of the text. If reading fails, `nodes` has the nodes above the error.
+// Like read_graph with `accepts_malformed`, for editors, which need to know which part of the text makes which node.
+// Sets `nodes` to the nodes in the order of the text. If reading fails, `nodes` has the nodes above the error.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         ReadReport& report, std::vector<NodeAt>& nodes);
 

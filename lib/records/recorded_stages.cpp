@@ -17,25 +17,27 @@ std::string slug_of_stage(std::string_view name) {
 
 RecordedStages::RecordedStages(const GoldenRecord& record) {
   using enum RecordedStage::Kind;
-  list_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
-  if (record.ast_full) list_.back().pyrender = record.ast;
+  stages_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
+  if (record.ast_full) stages_.back().pyrender = record.ast;
   for (const GoldenStage& s : record.stages) {
-    const std::optional<std::string>& text = s.full ? s.full : s.ir;
-    list_.push_back({Stage, s.name, s.same ? list_.back().text : text, s.same, s.full ? s.ir : s.pyrender});
+    const std::optional<std::string>& text = s.full_text ? s.full_text : s.ir;
+    stages_.push_back(
+        {Stage, s.name, s.is_unchanged ? stages_.back().text : text, s.is_unchanged, s.full_text ? s.ir : s.pyrender});
   }
   for (size_t i = 0; i < record.kernels.size(); i++)
-    if (!record.kernels[i].ast.empty()) list_.push_back({Kernel, "kernel " + std::to_string(i), record.kernels[i].ast});
-  if (record.linear) list_.push_back({Output, "linear", *record.linear});
-  if (record.source) list_.push_back({Output, "source", *record.source});
+    if (!record.kernels[i].ast.empty())
+      stages_.push_back({Kernel, "kernel " + std::to_string(i), record.kernels[i].ast});
+  if (record.linear) stages_.push_back({Output, "linear", *record.linear});
+  if (record.source) stages_.push_back({Output, "source", *record.source});
   if (!record.program) return;
   program_ = program_text(*record.program);
-  list_.push_back({Output, "program", program_});
+  stages_.push_back({Output, "program", program_});
 }
 
-const RecordedStage* RecordedStages::find(std::string_view name) const {
-  auto found = std::ranges::find(list_, name, &RecordedStage::name);
-  if (found == list_.end()) found = std::ranges::find(list_, name, [](auto& s) { return slug_of_stage(s.name); });
-  return found == list_.end() ? nullptr : &*found;
+const RecordedStage* RecordedStages::find_stage(std::string_view name) const {
+  auto found = std::ranges::find(stages_, name, &RecordedStage::name);
+  if (found == stages_.end()) found = std::ranges::find(stages_, name, [](auto& s) { return slug_of_stage(s.name); });
+  return found == stages_.end() ? nullptr : &*found;
 }
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ struct RecordedStage {
   Kind kind;
   std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
   std::optional<std::string_view> text;          // the text that loses the least: "full", else "ir"; may be absent
-  bool same = false;                             // true if the stage left the graph unchanged
+  bool is_unchanged = false;                             // true if the stage left the graph unchanged
   std::optional<std::string_view> pyrender = {};  // pyrender text, if it was recorded in addition to `text`
 
   bool is_graph() const { return kind != Kind::Output; }
@@ -30,24 +30,24 @@ class RecordedStages {
  public:
   // Lists the texts of `record`, or the one text `ast` of an input that is not a record. Both must outlive this object.
   explicit RecordedStages(const GoldenRecord& record);
-  explicit RecordedStages(std::string_view ast) { list_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
+  explicit RecordedStages(std::string_view ast) { stages_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
   RecordedStages(const RecordedStages&) = delete;
 
-  auto begin() const { return list_.begin(); }
-  auto end() const { return list_.end(); }
-  size_t size() const { return list_.size(); }
-  const RecordedStage& operator[](size_t i) const { return list_[i]; }
+  auto begin() const { return stages_.begin(); }
+  auto end() const { return stages_.end(); }
+  size_t size() const { return stages_.size(); }
+  const RecordedStage& operator[](size_t i) const { return stages_[i]; }
   // Returns true if entry `i` is a stage whose text differs from the text of the entry before it.
   bool is_changed(size_t i) const {
-    const RecordedStage& s = list_[i];
-    return s.kind == RecordedStage::Kind::Stage && !s.same && s.text != list_[i - 1].text;
+    const RecordedStage& s = stages_[i];
+    return s.kind == RecordedStage::Kind::Stage && !s.is_unchanged && s.text != stages_[i - 1].text;
   }
   // Returns the first entry with the name or the slug `name`; null if there is none.
-  const RecordedStage* find(std::string_view name) const;
+  const RecordedStage* find_stage(std::string_view name) const;
 
  private:
   std::string program_;
-  std::vector<RecordedStage> list_;
+  std::vector<RecordedStage> stages_;
 };
 
 }  // namespace tgc

@@ -16,16 +16,17 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
   std::string all;
   const RecordedStages stages(*record);
   for (const RecordedStage& s : stages) {
-    all += s.name + "=" + std::string(s.text.value_or("?")) + (s.same ? " same" : "") + (s.is_graph() ? "" : " output");
+    all += s.name + "=" + std::string(s.text.value_or("?")) + (s.is_unchanged ? " same" : "") +
+           (s.is_graph() ? "" : " output");
     all += "; ";
   }
   CHECK(all == "ast=A; first=A same; second=B; third=B same; unprintable=?; after it=? same; nodes={}; kernel 0=K0; "
                "kernel 2=K2; linear=L output; source=S output; ");
-  CHECK(stages.find("nodes")->pyrender == "C");
-  CHECK_FALSE(stages.find("second")->pyrender);
-  CHECK(stages.find("none") == nullptr);
+  CHECK(stages.find_stage("nodes")->pyrender == "C");
+  CHECK_FALSE(stages.find_stage("second")->pyrender);
+  CHECK(stages.find_stage("none") == nullptr);
   record->program = GoldenProgram{.name = "E_3"};
-  CHECK(RecordedStages(*record).find("program")->text->starts_with("name: E_3\n"));
+  CHECK(RecordedStages(*record).find_stage("program")->text->starts_with("name: E_3\n"));
 }
 
 TEST_CASE("RecordedStages: the text that loses the least is the text of a stage, and pyrender's text are its letters") {
@@ -36,19 +37,19 @@ TEST_CASE("RecordedStages: the text that loses the least is the text of a stage,
       "test");
   REQUIRE(record);
   const RecordedStages stages(*record);
-  CHECK(stages.find("ast")->text == "AF");
-  CHECK(stages.find("ast")->pyrender == "A");
-  CHECK(stages.find("a")->text == "BF");
-  CHECK(stages.find("a")->pyrender == "B");
-  CHECK(stages.find("b")->text == "BF");
-  CHECK(stages.find("c")->text == "CF");
-  CHECK_FALSE(stages.find("c")->pyrender);
+  CHECK(stages.find_stage("ast")->text == "AF");
+  CHECK(stages.find_stage("ast")->pyrender == "A");
+  CHECK(stages.find_stage("a")->text == "BF");
+  CHECK(stages.find_stage("a")->pyrender == "B");
+  CHECK(stages.find_stage("b")->text == "BF");
+  CHECK(stages.find_stage("c")->text == "CF");
+  CHECK_FALSE(stages.find_stage("c")->pyrender);
 }
 
 TEST_CASE("RecordedStages: an input that is no record has an AST alone") {
   const RecordedStages stages(std::string_view("A"));
   REQUIRE(std::distance(stages.begin(), stages.end()) == 1);
-  CHECK(stages.find("ast")->text == "A");
+  CHECK(stages.find_stage("ast")->text == "A");
 }
 
 }  // namespace tgc

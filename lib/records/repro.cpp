@@ -18,9 +18,9 @@ constexpr std::string_view kFormat = "tgc-repro";
 
 void write_arrays(JsonWriter& json, std::string_view name, const std::vector<ReproArray>& arrays) {
   if (arrays.empty()) return;
-  json.line().key(name).object([&] {
+  json.start_line().key(name).object([&] {
     for (const ReproArray& a : arrays)
-      json.line().key(a.name).object(
+      json.start_line().key(a.name).object(
           [&] { json.member("dtype", a.dtype.repr()).member("shape", a.shape).member("hex", to_hex(a.bytes)); });
   });
 }
@@ -28,7 +28,7 @@ void write_arrays(JsonWriter& json, std::string_view name, const std::vector<Rep
 template <class Map>
 void write_map(JsonWriter& json, std::string_view name, const Map& map) {
   if (map.empty()) return;
-  json.line().key(name).object([&] {
+  json.start_line().key(name).object([&] {
     for (auto& [key, value] : map) json.member(key, value);
   });
 }
@@ -38,7 +38,7 @@ void write_map(JsonWriter& json, std::string_view name, const Map& map) {
 std::string read_hex(JsonScanner& in) {
   size_t at = in.position();
   if (auto bytes = from_hex(in.string())) return *bytes;
-  in.fail(at, "malformed bytes", "pairs of hexadecimal digits");
+  in.throw_error(at, "malformed bytes", "pairs of hexadecimal digits");
 }
 
 DType read_dtype(JsonScanner& in) {
@@ -46,7 +46,7 @@ DType read_dtype(JsonScanner& in) {
   std::string text = in.string();
   auto dtype = text.starts_with("dtypes.") ? dtypes::parse(std::string_view(text).substr(7)) : std::nullopt;
   if (!dtype || !dtype->is_value() || dtype->count() != 1 || dtype->is(Scalar::Void) || dtype->is(Scalar::Index))
-    in.fail(at, "found '" + text + "'", "the dtype of an array's elements, such as dtypes.float");
+    in.throw_error(at, "found '" + text + "'", "the dtype of an array's elements, such as dtypes.float");
   return *dtype;
 }
 
@@ -60,19 +60,19 @@ ReproArray read_array(JsonScanner& in, std::string name) {
       in.array([&] {
         size_t size_at = in.position();
         out.shape.push_back(in.int64());
-        if (out.shape.back() < 0 || out.shape.size() > 64) in.fail(size_at, "invalid array size", "0 or more");
+        if (out.shape.back() < 0 || out.shape.size() > 64) in.throw_error(size_at, "invalid array size", "0 or more");
       });
     else in.skip();
   });
-  if (out.dtype.is(Scalar::Void)) in.fail(at, "an array without a dtype");
+  if (out.dtype.is(Scalar::Void)) in.throw_error(at, "an array without a dtype");
   // If the product of the sizes overflows 64 bits, the array does not fit in memory, unless a size is 0.
   bool is_empty = std::ranges::find(out.shape, 0) != out.shape.end(), fits = true;
   auto bytes = size_t(out.dtype.itemsize());
   for (int64_t size : out.shape) fits &= is_empty || !__builtin_mul_overflow(bytes, size_t(size), &bytes);
   if (is_empty) bytes = 0;
   if (!fits || bytes != out.bytes.size())
-    in.fail(at, "the array '" + out.name + "' has " + std::to_string(out.bytes.size()) + " bytes",
-            fits ? std::to_string(bytes) : "what its shape says");
+    in.throw_error(at, "the array '" + out.name + "' has " + std::to_string(out.bytes.size()) + " bytes",
+                   fits ? std::to_string(bytes) : "what its shape says");
   return out;
 }
 
@@ -83,7 +83,7 @@ void read_arrays(JsonScanner& in, std::vector<ReproArray>& out) {
     size_t at = in.position();
     std::string name(key);
     if (!names.insert(name).second)
-      in.fail(at, "the array '" + name + "' occurs twice");
+      in.throw_error(at, "the array '" + name + "' occurs twice");
     out.push_back(read_array(in, std::move(name)));
   });
 }
@@ -101,7 +101,7 @@ double read_real(JsonScanner& in) {
   std::string_view text = in.number();
   auto value = parse_py_float(text);
   if (!value || !(*value >= 0) || !std::isfinite(*value))
-    in.fail(at, "found " + std::string(text.substr(0, 40)), "a tolerance, 0 or more");
+    in.throw_error(at, "found " + std::string(text.substr(0, 40)), "a tolerance, 0 or more");
   return *value;
 }
 
@@ -111,20 +111,20 @@ std::string repro_to_json(const Repro& repro, std::string_view graph) {
   std::string out;
   JsonWriter json(out);
   auto text = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) json.line().member(name, value);
+    if (!value.empty()) json.start_line().member(name, value);
   };
   json.object([&] {
     json.member("format", kFormat).member("version", 1);
     text("while", repro.symptom), text("said", repro.description), text("script", repro.script);
-    write_map(json, "blamed", repro.blamed);
-    text("device", repro.device), text("fault", repro.fault);
+    write_map(json, "blamed", repro.blamed_rewrite);
+    text("device", repro.device), text("fault", repro.seeded_fault);
     write_map(json, "variables", repro.variables);
     write_map(json, "tolerance", repro.tolerance);
     write_arrays(json, "inputs", repro.inputs);
     write_arrays(json, "expected", repro.expected);
     write_map(json, "made_by", repro.made_by);
     while (graph.ends_with('\n')) graph.remove_suffix(1);
-    json.line().key("graph").raw(graph);
+    json.start_line().key("graph").raw(graph);
   });
   return out + "\n";
 }
@@ -147,8 +147,8 @@ Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::stri
       else if (key == "said") repro.description = in.string();
       else if (key == "script") repro.script = in.string();
       else if (key == "device") repro.device = in.string();
-      else if (key == "fault") repro.fault = in.string();
-      else if (key == "blamed") read_map(in, repro.blamed, string);
+      else if (key == "fault") repro.seeded_fault = in.string();
+      else if (key == "blamed") read_map(in, repro.blamed_rewrite, string);
       else if (key == "made_by") read_map(in, repro.made_by, string);
       else if (key == "variables") read_map(in, repro.variables, [&] { return in.int64(); });
       else if (key == "tolerance") read_map(in, repro.tolerance, [&] { return read_real(in); });
@@ -159,10 +159,10 @@ Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::stri
         in.skip();
       } else in.skip();
     });
-    in.end();
-    if (format != kFormat) in.fail(0, "the format '" + format + "'", R"("format":"tgc-repro")");
-    if (version != "1") in.fail(0, "version '" + version + "' of the format", "version 1");
-    if (!out) in.fail(0, "the bundle holds no graph", R"("graph":{"format":"tgc-graph",...})");
+    in.expect_end();
+    if (format != kFormat) in.throw_error(0, "the format '" + format + "'", R"("format":"tgc-repro")");
+    if (version != "1") in.throw_error(0, "version '" + version + "' of the format", "version 1");
+    if (!out) in.throw_error(0, "the bundle holds no graph", R"("graph":{"format":"tgc-graph",...})");
     return std::move(*out);
   });
 }

@@ -26,8 +26,8 @@ struct Repro {
   std::string description;     // one-line description of the failure
   std::string script;          // if `symptom` is "cmd": the shell command; {} in it stands for the bundle's file name
   std::string device;          // the device, in the syntax of --device
-  std::string fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none
-  std::map<std::string, std::string> blamed;   // result of bisect: verdict, stage, rule, branch
+  std::string seeded_fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none
+  std::map<std::string, std::string> blamed_rewrite;   // result of bisect: verdict, stage, rule, branch
   std::map<std::string, int64_t> variables;
   std::map<std::string, double> tolerance;     // the tolerances rtol, atol, ulp that were set explicitly
   std::vector<ReproArray> inputs, expected;    // if `expected` is empty, REF's results for the graph are expected

@@ -54,7 +54,7 @@ std::string place_of_pair(PickleValue v) {
   std::string file(v[0].text());
   std::ranges::replace(file, '\\', '/');
   if (size_t at = file.rfind("/tinygrad/"); at != file.npos) file = file.substr(at + 10);
-  return file + ":" + std::to_string(v[1].number().value_or(0));
+  return file + ":" + std::to_string(v[1].int_value().value_or(0));
 }
 
 // Returns a name from the trace in the form that recordings use: one line, with control characters made visible.
@@ -68,9 +68,9 @@ std::string name_in(PickleValue v) { return one_line(v.text()); }
 Rewrite rewrite_of(PickleValue v) {
   Rewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
   out.name = name_in(field(v, "name"));
-  auto sink = field(v, "sink").number(), depth = field(v, "depth").number();
+  auto sink = field(v, "sink").int_value(), depth = field(v, "depth").int_value();
   if (!sink || !depth) refuse("a rewrite without a graph");
-  out.sink = *sink, out.depth = *depth, out.bottom_up = field(v, "bottom_up").truth();
+  out.sink = *sink, out.depth = *depth, out.bottom_up = field(v, "bottom_up").is_true();
   return out;
 }
 
@@ -170,7 +170,7 @@ using Numbers = std::vector<int64_t>;
 std::optional<Numbers> numbers_of(PickleValue list) {
   Numbers out;
   for (size_t n = 0; n < list.size(); n++)
-    if (auto number = list[n].number()) out.push_back(*number);
+    if (auto number = list[n].int_value()) out.push_back(*number);
   return out.size() == list.size() && !list.is_none() ? std::optional(out) : std::nullopt;
 }
 std::optional<Numbers> numbers_of(Arg list) {
@@ -228,7 +228,7 @@ class GroupRecord {
     return reader_.at(number);
   }
   UOp node(int64_t number) { return line(nodes_.add_number(number)); }
-  UOp object(PickleValue v) { return line(nodes_.add(v)); }
+  UOp object(PickleValue v) { return line(nodes_.add_node(v)); }
 
   UOp result_of(const Rewrite& r) {
     std::unordered_map<UOp, UOp> became;
@@ -240,7 +240,7 @@ class GroupRecord {
   }
   static std::pair<std::optional<int64_t>, std::optional<int64_t>> match(PickleValue v) {
     if (v.size() < 3) refuse("a match without nodes");
-    return {v[0].number(), v[1].number()};
+    return {v[0].int_value(), v[1].int_value()};
   }
 
   void write_matches(JsonWriter& json, const std::vector<Stage>& stages) {
@@ -372,7 +372,7 @@ struct RewriteTrace::State {
       const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
       // rewrites may share a list of matches, so count each use; a match of its own takes more than kMatchBytes in the
       // file
-      budget.spend(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
+      budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";
     std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
@@ -420,13 +420,13 @@ Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, cons
     PickleValue table = s->part("uop_fields");
     std::vector<PickleValue> nodes;
     for (size_t i = 0; i + 1 < table.size(); i += 2)
-      if (auto number = table[i].number()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
+      if (auto number = table[i].int_value()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
     s->dialect = &fitting_dialect(nodes);
     return std::unique_ptr<RewriteTrace>(new RewriteTrace(std::move(s)));
   });
 }
 
-Result<std::string> RewriteTrace::next() {
+Result<std::string> RewriteTrace::next_line() {
   return in_file(state_->file, [&] { return state_->next(); });
 }
 

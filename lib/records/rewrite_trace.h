@@ -22,7 +22,7 @@ class RewriteTrace {
 
   // Returns the next line of the recording, with its line end: the header, then one record per call; an empty text at
   // the end. Skips a record that cannot be made. At the end, returns an error if no record could be made.
-  Result<std::string> next();
+  Result<std::string> next_line();
 
  private:
   struct State;

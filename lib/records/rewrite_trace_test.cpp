@@ -73,7 +73,7 @@ TEST_CASE("pickled nodes: values that share values do not expand without end") {
   const PickleDialect dialect{Release::v0_14, "tinygrad 0.14.0", {""}};
   auto printed = [&](const std::string& bytes) {
     const Pickle pickle = Pickle::read(bytes, is_any, "").value_or_throw();
-    return catch_failures([&] { return PickledNodes(dialect).value(pickle.root()); });
+    return catch_failures([&] { return PickledNodes(dialect).value_text(pickle.root()); });
   };
   std::string pairs = "N", rows = "N";
   CHECK(printed("N2\x86.").ok());

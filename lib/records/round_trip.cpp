@@ -85,7 +85,7 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
     return Diag{.message = "detected as " + std::string(name_of(detect_kind(*text))),
                 .file = file,
                 .expected = std::string(name_of(kind))};
-  ReadReport report{.take_malformed = true};
+  ReadReport report{.accepts_malformed = true};
   auto read = read_graph(into, kind, *text, file, &report);
   if (!read) return read.diag();
   if (std::string difference = graph_difference(root, read->root); !difference.empty())

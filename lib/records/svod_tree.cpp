@@ -71,15 +71,15 @@ class TreeReader : public PyScan {
       : PyScan(text, file), graph_(graph), places_(places) {}
 
   UOp read() {
-    for (size_t next; pos_ < text_.size(); pos_ = next) {
-      const size_t end = std::min(text_.find('\n', pos_), text_.size());
+    for (size_t next; position_ < text_.size(); position_ = next) {
+      const size_t end = std::min(text_.find('\n', position_), text_.size());
       next = end + 1;
-      std::string_view line = text_.substr(pos_, end - pos_);
+      std::string_view line = text_.substr(position_, end - position_);
       line = line.substr(0, line.find_last_not_of(" \r") + 1);
       if (!line.empty() && line[0] != '#') node(line);
     }
     close(0);
-    if (!root_) fail(0, "the input holds no tree", "a line such as '[97] SINK[KERNEL] : Scalar(Void)'");
+    if (!root_) throw_error(0, "the input holds no tree", "a line such as '[97] SINK[KERNEL] : Scalar(Void)'");
     return root_;
   }
 
@@ -99,7 +99,7 @@ class TreeReader : public PyScan {
   // Returns the value of the Python text `text`, into which the text at byte `at` was translated.
   Arg value(size_t at, const std::string& text) {
     auto value = catch_failures([&] { return read_value(graph_, text); });
-    if (!value) fail(at, value.diag().message, value.diag().expected);
+    if (!value) throw_error(at, value.diag().message, value.diag().expected);
     return *value;
   }
 
@@ -112,23 +112,23 @@ class TreeReader : public PyScan {
     const size_t at = offset_of(rest);
     const size_t bracket = rest.find("] ");
     if (!rest.starts_with('[') || bracket == rest.npos)
-      fail(at, "found " + found(at), "a node such as '[5] Add : Scalar(Float32) shape=[]'");
+      throw_error(at, "found " + found_text(at), "a node such as '[5] Add : Scalar(Float32) shape=[]'");
     const std::string_view id = rest.substr(1, bracket - 1);
     rest.remove_prefix(bracket + 2);
     if (depth > open_.size() || (depth == 0 && (root_ || !open_.empty())))
-      fail(at, depth ? "a node without the node above it" : "a second tree in one text", "one tree");
+      throw_error(at, depth ? "a node without the node above it" : "a second tree in one text", "one tree");
     close(depth);
     if (!rest.starts_with("→")) return open(at, id, rest);
     auto known = nodes_.find(id);
-    if (known == nodes_.end()) fail(at, "no node [" + std::string(id) + "] above this line", "a node above");
-    if (open_.empty()) fail(at, "a tree that is a reference", "a node");
+    if (known == nodes_.end()) throw_error(at, "no node [" + std::string(id) + "] above this line", "a node above");
+    if (open_.empty()) throw_error(at, "a tree that is a reference", "a node");
     open_.back().sources.push_back(known->second);
   }
 
   // Begins the node of a line; `label` is the line after the node's id.
   void open(size_t at, std::string_view id, std::string_view label) {
     const size_t colon = label.find(" : ");
-    if (colon == label.npos) fail(at, "a node without its dtype", "'NAME : DTYPE'");
+    if (colon == label.npos) throw_error(at, "a node without its dtype", "'NAME : DTYPE'");
     const std::string_view name = label.substr(0, colon);
     std::string_view type = label.substr(colon + 3);
     type = type.substr(0, type.find(" shape="));
@@ -140,9 +140,11 @@ class TreeReader : public PyScan {
     std::string_view known = tinygrad_name(kOps, word);
     if (known.empty() && (std::ranges::count(kPlainOps, word) || std::ranges::count(kOpsWithArg, word))) known = word;
     if (known.empty() && std::ranges::count(kOpsWithoutArg, word))
-      fail(offset_of(name), "the tree omits the arg of '" + std::string(word) + "'", "an op whose arg a tree prints");
+      throw_error(offset_of(name), "the tree omits the arg of '" + std::string(word) + "'",
+                  "an op whose arg a tree prints");
     if (known.empty())
-      fail(offset_of(name), "unknown op '" + std::string(word) + "'", "an op of Svod that tinygrad 0.14 has, too");
+      throw_error(offset_of(name), "unknown op '" + std::string(word) + "'",
+                  "an op of Svod that tinygrad 0.14 has, too");
     f.op = op_of(known);
     const std::string arg = arg_text(word, args, dtype_text);
     if (!arg.empty()) f.arg = value(offset_of(name), arg);
@@ -158,7 +160,8 @@ class TreeReader : public PyScan {
       Frame f = std::move(open_.back());
       open_.pop_back();
       if (f.sources_expected && *f.sources_expected != f.sources.size())
-        fail(f.at, "found " + std::to_string(f.sources.size()) + " sources", std::to_string(*f.sources_expected));
+        throw_error(f.at, "found " + std::to_string(f.sources.size()) + " sources",
+                    std::to_string(*f.sources_expected));
       if (places_) places_->push_back({uint32_t(graph_.size()), f.at});
       UOp u = graph_.node(f.op, f.dtype, f.sources, f.arg);
       nodes_[f.id] = u;
@@ -172,15 +175,15 @@ class TreeReader : public PyScan {
     auto scalar = inside(type, "Scalar(", ")");
     std::string_view known = scalar ? tinygrad_name(kDTypes, *scalar) : std::string_view();
     if (known.empty())
-      fail(offset_of(type), "unknown dtype '" + std::string(type) + "'", "a scalar that tinygrad 0.14 has, too");
+      throw_error(offset_of(type), "unknown dtype '" + std::string(type) + "'", "a scalar that tinygrad 0.14 has, too");
     return "dtypes." + std::string(known);
   }
 
   // Returns the Python text of an arg, which the tree prints as `args` after the op's name; an empty text for None.
   std::string arg_text(std::string_view word, std::string_view args, const std::string& dtype) const {
     auto wrong = [&]() -> std::string {
-      fail(offset_of(args), "found '" + std::string(args) + "' behind " + std::string(word),
-           "the arg as Svod prints it");
+      throw_error(offset_of(args), "found '" + std::string(args) + "' behind " + std::string(word),
+                  "the arg as Svod prints it");
     };
     auto list = [&](std::optional<std::string_view> items) -> std::string {
       if (!items) return wrong();
@@ -227,22 +230,22 @@ class TreeReader : public PyScan {
     for (std::string_view kind : {"(Int(", "(UInt(", "(Float(", "(Bool("})
       if (auto value = inside(args, kind, "))"))
         return *value == "true" ? "True" : *value == "false" ? "False" : *value == "NaN" ? "nan" : std::string(*value);
-    fail(offset_of(args), "found '" + std::string(args) + "'", "a constant such as '(Float(1.0))'");
+    throw_error(offset_of(args), "found '" + std::string(args) + "'", "a constant such as '(Float(1.0))'");
   }
 
   // Returns the ParamArg of "(slot=1)" or "(slot=1, addrspace=Some(Reg))".
   std::string buffer(std::string_view args, const std::string& dtype) const {
     auto inner = inside(args, "(slot=", ")");
-    if (!inner) fail(offset_of(args), "found '" + std::string(args) + "'", "the number of a buffer, '(slot=0)'");
+    if (!inner) throw_error(offset_of(args), "found '" + std::string(args) + "'", "the number of a buffer, '(slot=0)'");
     const std::string_view slot = inner->substr(0, inner->find(','));
     std::string_view space = inner->substr(slot.size());
     if (slot == kVariableSlot)
-      fail(offset_of(args), "a variable, whose name and bounds the tree omits", "the number of a buffer");
+      throw_error(offset_of(args), "a variable, whose name and bounds the tree omits", "the number of a buffer");
     std::string text = "ParamArg(" + std::string(slot) + ", " + dtype;
     if (take_prefix(space, ", addrspace=Some(") && space == "Reg)") text += ", addrspace=AddrSpace.REG";
     else if (space == "Local)") text += ", addrspace=AddrSpace.LOCAL";
     else if (space != "" && space != "Global)")
-      fail(offset_of(args), "unknown address space in '" + std::string(args) + "'");
+      throw_error(offset_of(args), "unknown address space in '" + std::string(args) + "'");
     return text + ")";
   }
 

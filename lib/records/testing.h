@@ -17,7 +17,7 @@ void for_each_golden(std::initializer_list<const char*> files, Each each) {
     auto reader = GoldenReader::open(test_path("golden/") + file + ".jsonl.gz");
     REQUIRE(reader.ok());
     for (;;) {
-      auto record = reader->next();
+      auto record = reader->next_record();
       REQUIRE(record.ok());
       if (!*record) break;
       each(**record);

@@ -32,7 +32,7 @@ UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size
     UOp loop = loops[i].dtype() == index ? loops[i] : loops[i].cast(index);
     UOp term = size == 1 ? loop : loop * Const(size);
     out = out ? term + out : term;
-    size *= most.as_int().small() + 1;
+    size *= most.as_int().small_value() + 1;
     if (size > kMostStored) return {};
   }
   return out ? out : g.constant(index, int64_t(0));
@@ -85,7 +85,7 @@ UOp kernel_storing_only(UOp u, int64_t buffer, DType index) {
     arg.back() = outer(type);
     types.emplace_back(loop, loop.with_arg(g.tuple(arg)));
   }
-  return types.empty() ? sink : replaced(sink, types);
+  return types.empty() ? sink : with_replacements(sink, types);
 }
 
 UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads) {
@@ -125,15 +125,15 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
   int64_t number = first_free_buffer(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});
-  const Arrays inputs = unbundled(c.inputs);
+  const Arrays inputs = arrays_from_bundle(c.inputs);
   const ReferenceRunner ref(inputs, variables, in_ref, InputDistribution{});
   Replacements pairs;
   std::vector<ReproArray> made;
   auto cut = [&](UOp u) {
     UOp root = kernel_storing_only(u, number, index), back = load_of_stored_value(u, number, index, has_loads);
     if (!root || !back) return;
-    auto done = std::move(ref.run(root).value_or_throw());
-    for (ReproArray& a : bundled(done.outputs)) made.push_back(std::move(a));
+    auto done = std::move(ref.run_reference(root).value_or_throw());
+    for (ReproArray& a : arrays_to_bundle(done.outputs)) made.push_back(std::move(a));
     pairs.emplace_back(u, back);
     number++;
   };
@@ -141,7 +141,7 @@ TestCase with_buffers(const TestCase& c, std::span<const UOp> parts, const Varia
   if (pairs.empty() && !parts.empty()) return {};
   TestCase out = c;
   out.inputs.insert(out.inputs.end(), made.begin(), made.end());
-  return with_root(out, replaced(c.root, pairs));
+  return with_root(out, with_replacements(c.root, pairs));
 }
 
 std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
@@ -160,7 +160,7 @@ std::vector<TestCase> ddmin(const TestCase& given, UOp (*replacement)(UOp),
         if (UOp other = replacement(*it)) more.emplace_back(*it, other);
         else stay.push_back(*it);
       if (more.size() == out.size()) continue;
-      TestCase c = with_root(given, replaced(given.root, more, false));
+      TestCase c = with_root(given, with_replacements(given.root, more, false));
       std::vector<UOp> left = toposort(c.root);
       auto is_left = [&](UOp u) { return u.is(Op::STORE) || std::ranges::find(left, u) != left.end(); };
       if (std::ranges::any_of(stay, is_left) || !(taken = may_fail(c))) continue;

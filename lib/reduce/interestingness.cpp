@@ -25,7 +25,7 @@ constexpr double kLeastSeconds = 2;
 // Returns the cache key of a case: a text of all that the interestingness test's answer depends on.
 std::string identity(const TestCase& c) {
   std::string out = to_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
-  for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.value);
+  for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.member);
   if (c.fault) out += c.fault->text();
   for (auto& [name, value] : c.info.settings) out += "," + name + "=" + value;
   for (const ReproArray& a : c.inputs) out += a.name + a.bytes;
@@ -35,8 +35,8 @@ std::string identity(const TestCase& c) {
 }  // namespace
 
 bool is_of_other_release(const Session& session) {
-  if (!session.live) return false;
-  auto& tinygrad = session.live->facts();
+  if (!session.live_pool) return false;
+  auto& tinygrad = session.live_pool->facts();
   return tinygrad && release_of(tinygrad->producer) != Release::v0_12;
 }
 
@@ -61,7 +61,7 @@ void ObservedFailure::set_blamed(const Verdict& verdict) {
   blamed = {{"verdict", std::string(name_of(verdict.kind))}};
   for (auto& [name, value] : {std::pair("stage", verdict.stage), {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) blamed[name] = value;
-  rewrite = verdict.rewrite;
+  rewrite_number = verdict.rewrite_number;
 }
 
 bool InterestingnessTest::is_criterion_met(const FailureSignature& symptom) const {
@@ -69,12 +69,12 @@ bool InterestingnessTest::is_criterion_met(const FailureSignature& symptom) cons
 }
 
 Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase& c) {
-  calls_++;
-  has_stages_ = session_.compiler()->compiles(c.loaded());
+  num_calls_++;
+  has_stages_ = session_.compiler()->can_compile(c.input_graph());
   const auto begin = Clock::now();
   FailingInputs failing;
-  auto failure = catch_failures([&] { return examine(c, nullptr, failing).value_or_throw(); });
-  tinygrad_.set_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
+  auto failure = catch_failures([&] { return examine_case(c, nullptr, failing).value_or_throw(); });
+  tinygrad_.set_limit_seconds(std::max(kLeastSeconds, 3 * seconds_since(begin)));
   if (!failure) return failure;
   auto verdict = failure->blamed.find("verdict");
   // A wrong index may make a device store wrong values, but make REF stop at an access out of bounds: accept both.
@@ -90,7 +90,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
                            (failure->symptom.message.empty() ? "" : ": " + failure->symptom.message)};
   CachedAnswer known{Answer::Yes, failure->symptom.kind};
   if (is_wrong_live_) {
-    known.inputs = bundled(failing.inputs);
+    known.inputs = arrays_to_bundle(failing.inputs);
     options_.input.variables.insert(failing.variables.begin(), failing.variables.end());
     TestCase failing_case = c;
     if (!known.inputs.empty()) failing_case.inputs = known.inputs;
@@ -99,80 +99,81 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   }
   validity_.emplace(c, options_.input.variables, options_.device.ref_in_process());
   if (has_stages_) prefilter_.emplace(session_, c, failure->symptom, failure->blamed, options_.input.variables);
-  known_[identity(c)] = std::move(known);
-  return failure_ = *failure;
+  cached_answers_[identity(c)] = std::move(known);
+  return initial_failure_ = *failure;
 }
 
 bool InterestingnessTest::is_the_same(const ObservedFailure& other) const {
-  if (!is_criterion_met(other.symptom) || other.blamed != failure_.blamed) return false;
-  return accepts_crashes_ || other.symptom.cause == failure_.symptom.cause;
+  if (!is_criterion_met(other.symptom) || other.blamed != initial_failure_.blamed) return false;
+  return accepts_crashes_ || other.symptom.cause_key == initial_failure_.symptom.cause_key;
 }
 
-InterestingnessTest::Answer InterestingnessTest::answer(const TestCase& c, const std::string& key) {
+InterestingnessTest::Answer InterestingnessTest::answer_for(const TestCase& c, const std::string& key) {
   {
-    std::lock_guard guard(lock_);
-    if (auto it = known_.find(key); it != known_.end()) return it->second.answer;
+    std::lock_guard guard(mutex_);
+    if (auto it = cached_answers_.find(key); it != cached_answers_.end()) return it->second.answer_for;
   }
   // reject a loop without an END, which tinygrad accepts: it prints a source without the closing brace
   const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
   bool may = ends_loops && is_sound(c) && (!validity_ || (validity_->has_effect(c) && validity_->is_within_bounds(c)));
   if (may && has_prefilter()) {
-    prefiltered_++;
+    num_prefiltered_++;
     may = prefilter_->may_fail(c);
   }
-  std::lock_guard guard(lock_);
-  return known_[key].answer = may ? Answer::Maybe : Answer::No;
+  std::lock_guard guard(mutex_);
+  return cached_answers_[key].answer_for = may ? Answer::Maybe : Answer::No;
 }
 
-std::optional<bool> InterestingnessTest::known(const TestCase& c) {
-  Answer known = answer(c, identity(c));
+std::optional<bool> InterestingnessTest::cached_answer(const TestCase& c) {
+  Answer known = answer_for(c, identity(c));
   return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
 }
 
-bool InterestingnessTest::fails(const TestCase& c) {
+bool InterestingnessTest::is_interesting(const TestCase& c) {
   std::string key = identity(c);
-  if (Answer known = answer(c, key); known != Answer::Maybe) return known == Answer::Yes;
-  calls_++;
+  if (Answer known = answer_for(c, key); known != Answer::Maybe) return known == Answer::Yes;
+  num_calls_++;
   FailingInputs failing;
-  auto failure = catch_failures([&] { return examine(c, &failure_, failing).value_or_throw(); });
-  bool same = failure && is_the_same(*failure) && validity_->stays_within(c);
-  std::lock_guard guard(lock_);
-  known_[key] = {same ? Answer::Yes : Answer::No, same ? failure->symptom.kind : Kind::None};
-  if (same) known_[key].inputs = bundled(failing.inputs);
+  auto failure = catch_failures([&] { return examine_case(c, &initial_failure_, failing).value_or_throw(); });
+  bool same = failure && is_the_same(*failure) && validity_->accesses_stay_within(c);
+  std::lock_guard guard(mutex_);
+  cached_answers_[key] = {same ? Answer::Yes : Answer::No, same ? failure->symptom.kind : Kind::None};
+  if (same) cached_answers_[key].inputs = arrays_to_bundle(failing.inputs);
   return same;
 }
 
 std::vector<ReproArray> InterestingnessTest::inputs_of(const TestCase& c) const {
-  std::lock_guard guard(lock_);
-  auto it = known_.find(identity(c));
-  return it == known_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
+  std::lock_guard guard(mutex_);
+  auto it = cached_answers_.find(identity(c));
+  return it == cached_answers_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
 }
 
 FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const {
-  std::lock_guard guard(lock_);
-  auto it = known_.find(identity(c));
-  return it == known_.end() || it->second.answer != Answer::Yes ? failure_.symptom.kind : it->second.symptom;
+  std::lock_guard guard(mutex_);
+  auto it = cached_answers_.find(identity(c));
+  return it == cached_answers_.end() || it->second.answer_for != Answer::Yes ? initial_failure_.symptom.kind
+                                                                             : it->second.symptom;
 }
 
 // Returns the failure of `c`. Ends early if `same` is not null and the failure of `c` differs from it.
-Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const ObservedFailure* same,
-                                                     FailingInputs& failing) {
+Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, const ObservedFailure* same,
+                                                          FailingInputs& failing) {
   FaultScope fault(c.fault);
   ObservedFailure out;
   if (criterion_.kind == Kind::Script) {
-    if (script_accepts(c)) out.symptom = {Kind::Script, criterion_.script, ""};
+    if (script_accepts(c)) out.symptom = {Kind::Script, criterion_.script_command, ""};
     return out;
   }
-  if (criterion_.kind == Kind::Differs) return difference(c);
+  if (criterion_.kind == Kind::Differs) return find_difference(c);
   if (is_wrong_live_) return examine_live(c, same, failing);
-  InputGraph in = compiled(c);
+  InputGraph in = compiled_case(c);
   const RunOptions options = with_bundle(options_, in);
   auto symptom = symptom_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_criterion_met(out.symptom) || same->blamed.empty())) return out;
   if (out.symptom.kind == Kind::None || out.symptom.kind == Kind::Compile) return out;
-  in = compiled(c);
+  in = compiled_case(c);
   BisectReport report = bisect(session_, in, with_bundle(options_, in));
   if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return out;
   out.set_blamed(report.verdict);
@@ -182,13 +183,13 @@ Result<ObservedFailure> InterestingnessTest::examine(const TestCase& c, const Ob
 // Returns true if a recorded stage of the case computes something else than the AST, for the arrays of the case or for
 // drawn ones. Does not record rewrites, because recording them makes tinygrad slow.
 bool InterestingnessTest::differs_live(const TestCase& c, FailingInputs& failing) const {
-  InputGraph in = compiled(c, false);
+  InputGraph in = compiled_case(c, false);
   BisectReport report;
-  const RecordedPlan plan{.redraws = true, .stages_only = true};
+  const RecordedPlan plan{.redraws_inputs = true, .stages_only = true};
   return bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing).kind != Verdict::Kind::Same;
 }
 
-// Returns the failure of `c`, which a live pipeline compiles, as `tgc bisect` finds it. `same` is as in examine().
+// Returns the failure of `c`, which a live pipeline compiles, as `tgc bisect` finds it. `same` is as in examine_case().
 ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const ObservedFailure* same,
                                                   FailingInputs& failing) const {
   ObservedFailure out;
@@ -196,34 +197,34 @@ ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const Obser
   const bool stages_only = same && shows_in_stages_;
   if (stages_only) {
     if (!differs_live(c, failing)) return out;
-    if (!failing.inputs.empty()) tried.inputs = bundled(failing.inputs);
+    if (!failing.inputs.empty()) tried.inputs = arrays_to_bundle(failing.inputs);
   }
-  InputGraph in = compiled(tried);
+  InputGraph in = compiled_case(tried);
   BisectReport report;
-  const RecordedPlan plan{.redraws = !stages_only, .stages_only = stages_only};
+  const RecordedPlan plan{.redraws_inputs = !stages_only, .stages_only = stages_only};
   const Verdict verdict = bisect_recorded(session_, in, with_bundle(options_, in), report, plan, &failing);
   if (verdict.kind == Verdict::Kind::Same) return out;
-  out.symptom = {Kind::Wrong, report.failure, ""};
+  out.symptom = {Kind::Wrong, report.failure_text, ""};
   out.set_blamed(verdict);
   return out;
 }
 
 // Returns the input of `c` for tgc's own stages; for a live pipeline, the input with the record that the pipeline
 // makes. Throws Failure.
-InputGraph InterestingnessTest::compiled(const TestCase& c, bool with_rewrites) const {
-  InputGraph in = c.loaded();
+InputGraph InterestingnessTest::compiled_case(const TestCase& c, bool with_rewrites) const {
+  InputGraph in = c.input_graph();
   if (has_stages_) return in;
   Session session = session_;
-  session.over.live_rewrites &= with_rewrites;
+  session.overrides.records_live_rewrites &= with_rewrites;
   auto out = std::move(session.compiler()->compile(std::move(in)).value_or_throw());
-  if (auto& refused = imported_from(out).refused) throw Failure(*refused);
+  if (auto& refused = imported_from(out).import_error) throw Failure(*refused);
   return out;
 }
 
 // Returns the first stage whose text differs from tinygrad's, and the rewrite that causes the difference.
-ObservedFailure InterestingnessTest::difference(const TestCase& c) {
+ObservedFailure InterestingnessTest::find_difference(const TestCase& c) {
   Session here{.jobs = 1, .cancel = session_.cancel};  // one job, because the seeded fault is set for this thread only
-  auto verdict = find_divergence(here, c.loaded(), tinygrad_, failure_.symptom.cause);
+  auto verdict = find_divergence(here, c.input_graph(), tinygrad_, initial_failure_.symptom.cause_key);
   if (!verdict || verdict->kind == Verdict::Kind::Same) return {};
   ObservedFailure out{
       .symptom = {Kind::Differs, "the first stage that differs is '" + verdict->stage + "'", verdict->stage}};
@@ -234,14 +235,15 @@ ObservedFailure InterestingnessTest::difference(const TestCase& c) {
 bool InterestingnessTest::script_accepts(const TestCase& c) const {
   TemporaryFolder folder;
   const std::string path = folder.file("candidate.json");
-  InputGraph in = c.loaded();
+  InputGraph in = c.input_graph();
   const RunOptions options = with_bundle(options_, in);
   auto place = placement_for(session_, options.device.name, in);
   if (!place) return false;
-  Repro repro{.fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
+  Repro repro{.seeded_fault = c.fault ? c.fault->text() : "", .inputs = c.inputs};
   if (!write_file(path, bundle_text(session_, options, in, *place, std::move(repro)))) return false;
-  return run_shell(with_file(criterion_.script, path), {.is_quiet = true, .stop = session_.stop()}).value_or_throw() ==
-         0;
+  return run_shell(with_file(criterion_.script_command, path),
+                   {.is_quiet = true, .should_stop = session_.cancel_check()})
+             .value_or_throw() == 0;
 }
 
 }  // namespace tgc

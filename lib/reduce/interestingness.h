@@ -21,14 +21,15 @@ struct Criterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   // For Kind::Script: a shell command, in which {} stands for the candidate's file. For Kind::Differs: the Python or
   // the command that runs tinygrad (lib/live/tinygrad_process.h). Else empty.
-  std::string script;
+  std::string script_command;
 };
 
 // The failure that was found in a test case. A candidate must have the same failure as the initial case.
 struct ObservedFailure {
   FailureSignature symptom;
   std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
-  uint64_t rewrite = 0;  // number of the culprit among the rewrites by the rule in its stage, from 1; 0 if unknown
+  // number of the culprit among the rewrites by the rule in its stage, from 1; 0 if unknown
+  uint64_t rewrite_number = 0;
   void set_blamed(const Verdict& verdict);
   bool names_rewrite() const;
   std::string text() const;  // returns a text such as "wrong: rewrite mul-distribute, postopt symbolic"
@@ -45,18 +46,18 @@ class InterestingnessTest {
         options_(std::move(options)),
         criterion_(std::move(criterion)),
         is_wrong_live_(criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
-        tinygrad_(criterion_.script, session.stop()) {}
+        tinygrad_(criterion_.script_command, session.cancel_check()) {}
 
   // Determines the failure of the initial case `c`. Must be called before the other functions. Fails if `c` does not
   // fail as the criterion says.
   Result<ObservedFailure> find_initial_failure(const TestCase& c);
   // Returns true if the case is valid and fails in the same way as the initial case. Caches the answer. Several threads
-  // may call fails() if each passes a case with its own Graph (in_own_graph), because even reading a Graph allocates in
-  // it.
-  bool fails(const TestCase& c);
-  // Returns the answer of fails() if it needs no run, because it is cached, or the case is invalid or rejected by the
-  // prefilter; else nullopt.
-  std::optional<bool> known(const TestCase& c);
+  // may call is_interesting() if each passes a case with its own Graph (in_own_graph), because even reading a Graph
+  // allocates in it.
+  bool is_interesting(const TestCase& c);
+  // Returns the answer of is_interesting() if it needs no run, because it is cached, or the case is invalid or rejected
+  // by the prefilter; else nullopt.
+  std::optional<bool> cached_answer(const TestCase& c);
   // Returns true if there are candidates that the prefilter can reject for this failure.
   bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
@@ -64,8 +65,8 @@ class InterestingnessTest {
   // Returns true if cases are tried with newly drawn arrays, too, so that the arrays of a case do not matter.
   bool draws_arrays() const { return is_wrong_live_; }
 
-  // Returns the kind of failure that find_initial_failure() or fails() found for `c`; if they found none, the kind of
-  // the initial case.
+  // Returns the kind of failure that find_initial_failure() or is_interesting() found for `c`; if they found none, the
+  // kind of the initial case.
   FailureSignature::Kind symptom_in(const TestCase& c) const;
 
   // Returns the arrays that showed the failure of `c`; these are the arrays of `c`, unless others were drawn for it.
@@ -73,42 +74,43 @@ class InterestingnessTest {
   // Returns the values of the variables with which find_initial_failure() found the failure.
   const VariableValues& variables() const { return options_.input.variables; }
 
-  const ObservedFailure& failure() const { return failure_; }
-  size_t calls() const { return calls_; }  // number of cases that were compiled, run and bisected ("tries")
-  size_t prefiltered() const { return prefiltered_; }  // number of cases that the prefilter examined
+  const ObservedFailure& failure() const { return initial_failure_; }
+  size_t num_calls() const { return num_calls_; }  // number of cases that were compiled, run and bisected ("tries")
+  size_t num_prefiltered() const { return num_prefiltered_; }  // number of cases that the prefilter examined
 
  private:
   bool is_criterion_met(const FailureSignature& symptom) const;
   bool is_the_same(const ObservedFailure& other) const;
-  Result<ObservedFailure> examine(const TestCase& c, const ObservedFailure* same, FailingInputs& failing);
+  Result<ObservedFailure> examine_case(const TestCase& c, const ObservedFailure* same, FailingInputs& failing);
   bool differs_live(const TestCase& c, FailingInputs& failing) const;
   ObservedFailure examine_live(const TestCase& c, const ObservedFailure* same, FailingInputs& failing) const;
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
-  Answer answer(const TestCase& c, const std::string& key);
-  InputGraph compiled(const TestCase& c, bool with_rewrites = true) const;
+  Answer answer_for(const TestCase& c, const std::string& key);
+  InputGraph compiled_case(const TestCase& c, bool with_rewrites = true) const;
   bool script_accepts(const TestCase& c) const;
-  ObservedFailure difference(const TestCase& c);
+  ObservedFailure find_difference(const TestCase& c);
 
   const Session& session_;
   RunOptions options_;
   Criterion criterion_;
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
   TinygradProcess tinygrad_;  // used only for Kind::Differs
-  ObservedFailure failure_;
+  ObservedFailure initial_failure_;
   bool has_stages_ = true;
   bool accepts_crashes_ = false;  // a crash counts as the same failure as wrong values
   bool shows_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // find_initial_failure() sets the prefilter and the validity checks.
   std::optional<Prefilter> prefilter_;
   std::optional<ValidityChecks> validity_;
-  std::atomic<size_t> calls_ = 0, prefiltered_ = 0;
-  mutable std::mutex lock_;
+  std::atomic<size_t> num_calls_ = 0, num_prefiltered_ = 0;
+  mutable std::mutex mutex_;
   struct CachedAnswer {
-    Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer` is Yes
+    Answer answer_for;
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer_for` is Yes
     std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are not those of the case
   };
-  std::map<std::string, CachedAnswer> known_;  // by identity(), a text of everything on which the answer depends
+  // by identity(), a text of everything on which the answer depends
+  std::map<std::string, CachedAnswer> cached_answers_;
 };
 
 // Returns true if `tgc verify` accepts the graph of the case.

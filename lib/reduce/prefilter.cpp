@@ -21,12 +21,12 @@ using Kind = FailureSignature::Kind;
 // An ApplicationLog that also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
-  UOp replace(const Hit& hit, UOp before, UOp after) override {
-    UOp made = ApplicationLog::replace(hit, before, after);
-    if (!(made == after)) changed_.insert(number());
+  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+    UOp made = ApplicationLog::choose_result(hit, before, after);
+    if (!(made == after)) changed_.insert(rewrite_number());
     return made;
   }
-  bool changed(const Application& a) const { return changed_.contains(a.number); }
+  bool changed(const Application& a) const { return changed_.contains(a.rewrite_number); }
   bool changed_any() const { return !changed_.empty(); }
 
  private:
@@ -56,7 +56,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
 
 // Returns true if the case has exactly one seeded fault, in a rule of a kernel stage.
 bool is_seeded(const TestCase& c) {
-  return c.fault && c.fault->kind == FaultSpec::Kind::Kernel && c.fault->others.empty();
+  return c.fault && c.fault->kind == FaultSpec::Kind::Kernel && c.fault->other_faults.empty();
 }
 
 }  // namespace
@@ -64,37 +64,38 @@ bool is_seeded(const TestCase& c) {
 Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
                      std::map<std::string, std::string> blamed, VariableValues variables)
     : session_(session), symptom_(std::move(symptom)), blamed_(std::move(blamed)), variables_(std::move(variables)) {
-  if (symptom_.kind == Kind::Compile) quoted_ = quoted_of(symptom_.message, source_of(first));
-  what_ = what_to_look_for();
+  if (symptom_.kind == Kind::Compile) quoted_parts_ = quoted_of(symptom_.message, source_of(first));
+  checked_property_ = what_to_look_for();
 }
 
-Prefilter::What Prefilter::what_to_look_for() const {
+Prefilter::CheckedProperty Prefilter::what_to_look_for() const {
   auto text = [&](const char* name) {
     auto it = blamed_.find(name);
     return it == blamed_.end() ? std::string() : it->second;
   };
   const StageRow* stage = find_row(text("stage"));
   bool is_rule = stage && stage->kernel && !text("rule").empty();
-  if (is_rule && (text("verdict") == "rewrite" || text("verdict") == "divergence")) return What::Rule;
-  if (symptom_.kind == Kind::Refused || symptom_.kind == Kind::Endless) return What::Refusal;
-  if (!quoted_.empty()) return What::Source;
-  bool is_outside = symptom_.kind == Kind::Crash && symptom_.cause.starts_with("out of bounds");
-  return text("verdict") == "crash" && is_outside ? What::Bounds : What::Nothing;
+  if (is_rule && (text("verdict") == "rewrite" || text("verdict") == "divergence")) return CheckedProperty::Rule;
+  if (symptom_.kind == Kind::Refused || symptom_.kind == Kind::Endless) return CheckedProperty::Refusal;
+  if (!quoted_parts_.empty()) return CheckedProperty::Source;
+  bool is_outside = symptom_.kind == Kind::Crash && symptom_.cause_key.starts_with("out of bounds");
+  return text("verdict") == "crash" && is_outside ? CheckedProperty::Bounds : CheckedProperty::Nothing;
 }
 
 bool Prefilter::may_fail(const TestCase& c) const {
-  switch (what_) {
-    case What::Nothing: return true;
-    case What::Rule:
+  switch (checked_property_) {
+    case CheckedProperty::Nothing: return true;
+    case CheckedProperty::Rule:
       if (blamed_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
       if (!rule_errs(c)) return false;
       if (symptom_.kind == Kind::Refused) return is_refused(c);
       return blamed_.at("verdict") == "divergence" || rule_matters(c);
-    case What::Bounds: return may_go_out_of_bounds(c);
-    case What::Refusal: return can_be_bisected(c) && is_refused(c);
-    case What::Source: {
+    case CheckedProperty::Bounds: return may_go_out_of_bounds(c);
+    case CheckedProperty::Refusal: return can_be_bisected(c) && is_refused(c);
+    case CheckedProperty::Source: {
       std::string source = source_of(c);
-      return std::ranges::all_of(quoted_, [&](const std::string& word) { return source.find(word) != source.npos; });
+      return std::ranges::all_of(quoted_parts_,
+                                 [&](const std::string& word) { return source.find(word) != source.npos; });
     }
   }
   return true;
@@ -103,12 +104,12 @@ bool Prefilter::may_fail(const TestCase& c) const {
 // Returns true if bisect can run on the case: REF must accept it, and it must store something.
 bool Prefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::for_ref(c.root);
-  return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::written);
+  return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::is_written);
 }
 
 bool Prefilter::is_refused(const TestCase& c) const {
   FaultScope fault(c.fault);
-  InputGraph in = c.loaded();
+  InputGraph in = c.input_graph();
   auto found = refusal_of(session_, in, c.device);
   return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
@@ -116,23 +117,23 @@ bool Prefilter::is_refused(const TestCase& c) const {
 // Returns true if the stage that bisect named also exceeds the stack limit in a compilation with a watcher, which
 // bisect uses: with a watcher, other nodes may exceed the limit.
 bool Prefilter::is_endless_when_watched(const TestCase& c) const {
-  auto compilation = session_.begin(c.loaded());
+  auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   ApplicationLog log;
   ScopedWatch watched(*compilation, log);
   if (compilation->list()) return false;
   auto stage = blamed_.find("stage");
-  return stage == blamed_.end() || (!log.stages().empty() && log.stages().back().row->name == stage->second);
+  return stage == blamed_.end() || (!log.stage_runs().empty() && log.stage_runs().back().row->name == stage->second);
 }
 
 // Returns true if vmin and vmax allow an access out of bounds in the graph and in the linear list. Checks stores if the
 // failure is a store, else loads.
 bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
-  OpSet which = symptom_.cause.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
+  OpSet which = symptom_.cause_key.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);
-  auto compilation = session_.begin(c.loaded());
+  auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   auto& list = compilation->list();
   return list && may_leave_buffers(*list, which);
@@ -141,7 +142,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
 // Returns the source without digits; "" if the kernel is refused.
 std::string Prefilter::source_of(const TestCase& c) const {
   FaultScope fault(c.fault);
-  auto compilation = session_.begin(c.loaded());
+  auto compilation = session_.begin(c.input_graph());
   if (!compilation) return {};
   auto& source = compilation->source();
   return source ? without_digits(*source) : std::string();
@@ -152,20 +153,20 @@ std::string Prefilter::source_of(const TestCase& c) const {
 // any application suffices.
 bool Prefilter::rule_errs(const TestCase& c) const {
   FaultScope fault(c.fault);
-  auto compilation = session_.begin(c.loaded());
+  auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   FaultLog log;
   ScopedWatch watched(*compilation, log);
   (void)compilation->run_through(*find_row(blamed_.at("stage")));
-  compilation->watch(nullptr);
+  compilation->set_watcher(nullptr);
   bool is_divergence = blamed_.at("verdict") == "divergence";
   auto is_accused = [&](const Application& a) {
     if (!a.stage || a.stage->name != blamed_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
-  if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.list(), is_accused);
-  auto seen = evaluate_sides(*compilation, log.list(), unbundled(c.inputs), variables_, is_accused);
-  if (!seen) return std::ranges::any_of(log.list(), is_accused);
+  if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.all_rewrites(), is_accused);
+  auto seen = evaluate_sides(*compilation, log.all_rewrites(), arrays_from_bundle(c.inputs), variables_, is_accused);
+  if (!seen) return std::ranges::any_of(log.all_rewrites(), is_accused);
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
@@ -174,10 +175,10 @@ bool Prefilter::rule_errs(const TestCase& c) const {
 bool Prefilter::rule_matters(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);
-  auto with = session_.begin(c.loaded());
+  auto with = session_.begin(c.input_graph());
   if (!with || !with->list() || with->list()->empty()) return false;
   if (c.device == "REF" && !Executable::for_ref(*with->list())) return false;  // for example, if an END is missing
-  auto without = session_.begin(c.loaded());
+  auto without = session_.begin(c.input_graph());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
   Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_blamed_rule(*hit.rule, hit.branch); });

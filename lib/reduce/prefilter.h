@@ -26,13 +26,13 @@ class Prefilter {
             std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Returns true if there are candidates that the prefilter can reject.
-  bool is_useful() const { return what_ != What::Nothing; }
+  bool is_useful() const { return checked_property_ != CheckedProperty::Nothing; }
   // Returns false if the case cannot have the failure. Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
 
  private:
-  enum class What : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
-  What what_to_look_for() const;
+  enum class CheckedProperty : uint8_t { Nothing, Rule, Bounds, Refusal, Source };
+  CheckedProperty what_to_look_for() const;
   bool can_be_bisected(const TestCase& c) const;
   bool rule_errs(const TestCase& c) const;
   bool rule_matters(const TestCase& c) const;
@@ -46,8 +46,8 @@ class Prefilter {
   FailureSignature symptom_;
   std::map<std::string, std::string> blamed_;
   VariableValues variables_;
-  std::vector<std::string> quoted_;  // the parts of the source that the compiler's message quotes, without digits
-  What what_ = What::Nothing;
+  std::vector<std::string> quoted_parts_;  // the parts of the source that the compiler's message quotes, without digits
+  CheckedProperty checked_property_ = CheckedProperty::Nothing;
 };
 
 }  // namespace tgc

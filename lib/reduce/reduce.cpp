@@ -40,7 +40,7 @@ class Reduction {
     (void)interesting_.find_initial_failure(best_).value_or_throw();
     options_.input.variables = interesting_.variables();
     best_.inputs = interesting_.inputs_of(best_);
-    report_.before = best_.nodes();
+    report_.nodes_before = best_.num_nodes();
     show();
     const TestCase given = best_;
     if (!stopped()) make_large_cuts();
@@ -48,7 +48,7 @@ class Reduction {
     else make_plain(simplifications());
     sweep();
     if (interesting_.has_prefilter()) try_other_chains(given);
-    report_.interrupted = session_.cancelled();
+    report_.was_interrupted = session_.is_cancelled();
     end();
     (void)take_fault_warnings();  // drop the warnings about candidates
   }
@@ -60,11 +60,11 @@ class Reduction {
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
     return out;
   }
-  bool stopped() const { return session_.cancelled(); }
+  bool stopped() const { return session_.is_cancelled(); }
   void show() const {
-    session_.progress(std::to_string(best_.nodes()) + " nodes, " + std::to_string(interesting_.calls()) + " tries");
+    session_.report_progress(
+        std::to_string(best_.num_nodes()) + " nodes, " + std::to_string(interesting_.num_calls()) + " tries");
   }
-
   // Returns the stage in which the failure arises; "" if it is unknown.
   std::string stage() const {
     const ObservedFailure& failure = interesting_.failure();
@@ -94,7 +94,7 @@ class Reduction {
       auto later = case_before_stage(own_, given, stage());
       if (!later) return out;
       later->device = "REF";
-      if (later->nodes() < 2 * left) out.push_back({{*later}});
+      if (later->num_nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, runnable_replacement_of});
       if (later->fault) later->fault = given.fault;  // undo what case_before_stage() did to its number
       if (later->fault) out.push_back({{*later}, runnable_replacement_of});
@@ -103,7 +103,7 @@ class Reduction {
     }
     if (auto ahead = slice_of(given)) out.push_back({{given, std::move(*ahead)}});
     out.push_back({{given}, replacement_of}), out.push_back({{given}, runnable_replacement_of});
-    if (given.nodes() < left) out.push_back({{given}});
+    if (given.num_nodes() < left) out.push_back({{given}});
     return out;
   }
 
@@ -128,7 +128,7 @@ class Reduction {
   // Makes the chains of all beginnings, and tests the smallest case with which a chain ends. Usually this case fails.
   void try_smallest_end(const TestCase& given) {
     CaseChain smallest = filtered_chain({untested_slice_ ? CaseChain{best_, *untested_slice_} : CaseChain{best_}});
-    const size_t left = smallest.back().nodes();
+    const size_t left = smallest.back().num_nodes();
     if (left <= kFew || stopped()) return;
     bool is_own = true;
     for (const ChainStart& start : other_chain_starts(given, left)) {
@@ -136,7 +136,7 @@ class Reduction {
       if (!is_smaller_than(chain.back(), smallest.back())) continue;
       smallest = std::move(chain), is_own = false;
     }
-    if (is_own || !interesting_.fails(smallest.back())) return;
+    if (is_own || !interesting_.is_interesting(smallest.back())) return;
     untested_slice_.reset();
     try_chain(smallest);
   }
@@ -145,24 +145,24 @@ class Reduction {
   // ddmin with the interestingness test instead of the prefilter, at most once.
   void try_other_chains(const TestCase& given) {
     if (is_few()) return;
-    for (const ChainStart& start : other_chain_starts(given, best_.nodes())) {
+    for (const ChainStart& start : other_chain_starts(given, best_.num_nodes())) {
       if (is_few()) return;
       if (!prefilter_was_wrong_ || !start.replacement) try_chain(filtered_chain(start));
       const bool needs_exact_ddmin = prefilter_was_wrong_ && start.replacement && !has_run_exact_ddmin_;
-      if (!needs_exact_ddmin || is_few() || !interesting_.fails(start.chain[0])) continue;
+      if (!needs_exact_ddmin || is_few() || !interesting_.is_interesting(start.chain[0])) continue;
       has_run_exact_ddmin_ = true;
-      auto fails = [&](const TestCase& c) { return !stopped() && interesting_.fails(c); };
+      auto fails = [&](const TestCase& c) { return !stopped() && interesting_.is_interesting(c); };
       try_chain({ddmin(start.chain[0], start.replacement, fails).back()});
     }
   }
-  bool is_few() const { return best_.nodes() <= kFew || stopped(); }
+  bool is_few() const { return best_.num_nodes() <= kFew || stopped(); }
 
   // Replaces best_ by the last failing case of the chain if it is smaller. The first case of the chain must fail.
   void try_chain(const CaseChain& chain) {
     if (!is_smaller(chain.back())) return;
     const size_t last = last_that_fails(chain);
     prefilter_was_wrong_ |= last + 1 < chain.size();
-    if (last == 0 && !(is_smaller(chain[0]) && interesting_.fails(chain[0]))) return;
+    if (last == 0 && !(is_smaller(chain[0]) && interesting_.is_interesting(chain[0]))) return;
     TestCase reduced = std::exchange(best_, chain[last]);
     sweep();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
@@ -172,7 +172,7 @@ class Reduction {
   size_t last_that_fails(const CaseChain& chain) {
     size_t fails = 0, passes = chain.size();
     for (size_t at = chain.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
-      (interesting_.fails(chain[at]) ? fails : passes) = at;
+      (interesting_.is_interesting(chain[at]) ? fails : passes) = at;
     return fails;
   }
 
@@ -183,7 +183,7 @@ class Reduction {
     if (has_stages && (slice_to_rewrite() || stopped())) return;
     if (has_stages) begin_at_stage();
     else if (!interesting_.has_prefilter()) try_first_application();
-    if (interesting_.has_prefilter() && (untested_slice_ || best_.nodes() < kSmall))
+    if (interesting_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kSmall))
       return;  // single steps are fast for such a case
     accept_first(single_stores(best_));
     while (descend()) {}
@@ -205,15 +205,15 @@ class Reduction {
     TestCase in_ref = best_;  // use REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
     auto later = case_before_stage(own_, in_ref, stage());
-    bool is_likely = later && later->nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
+    bool is_likely = later && later->num_nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
       untested_slice_ = std::move(later);
       return;
     }
-    if (best_.device != "REF" && interesting_.fails(in_ref)) take(std::move(in_ref));
+    if (best_.device != "REF" && interesting_.is_interesting(in_ref)) take(std::move(in_ref));
     later = case_before_stage(own_, best_, stage());
     if (!later) return;
-    if (interesting_.fails(*later)) return take(std::move(*later));
+    if (interesting_.is_interesting(*later)) return take(std::move(*later));
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
@@ -221,25 +221,25 @@ class Reduction {
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
-    if (is_rewrite() && failure.rewrite)
-      slice = RewriteSlice::find(own_, best_, stage(), failure.blamed.at("rule"), failure.rewrite);
+    if (is_rewrite() && failure.rewrite_number)
+      slice = RewriteSlice::find_rewrite(own_, best_, stage(), failure.blamed.at("rule"), failure.rewrite_number);
     else if (failure.symptom.kind == Kind::Refused || failure.symptom.kind == Kind::Endless)
       slice = RewriteSlice::find_last(own_, best_, stage());
-    return slice && (slice_at(*slice) || (slice->outer() && slice_at(*slice->outer())));
+    return slice && (slice_at(*slice) || (slice->outer_slice() && slice_at(*slice->outer_slice())));
   }
 
   bool slice_at(const RewriteSlice& slice) {
     std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return slice.around(depth, options_.input.variables, in_ref_); });
+      auto c = catch_failures([&] { return slice.case_around(depth, options_.input.variables, in_ref_); });
       if (!c || !c->root) return false;
       if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : interesting_.fails(*c))) return false;
+      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : interesting_.is_interesting(*c))) return false;
       found = std::move(*c);
       return true;
     };
     trusts_prefilter_ &= interesting_.has_prefilter();
-    const size_t least = slice.looked_at(), most = slice.depth();
+    const size_t least = slice.pattern_depth(), most = slice.graph_depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       first_wrong(least, most, [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
     if (found && trusts_prefilter_) untested_slice_ = std::move(found);
@@ -259,7 +259,7 @@ class Reduction {
     best_ = std::move(c);
     show();
   }
-  bool may_fail(const TestCase& c) { return interesting_.known(c).value_or(true); }
+  bool may_fail(const TestCase& c) { return interesting_.cached_answer(c).value_or(true); }
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = size_of(a), other = size_of(b);
@@ -270,7 +270,7 @@ class Reduction {
   bool accept(const TestCase& c) {
     if (!is_smaller(c)) return false;
     TestCase own = in_own_graph(c);
-    if (!interesting_.fails(own)) return false;
+    if (!interesting_.is_interesting(own)) return false;
     return take(std::move(own)), true;
   }
 
@@ -290,8 +290,8 @@ class Reduction {
       std::vector<char> fails(batch.size());
       std::vector<std::thread> threads;
       for (size_t k = 1; k < batch.size(); k++)
-        threads.emplace_back([&, k] { fails[k] = interesting_.fails(batch[k].second); });
-      if (!batch.empty()) fails[0] = interesting_.fails(batch[0].second);
+        threads.emplace_back([&, k] { fails[k] = interesting_.is_interesting(batch[k].second); });
+      if (!batch.empty()) fails[0] = interesting_.is_interesting(batch[0].second);
       for (std::thread& t : threads) t.join();
       for (size_t k = 0; k < batch.size(); k++)
         if (fails[k]) return take(std::move(batch[k].second)), batch[k].first;
@@ -324,7 +324,7 @@ class Reduction {
     while (passes - fails > 1 && !stopped()) {
       size_t middle = (fails + passes) / 2;
       auto c = catch_failures([&] { return in_own_graph(case_storing_only(best_, chain[middle])); });
-      if (c && is_smaller(*c) && interesting_.fails(*c)) fails = middle, deepest = std::move(*c);
+      if (c && is_smaller(*c) && interesting_.is_interesting(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
     UOp at = chain[fails];
@@ -384,7 +384,7 @@ class Reduction {
       for (size_t from = 0; from < values.size() && !stopped(); from += width) {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return with_constants(best_, some); });
-        if (!c || !is_smaller(*c) || !interesting_.fails(*c)) continue;
+        if (!c || !is_smaller(*c) || !interesting_.is_interesting(*c)) continue;
         take(std::move(*c));  // the case has the same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
@@ -455,19 +455,19 @@ class Reduction {
   }
 
   void end() {
-    report_.after = best_.nodes();
-    report_.calls = interesting_.calls(), report_.prefiltered = interesting_.prefiltered();
+    report_.nodes_after = best_.num_nodes();
+    report_.num_calls = interesting_.num_calls(), report_.num_prefiltered = interesting_.num_prefiltered();
     report_.verdict = interesting_.failure().text();
-    InputGraph in = best_.loaded();
+    InputGraph in = best_.input_graph();
     const RunOptions options = with_bundle(options_of_cases(), in);
     Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
     Repro repro{.symptom = std::string(name_of(interesting_.symptom_in(best_))),
                 .description = interesting_.failure().text(),
-                .script = criterion_.script,
-                .blamed = interesting_.failure().blamed,
+                .script = criterion_.script_command,
+                .blamed_rewrite = interesting_.failure().blamed,
                 .inputs = best_.inputs};
-    if (best_.fault) repro.fault = best_.fault->text();
-    report_.bundle = bundle_text(own_, options, in, place, std::move(repro));
+    if (best_.fault) repro.seeded_fault = best_.fault->text();
+    report_.bundle_text = bundle_text(own_, options, in, place, std::move(repro));
   }
 
   const Session& session_;
@@ -493,7 +493,7 @@ ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& op
   auto begin = Clock::now();
   auto done = catch_failures([&] { return Reduction(session, in, options, criterion, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();
-  report.seconds = seconds_since(begin);
+  report.wall_seconds = seconds_since(begin);
   return report;
 }
 

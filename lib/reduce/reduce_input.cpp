@@ -17,22 +17,24 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& option
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
   RunOptions watched = options;
-  watched.compare.reference = "none";
+  watched.compare.reference_device = "none";
   watched.model.on_kernel = [&](const KernelStep& step) { finder.end_kernel(step); };
   ModelReport model = run(watched);
-  FailingKernel* kernel = finder.found();
+  FailingKernel* kernel = finder.found_kernel();
   if (!kernel && !model.error.empty())
     return {.error = "it is not 'wrong': " + model.error +
                      "\n  what dies, or is refused, is reduced with --while=crash, compile, refused or endless"};
   if (!kernel)
-    return {.error = "each of its " + std::to_string(finder.compared()) + " kernels makes of its arrays what REF does"};
-  session.note("kernel " + std::to_string(kernel->number) + " (" + kernel->graph.info.name + ")");
+    return {.error =
+                "each of its " + std::to_string(finder.num_compared()) + " kernels makes of its arrays what REF does"};
+  session.report_note("kernel " + std::to_string(kernel->kernel_number) + " (" + kernel->graph.info.name + ")");
   auto arrays = std::make_shared<Repro>();
   arrays->device = model.device_option;
-  arrays->inputs = bundled(kernel->arrays.inputs), arrays->variables = kernel->variables;
-  kernel->graph.report.repro = std::move(arrays);
+  arrays->inputs = arrays_to_bundle(kernel->arrays.inputs), arrays->variables = kernel->variables;
+  kernel->graph.read_report.repro = std::move(arrays);
   RunOptions of_kernel = options;
-  of_kernel.input.arrays.clear(), of_kernel.compare.expect.clear(), of_kernel.compare.reference.clear();
+  of_kernel.input.arrays_file.clear(), of_kernel.compare.expected_file.clear(),
+      of_kernel.compare.reference_device.clear();
   return reduce(session, kernel->graph, of_kernel, criterion);
 }
 
@@ -44,10 +46,10 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
   for (size_t number : whole->kernel_numbers()) {
     auto compilation = whole->kernel(number);
     if (!compilation) return {.error = compilation.diag().text()};
-    session.progress("kernel " + std::to_string(number));
-    InputGraph kernel = std::move(*compilation).take();
+    session.report_progress("kernel " + std::to_string(number));
+    InputGraph kernel = std::move(*compilation).take_input();
     ReduceReport report = reduce(session, kernel, options, criterion);
-    if (report.error.empty() || session.cancelled()) return report;
+    if (report.error.empty() || session.is_cancelled()) return report;
   }
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
 }
@@ -56,7 +58,7 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
   auto begin = Clock::now();
   auto report = catch_failures(work);
   if (!report) return {.error = report.diag().text()};
-  report->seconds = seconds_since(begin);
+  report->wall_seconds = seconds_since(begin);
   return std::move(*report);
 }
 
@@ -64,14 +66,14 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
                           const Criterion& criterion) {
-  if (!session.compiler()->compiles(in)) {
+  if (!session.compiler()->can_compile(in)) {
     auto pipeline = session.pipeline(in);
     if (!pipeline) return {.error = pipeline.diag().text()};
-    if (in.is_tensor_graph && !(*pipeline)->can(Ability::Specification))
-      return {.error = (*pipeline)->lacks(Ability::Compile, "reduce").text() +
+    if (in.is_tensor_graph && !(*pipeline)->has_ability(Ability::Specification))
+      return {.error = (*pipeline)->missing_ability(Ability::Compile, "reduce").text() +
                        "; `tgc bisect` names the rule, and reduce takes a kernel, with --live=PYTHON"};
     const bool needs_none = in.is_tensor_graph || criterion.kind == FailureSignature::Kind::Script;
-    if (auto status = (*pipeline)->need(Ability::LeaveOut, "reduce"); !status && !needs_none)
+    if (auto status = (*pipeline)->require_ability(Ability::LeaveOut, "reduce"); !status && !needs_none)
       return {.error = status.diag().text()};
   }
   if (!in.is_tensor_graph) return reduce(session, in, options, criterion);
@@ -88,8 +90,8 @@ ReduceReport reduce_model(const Session& session, const std::string& path, const
     if (criterion.kind == FailureSignature::Kind::Wrong)
       return reduce_first_wrong(session, options, criterion,
                                 [&](const RunOptions& watched) { return run_model(session, path, watched); });
-    auto source = std::move(Source::open(session, path).value_or_throw());
-    auto graph = std::move(source.next().value_or_throw());
+    auto source = std::move(GraphSource::open(session, path).value_or_throw());
+    auto graph = std::move(source.next_graph().value_or_throw());
     if (!graph) return {.error = "there is no graph in " + path};
     return reduce_each(session, *graph, options, criterion);
   });
@@ -110,20 +112,24 @@ Result<Criterion> parse_criterion(const std::string& text) {
 // ---- the report as text and as JSON
 
 std::string ReduceReport::text() const {
-  std::string looked = prefiltered ? " (" + std::to_string(prefiltered) + " candidates prefiltered)" : "";
-  return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", after, before, calls, calls == 1 ? "try" : "tries",
-                   looked.c_str(), seconds, interrupted ? "; interrupted, the best so far" : "") +
+  std::string looked = num_prefiltered ? " (" + std::to_string(num_prefiltered) + " candidates prefiltered)" : "";
+  return formatted("%zu nodes of %zu, after %zu %s%s in %.2f s%s\n", nodes_after, nodes_before, num_calls,
+                   num_calls == 1 ? "try" : "tries", looked.c_str(), wall_seconds,
+                   was_interrupted ? "; interrupted, the best so far" : "") +
          "  still " + verdict + "\n";
 }
 
 std::string ReduceReport::json() const {
   return json_object([&](JsonWriter& json) {
            if (!error.empty()) return (void)json.member("error", error);
-           json.key("before").object([&] { json.member("nodes", before); });
-           json.key("after").object([&] { json.member("nodes", after); });
-           json.member("calls", calls).member("glances", prefiltered).key("seconds").number(seconds, "%.3f");
+           json.key("before").object([&] { json.member("nodes", nodes_before); });
+           json.key("after").object([&] { json.member("nodes", nodes_after); });
+           json.member("calls", num_calls)
+               .member("glances", num_prefiltered)
+               .key("seconds")
+               .number(wall_seconds, "%.3f");
            json.member("verdict", verdict);
-           if (interrupted) json.member("interrupted", true);
+           if (was_interrupted) json.member("interrupted", true);
          }) +
          "\n";
 }

@@ -71,16 +71,16 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
       }
     }
     INFO(report.error);
-    INFO(report.bundle);
+    INFO(report.bundle_text);
     REQUIRE(report.error == "");
-    CHECK(report.after <= report.before);
-    CHECK(report.after <= 12);
-    CHECK(report.calls <= 12);  // few, because the prefilter rejects most candidates
-    CHECK(report.prefiltered > 0);
-    InputGraph reduced = loaded(InputKind::Repro, report.bundle);
-    REQUIRE(reduced.report.repro->fault.starts_with(rule));
-    WithFault fault(rule, parse_fault(reduced.report.repro->fault).value_or_throw().application);
-    CHECK(repeat(session, reduced, {}).still_happens());
+    CHECK(report.nodes_after <= report.nodes_before);
+    CHECK(report.nodes_after <= 12);
+    CHECK(report.num_calls <= 12);  // few, because the prefilter rejects most candidates
+    CHECK(report.num_prefiltered > 0);
+    InputGraph reduced = loaded(InputKind::Repro, report.bundle_text);
+    REQUIRE(reduced.read_report.repro->seeded_fault.starts_with(rule));
+    WithFault fault(rule, parse_fault(reduced.read_report.repro->seeded_fault).value_or_throw().application);
+    CHECK(repeat_failure(session, reduced, {}).still_happens());
     BisectReport after = bisect(session, reduced, {});
     CHECK(after.verdict.rule == before.verdict.rule);
     CHECK(after.verdict.stage == before.verdict.stage);
@@ -94,9 +94,9 @@ TEST_CASE("reduce: the result does not depend on the number of threads") {
     InputGraph in = loaded(InputKind::Pyrender, kMatmul);
     ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
-    if (!alone) alone = report.bundle;
-    CHECK(report.after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
-    CHECK(loaded(InputKind::Repro, report.bundle).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
+    if (!alone) alone = report.bundle_text;
+    CHECK(report.nodes_after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
+    CHECK(loaded(InputKind::Repro, report.bundle_text).graph->size() == loaded(InputKind::Repro, *alone).graph->size());
   }
 }
 
@@ -107,7 +107,8 @@ TEST_CASE("reduce: the bundle keeps a fault of another kind") {
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);
   REQUIRE(report.error == "");
-  CHECK(loaded(InputKind::Repro, report.bundle).report.repro->fault.starts_with("endless:no-such-rule"));
+  CHECK(
+      loaded(InputKind::Repro, report.bundle_text).read_report.repro->seeded_fault.starts_with("endless:no-such-rule"));
 }
 
 TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
@@ -180,13 +181,13 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
   const Criterion anything{Kind::Script, "true"};
   InterestingnessTest interesting(session, {}, anything);
   REQUIRE(interesting.find_initial_failure(c));
-  CHECK(interesting.fails(within));
-  CHECK(interesting.known(outside) == false);
-  CHECK(!interesting.known(later));
-  CHECK(!interesting.fails(later));
+  CHECK(interesting.is_interesting(within));
+  CHECK(interesting.cached_answer(outside) == false);
+  CHECK(!interesting.cached_answer(later));
+  CHECK(!interesting.is_interesting(later));
   InterestingnessTest worse(session, {}, anything);
   REQUIRE(worse.find_initial_failure(outside));
-  CHECK(worse.fails(storing_at(1)));
+  CHECK(worse.is_interesting(storing_at(1)));
 
   ValidityChecks checks(c, {}, {});
   CHECK(checks.has_effect(within));
@@ -202,8 +203,8 @@ TEST_CASE("reduce: an access out of bounds takes two tries") {
   InputGraph in = loaded(InputKind::Pyrender, half);
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Crash, ""});
   CHECK(report.error == "");
-  CHECK(report.after <= 8);
-  CHECK(report.calls <= 2);
+  CHECK(report.nodes_after <= 8);
+  CHECK(report.num_calls <= 2);
 }
 
 TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as for rewrites of loops") {
@@ -218,8 +219,8 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
   in.info.target = "CPU:LLVM";
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
   CHECK(report.error == "");
-  CHECK(report.before == 14);
-  CHECK(report.after <= 11);
+  CHECK(report.nodes_before == 14);
+  CHECK(report.nodes_after <= 11);
 }
 
 TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
@@ -248,7 +249,7 @@ TEST_CASE("reduce: a pointer into a buffer keeps the buffer's dtype") {
   TestCase c = matmul();
   UOp memory = the(Op::DEFINE_GLOBAL, c.root), smaller = memory.with_dtype(memory.dtype().base().ptr(4));
   CHECK(memory.dtype().is_ptr());
-  for (UOp u : toposort(replaced(c.root, {{memory, smaller}})))
+  for (UOp u : toposort(with_replacements(c.root, {{memory, smaller}})))
     if (u.is(Op::INDEX) && u.dtype().is_ptr()) CHECK(u.dtype() == u.src(0).dtype());
 }
 
@@ -264,7 +265,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = with_settings(c, few);
-  InputGraph in = narrow.loaded();
+  InputGraph in = narrow.input_graph();
   FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
   REQUIRE(refusal.kind == Kind::Endless);
   Prefilter endless(session, narrow, refusal, {}, {});
@@ -297,42 +298,42 @@ TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
   TestCase c = matmul();
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
-  InputGraph in = with_settings(c, few).loaded();
+  InputGraph in = with_settings(c, few).input_graph();
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
-  CHECK(report.after < report.before);
-  CHECK(report.calls <= 3);
-  CHECK(report.bundle.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
+  CHECK(report.nodes_after < report.nodes_before);
+  CHECK(report.num_calls <= 3);
+  CHECK(report.bundle_text.find("\"REWRITE_STACK_LIMIT\":\"12\"") != std::string::npos);
 }
 
 TEST_CASE("replaced: a node may become the replacement of a node below it; ENDs drop constant ranges on demand") {
   TestCase c = matmul();
   UOp sum = the(Op::REDUCE, c.root), product = sum.src(0), a = product.src(0);
   UOp one = c.graph->constant(dtypes::float32, 1.0);
-  CHECK(the(Op::REDUCE, replaced(c.root, {{product, a}, {a, one}})).src(0) == one);
+  CHECK(the(Op::REDUCE, with_replacements(c.root, {{product, a}, {a, one}})).src(0) == one);
   UOp loop = sum.src(1), first = replacement_of(loop);
   CHECK(first.is(Op::CONST));
-  CHECK(!the(Op::REDUCE, replaced(c.root, {{loop, first}})));
-  CHECK(the(Op::REDUCE, replaced(c.root, {{loop, first}}, false)));
+  CHECK(!the(Op::REDUCE, with_replacements(c.root, {{loop, first}})));
+  CHECK(the(Op::REDUCE, with_replacements(c.root, {{loop, first}}, false)));
   CHECK(!replacement_of(the(Op::DEFINE_GLOBAL, c.root)));
 }
 
 TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
   TestCase c = matmul();
   Session session;
-  CHECK(!RewriteSlice::find(session, c, "no such stage", "lower-binary", 1));
-  CHECK(!RewriteSlice::find(session, c, "expander", "no-such-rule", 1));
+  CHECK(!RewriteSlice::find_rewrite(session, c, "no such stage", "lower-binary", 1));
+  CHECK(!RewriteSlice::find_rewrite(session, c, "expander", "no-such-rule", 1));
   CHECK(!case_before_stage(session, c, "no such stage"));
   size_t found = 0;
   for (const char* rule : {"lower-binary", "mul-distribute", "load-gep"})
     for (const StageRow& row : stage_rows()) {
       c.fault = FaultSpec{rule, 3};
-      auto slice = RewriteSlice::find(session, c, std::string(row.name), rule, 1);
+      auto slice = RewriteSlice::find_rewrite(session, c, std::string(row.name), rule, 1);
       if (!slice) continue;
       CAPTURE(rule);
-      CHECK(slice->looked_at() >= 1);
-      TestCase small = slice->around(slice->looked_at(), {}, {});
+      CHECK(slice->pattern_depth() >= 1);
+      TestCase small = slice->case_around(slice->pattern_depth(), {}, {});
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
@@ -364,15 +365,15 @@ TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best cas
   Criterion mul{Kind::Script, "grep -q MUL {}"};
   ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
-  CHECK(report.after <= 7);
-  CHECK(report.calls <= 17);  // few, because one failed try shows that the failure needs a MUL
-  CHECK(report.bundle.find("\"MUL\"") != std::string::npos);
+  CHECK(report.nodes_after <= 7);
+  CHECK(report.num_calls <= 17);  // few, because one failed try shows that the failure needs a MUL
+  CHECK(report.bundle_text.find("\"MUL\"") != std::string::npos);
   Cancel after_first(nullptr, 0.4);
   session.cancel = &after_first;
   report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "sleep 0.3; grep -q MUL {}"});
   CHECK(report.error == "");
-  CHECK(report.interrupted);
-  CHECK(report.after <= report.before);
+  CHECK(report.was_interrupted);
+  CHECK(report.nodes_after <= report.nodes_before);
   report = reduce(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "cancelled");  // cancelled before the initial case was examined
 }
@@ -389,11 +390,11 @@ TEST_CASE("with_buffers() and kernel_storing_only() make sound kernels that comp
     if (u.is(Op::RANGE)) has_reduce_loop |= u.arg().items().back().axis_type() == AxisType::REDUCE;
   CHECK(!has_reduce_loop);
   UOp back = load_of_stored_value(product, 5, dtypes::index, false);
-  TestCase cut = with_root(c, replaced(c.root, {{product, back}}));
+  TestCase cut = with_root(c, with_replacements(c.root, {{product, back}}));
   CHECK(is_sound(cut));
   CHECK(first_free_buffer(cut.root) == 6);
   UOp k = reduction.src(1);
-  UOp once = replaced(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
+  UOp once = with_replacements(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
   CHECK(!the(Op::REDUCE, once));  // removed, because its only range became a constant
   CHECK(size_of(with_root(c, once)) < size_of(c));
 }
@@ -402,10 +403,10 @@ TEST_CASE("nodes_by_dominated_count lists the node with the largest dominated pa
   TestCase c = matmul();
   auto sizes = nodes_by_dominated_count(c.root);
   CHECK(sizes[0].first == c.root);
-  CHECK(sizes[0].second == c.nodes());
+  CHECK(sizes[0].second == c.num_nodes());
   for (size_t i = 1; i < sizes.size(); i++) CHECK(sizes[i - 1].second >= sizes[i].second);
   UOp k = the(Op::REDUCE, c.root).src(1);  // both INDEXes use k, so neither dominates it
   for (auto& [u, size] : sizes)
-    if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.nodes() - 2);
+    if (u.is(Op::MUL) && u.dtype() == dtypes::float32) CHECK(size < c.num_nodes() - 2);
   CHECK(std::ranges::any_of(sizes, [&](auto& s) { return s.first == k && s.second == 1; }));
 }

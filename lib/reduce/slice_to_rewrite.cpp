@@ -81,10 +81,10 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
   const StageRow* row = find_row(stage);
   if (!row || !row->kernel) return std::nullopt;
   FaultScope fault(c.fault);
-  auto compilation = session.begin(c.loaded());
-  while (compilation && compilation->next() && compilation->next() != row)
-    if (!compilation->step()) return std::nullopt;
-  if (!compilation || compilation->next() != row) return std::nullopt;
+  auto compilation = session.begin(c.input_graph());
+  while (compilation && compilation->next_row() && compilation->next_row() != row)
+    if (!compilation->run_step()) return std::nullopt;
+  if (!compilation || compilation->next_row() != row) return std::nullopt;
   return std::move(*compilation);
 }
 
@@ -92,7 +92,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
 TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
-  out.root = copy_into(*out.graph, compilation.current());
+  out.root = copy_into(*out.graph, compilation.current_graph());
   if (compilation.at()) out.info.stage = compilation.at()->name;
   if (out.fault) out.fault->application = 1;
   return out;
@@ -106,55 +106,56 @@ std::optional<TestCase> case_before_stage(const Session& session, const TestCase
 }
 
 template <class Find>
-std::optional<RewriteSlice> RewriteSlice::find_where(const Session& session, const TestCase& c,
-                                                     const std::string& stage, Find find) {
+std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& session, const TestCase& c,
+                                                             const std::string& stage, Find find) {
   auto compilation = compiled_before(session, c, stage);
   if (!compilation) return std::nullopt;
   RewriteSlice out;
   out.input_ = current(*compilation, c);
-  UOp input = compilation->current();
+  UOp input = compilation->current_graph();
   ApplicationLog log;
   ScopedWatch watched(*compilation, log);
-  (void)compilation->step();
-  compilation->watch(nullptr);
-  auto at = find(log.list());
-  if (at == log.list().end()) return std::nullopt;
-  out.looked_at_ = levels_of(at->rule->left);
-  auto outer = std::find_if(at, log.list().end(), [](const Application& a) { return a.depth == 0; });
-  if (at->depth && outer != log.list().end() && is_taken_in(outer->before, input))
-    out.outer_ = copy_into(*out.input_.graph, outer->before);
-  if (is_taken_in(at->before, input)) out.before_ = copy_into(*out.input_.graph, at->before);
-  else if (out.outer_) return out.outer();
+  (void)compilation->run_step();
+  compilation->set_watcher(nullptr);
+  auto at = find(log.all_rewrites());
+  if (at == log.all_rewrites().end()) return std::nullopt;
+  out.pattern_depth_ = levels_of(at->rule->left);
+  auto outer = std::find_if(at, log.all_rewrites().end(), [](const Application& a) { return a.depth == 0; });
+  if (at->depth && outer != log.all_rewrites().end() && is_taken_in(outer->before, input))
+    out.outer_node_ = copy_into(*out.input_.graph, outer->before);
+  if (is_taken_in(at->before, input)) out.rewritten_node_ = copy_into(*out.input_.graph, at->before);
+  else if (out.outer_node_) return out.outer_slice();
   else return std::nullopt;
   return out;
 }
 
-std::optional<RewriteSlice> RewriteSlice::find(const Session& session, const TestCase& c, const std::string& stage,
-                                               const std::string& rule, uint64_t application) {
-  return find_where(session, c, stage, [&](const std::vector<Application>& list) {
+std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, const TestCase& c,
+                                                       const std::string& stage, const std::string& rule,
+                                                       uint64_t application) {
+  return find_rewrite_where(session, c, stage, [&](const std::vector<Application>& list) {
     return std::ranges::find_if(
-        list, [&](const Application& a) { return a.rule->name == rule && a.in_stage == application; });
+        list, [&](const Application& a) { return a.rule->name == rule && a.number_in_stage == application; });
   });
 }
 
 std::optional<RewriteSlice> RewriteSlice::find_last(const Session& session, const TestCase& c,
                                                     const std::string& stage) {
-  return find_where(session, c, stage, [](const std::vector<Application>& list) {
+  return find_rewrite_where(session, c, stage, [](const std::vector<Application>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
   });
 }
 
-std::optional<RewriteSlice> RewriteSlice::outer() const {
-  if (!outer_) return std::nullopt;
+std::optional<RewriteSlice> RewriteSlice::outer_slice() const {
+  if (!outer_node_) return std::nullopt;
   RewriteSlice out = *this;
-  out.before_ = outer_, out.outer_ = UOp(), out.looked_at_ = out.depth();
+  out.rewritten_node_ = outer_node_, out.outer_node_ = UOp(), out.pattern_depth_ = out.graph_depth();
   return out;
 }
 
-size_t RewriteSlice::depth() const {
+size_t RewriteSlice::graph_depth() const {
   size_t deepest = 0;
-  UOpMap<size_t> below(before_.graph());
-  for (UOp u : toposort(before_)) {
+  UOpMap<size_t> below(rewritten_node_.graph());
+  for (UOp u : toposort(rewritten_node_)) {
     size_t& n = below[u] = 0;
     for (UOp s : u.src()) n = std::max(n, *below.find(s) + 1);
     deepest = std::max(deepest, n);
@@ -162,14 +163,15 @@ size_t RewriteSlice::depth() const {
   return deepest + 1;
 }
 
-TestCase RewriteSlice::around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
+TestCase RewriteSlice::case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const {
   DType index = index_dtype_of(input_.root);
-  std::vector<UOp> kept = region_below(before_, depth).loops;
+  std::vector<UOp> kept = region_below(rewritten_node_, depth).loops;
   Replacements fixed;  // replaces loops outside of the region by their first iteration
-  for (UOp u : toposort(before_))
+  for (UOp u : toposort(rewritten_node_))
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
-  UOp before = replaced(before_, fixed), root = kernel_of(before, first_free_buffer(input_.root), index);
+  UOp before = with_replacements(rewritten_node_, fixed),
+      root = kernel_of(before, first_free_buffer(input_.root), index);
   if (!root) return {};
   TestCase out = with_root(input_, root);
   out = with_root(out, root.with_arg(info_without_opts(input_)));

@@ -18,31 +18,32 @@ class RewriteSlice {
   // Returns the slice for application number `application` (from 1) of a rule in a stage. If the rewritten node has ops
   // that only the stage itself makes, so that the stage's input cannot have them, returns the slice of the rewrite that
   // contains this one. Returns nullopt if there is neither.
-  static std::optional<RewriteSlice> find(const Session& session, const TestCase& c, const std::string& stage,
-                                          const std::string& rule, uint64_t application);
+  static std::optional<RewriteSlice> find_rewrite(const Session& session, const TestCase& c, const std::string& stage,
+                                                  const std::string& rule, uint64_t application);
   // Returns the slice for the last rewrite before `stage` failed; nullopt if there is none.
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
   // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested, or if the stage's
   // input cannot have the other one's node.
-  std::optional<RewriteSlice> outer() const;
-  size_t looked_at() const { return looked_at_; }  // returns the number of levels of the rule's pattern; for outer(),
+  std::optional<RewriteSlice> outer_slice() const;
+  // returns the number of levels of the rule's pattern; for outer_slice(),
+  size_t pattern_depth() const { return pattern_depth_; }
                                                    // depth()
-  size_t depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
+  size_t graph_depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
   // index algebra and nodes that cannot be stored. Returns a case without a root if no kernel can store the rewritten
   // node, or if no node becomes an element of an array although some should. Throws Failure.
-  TestCase around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
+  TestCase case_around(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
   template <class Find>
-  static std::optional<RewriteSlice> find_where(const Session& session, const TestCase& c, const std::string& stage,
-                                                Find find);
+  static std::optional<RewriteSlice> find_rewrite_where(const Session& session, const TestCase& c,
+                                                        const std::string& stage, Find find);
 
   TestCase input_;
-  UOp before_;  // the rewritten node
-  UOp outer_;   // the node of the rewrite that contains this one; null if there is none
-  size_t looked_at_ = 1;
+  UOp rewritten_node_;  // the rewritten node
+  UOp outer_node_;   // the node of the rewrite that contains this one; null if there is none
+  size_t pattern_depth_ = 1;
 };
 
 }  // namespace tgc

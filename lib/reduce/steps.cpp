@@ -55,11 +55,11 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (other == u || std::ranges::any_of(other.src(), [&](UOp s) { return above.contains(s); })) above.insert(other);
     bool fits = other.dtype() == u.dtype() && !above.contains(other) && (is_number(other) || is_storable(other));
     if (fits && there < 4)
-      there++, out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+      there++, out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
   }
   auto offer = [&](Const value) {
     UOp other = u.graph().constant(u.dtype(), value);
-    if (!(other == u)) out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+    if (!(other == u)) out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
   };
   const Const now = u.arg().to_const();
   if (dtypes::is_float(u.dtype())) {
@@ -73,16 +73,17 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
 
 void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
-  out.push_back(
-      [&c, range, &g] { return with_root(c, replaced(c.root, {{range, g.constant(range.dtype(), int64_t(0))}})); });
+  out.push_back([&c, range, &g] {
+    return with_root(c, with_replacements(c.root, {{range, g.constant(range.dtype(), int64_t(0))}}));
+  });
   UOp last = range.const_like(range.vmax());  // try the last iteration, where many accesses out of bounds occur
-  out.push_back([&c, range, last] { return with_root(c, replaced(c.root, {{range, last}})); });
+  out.push_back([&c, range, last] { return with_root(c, with_replacements(c.root, {{range, last}})); });
   if (!is_number(range.src(0))) return;
   int64_t size = range.src(0).arg().to_const().to_int().low64();
   for (int64_t other : {int64_t(2), size / 2})
     if (other < size && other >= 2) {
       UOp smaller = range.with_src(std::vector<UOp>{g.constant(range.src(0).dtype(), other)});
-      out.push_back([&c, range, smaller] { return with_root(c, replaced(c.root, {{range, smaller}})); });
+      out.push_back([&c, range, smaller] { return with_root(c, with_replacements(c.root, {{range, smaller}})); });
     }
 }
 
@@ -92,7 +93,7 @@ TestCase default_settings(const TestCase& c) {
   Settings plain;
   plain.CPU_COUNT = c.graph->settings().CPU_COUNT;
   bool any = !c.info.settings.empty();
-  for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.value != plain.*s.value;
+  for (const SettingInfo& s : all_settings()) any |= c.graph->settings().*s.member != plain.*s.member;
   if (!any) return {};
   TestCase out = with_settings(c, plain);
   out.info.settings.clear();
@@ -113,7 +114,7 @@ TestCase small_numbers(const TestCase& c) {
     bool is_large = is_float ? v != 0 && v != 1 : !dtypes::is_bool(u.dtype()) && v > 2;
     if (is_large) pairs.emplace_back(u, u.graph().constant(u.dtype(), is_float ? Const(1.0) : Const(2)));
   }
-  return pairs.empty() ? TestCase() : with_root(c, replaced(c.root, pairs));
+  return pairs.empty() ? TestCase() : with_root(c, with_replacements(c.root, pairs));
 }
 
 // Replaces float dtypes by float32 and integer dtypes by int32. Arrays whose dtype changes become random.
@@ -145,7 +146,7 @@ TestCase small_buffers(const TestCase& c) {
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
     Const most = u.src(1).get_idx().vmax();
-    int64_t end = most.is_int() && most.as_int().is_small() ? most.as_int().small() + 1 : INT64_MAX;
+    int64_t end = most.is_int() && most.as_int().is_small() ? most.as_int().small_value() + 1 : INT64_MAX;
     int64_t& known = reached[u.src(0).id()];
     known = std::max(known, end);
   }
@@ -162,7 +163,7 @@ TestCase small_buffers(const TestCase& c) {
       }
   }
   if (pairs.empty()) return {};
-  TestCase out = with_root(c, replaced(c.root, pairs));
+  TestCase out = with_root(c, with_replacements(c.root, pairs));
   out.inputs = std::move(inputs);
   return out;
 }
@@ -170,9 +171,9 @@ TestCase small_buffers(const TestCase& c) {
 void fewer_settings(Candidates& out, const TestCase& c) {
   Settings now = c.graph->settings();
   for (const SettingInfo& s : all_settings()) {
-    if (now.*s.value == s.default_value || s.name == "CPU_COUNT") continue;
+    if (now.*s.member == s.default_value || s.name == "CPU_COUNT") continue;
     Settings other = now;
-    other.*s.value = s.default_value;
+    other.*s.member = s.default_value;
     out.push_back([&c, other] { return with_settings(c, other); });
   }
   for (auto& [name, value] : c.info.settings)
@@ -255,7 +256,7 @@ TestCase with_constants(const TestCase& c, std::span<const UOp> values) {
     bool is_place = u.dtype().is(Scalar::Index) || dtypes::is_bool(u.dtype());
     pairs.emplace_back(u, constant_for(u, is_place ? 0 : 2));
   }
-  return with_root(c, replaced(c.root, pairs));
+  return with_root(c, with_replacements(c.root, pairs));
 }
 
 Candidates single_stores(const TestCase& c) {
@@ -284,7 +285,7 @@ UOp runnable_replacement_of(UOp u) {
 Candidates simpler_nodes(const TestCase& c, UOp u) {
   Candidates out;
   auto become = [&](UOp other) {
-    out.push_back([&c, u, other] { return with_root(c, replaced(c.root, {{u, other}})); });
+    out.push_back([&c, u, other] { return with_root(c, with_replacements(c.root, {{u, other}})); });
   };
   if (is_number(u)) return smaller_constants(out, c, u), out;
   if (u.num_src() > 0 && (is_storable(u) || u.in({Op::RANGE, Op::SPECIAL})))

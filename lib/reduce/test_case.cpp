@@ -44,16 +44,16 @@ void drop_unused_inputs(TestCase& c) {
 
 }  // namespace
 
-InputGraph TestCase::loaded() const {
+InputGraph TestCase::input_graph() const {
   InputGraph out{.graph = std::make_shared<Graph>(graph->settings()), .info = info, .file = info.name};
   out.root = copy_into(*out.graph, root);
   auto bundle = std::make_shared<Repro>();
   bundle->device = device, bundle->inputs = inputs;
-  out.report.repro = std::move(bundle);
+  out.read_report.repro = std::move(bundle);
   return out;
 }
 
-size_t TestCase::nodes() const { return toposort(root).size(); }
+size_t TestCase::num_nodes() const { return toposort(root).size(); }
 
 TestCase in_own_graph(const TestCase& c) {
   TestCase out = c;
@@ -80,7 +80,7 @@ std::vector<double> size_of(const TestCase& c) {
     if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
   }
   for (const SettingInfo& s : all_settings())
-    settings += c.graph->settings().*s.value != s.default_value && s.name != "CPU_COUNT";
+    settings += c.graph->settings().*s.member != s.default_value && s.name != "CPU_COUNT";
   if (c.root.arg().kind() == Arg::Kind::Record) {
     auto info = c.root.arg().items();  // name, axis types, ..., applied opts, opts to apply
     if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // 100: the optimizer chooses
@@ -91,7 +91,7 @@ std::vector<double> size_of(const TestCase& c) {
   return {nodes, loops, settings, odd, numbers, bytes};
 }
 
-UOp replaced(UOp root, const Replacements& pairs, bool ends_loops) {
+UOp with_replacements(UOp root, const Replacements& pairs, bool ends_loops) {
   std::map<uint32_t, UOp> is;
   for (auto& [from, to] : pairs) is[from.id()] = to;
   UOpMap<UOp> now(root.graph());
@@ -153,29 +153,30 @@ std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root) {
 Session without_overrides(const Session& session) {
   Session out = session;
   out.events = nullptr;
-  out.over.target.clear(), out.over.opts.clear(), out.over.from.clear();
+  out.overrides.target.clear(), out.overrides.opts.clear(), out.overrides.from_stage.clear();
   return out;
 }
 
 TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
   if (!in.list.empty()) throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
-  if (!options.compare.reference.empty() || !options.compare.expect.empty())
-    session.note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
+  if (!options.compare.reference_device.empty() || !options.compare.expected_file.empty())
+    session.report_note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
   Placement place = std::move(placement_for(session, options.device.name, in).value_or_throw());
   TestCase out{.graph = std::make_shared<Graph>(in.graph->settings()),
                .info = in.info,
                .device = runs_nowhere ? "REF" : place.device_option()};
   if (place.target) out.info.target = place.target->name();
-  if (session.compiler()->compiles(in)) out.info.settings.clear();  // the settings are in the Graph
+  if (session.compiler()->can_compile(in)) out.info.settings.clear();  // the settings are in the Graph
   out.root = copy_into(*out.graph, in.root);
-  if (!session.over.opts.empty())
-    out.root = with_opts(out.root, read_opts(*out.graph, session.over.opts, "--opts").value_or_throw());
+  if (!session.overrides.opts.empty())
+    out.root = with_opts(out.root, read_opts(*out.graph, session.overrides.opts, "--opts").value_or_throw());
   out.fault = std::move(fault_of_environment().value_or_throw());
   auto kernel = Executable::for_ref(in.root);
   if (!kernel) return out;
   std::string source;
   InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
-  out.inputs = bundled(input_arrays(kernel->buffers(), given_inputs(options, in, source).value_or_throw(), source, draw)
+  out.inputs =
+      arrays_to_bundle(input_arrays(kernel->buffers(), given_inputs(options, in, source).value_or_throw(), source, draw)
                            .value_or_throw());
   return out;
 }

@@ -24,8 +24,8 @@ struct TestCase {
   std::vector<ReproArray> inputs;  // arrays with fixed values; all other inputs are random
   std::optional<FaultSpec> fault;  // the seeded fault; unset if there is none
 
-  InputGraph loaded() const;  // returns a copy in a new Graph, like one that was read from a bundle
-  size_t nodes() const;
+  InputGraph input_graph() const;  // returns a copy in a new Graph, like one that was read from a bundle
+  size_t num_nodes() const;
 };
 
 // While a FaultScope exists, compilations on its thread have the seeded fault, as with TGC_FAULT.
@@ -48,7 +48,7 @@ std::vector<double> size_of(const TestCase& c);
 using Replacements = std::vector<std::pair<UOp, UOp>>;
 // Replaces the first node of each pair by the second. If the second node is below the first one and is itself replaced,
 // uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
-UOp replaced(UOp root, const Replacements& pairs, bool ends_loops = true);
+UOp with_replacements(UOp root, const Replacements& pairs, bool ends_loops = true);
 
 // Returns the ops of `root` and of all nodes below it.
 OpSet ops_of(UOp root);

@@ -39,31 +39,31 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
 }
 
 ValidityChecks::ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
-    : given_(in_own_graph(given)),
+    : initial_case_(in_own_graph(given)),
       variables_(std::move(variables)),
-      in_ref_(in_ref),
-      stores_(stores_anything(given.root)),
+      ref_options_(in_ref),
+      has_stores_(stores_anything(given.root)),
       is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
 
-bool ValidityChecks::has_effect(const TestCase& c) const { return !stores_ || stores_anything(c.root); }
+bool ValidityChecks::has_effect(const TestCase& c) const { return !has_stores_ || stores_anything(c.root); }
 
 bool ValidityChecks::is_within_bounds(const TestCase& c) const {
   return !is_bounded_ || !is_ast(c) || !may_leave_any(c.root);
 }
 
-bool ValidityChecks::stays_within(const TestCase& c) const {
+bool ValidityChecks::accesses_stay_within(const TestCase& c) const {
   if (!leaves_buffers(c)) return true;
-  std::lock_guard guard(lock_);
-  if (!left_) left_ = leaves_buffers(given_);
-  return *left_;
+  std::lock_guard guard(mutex_);
+  if (!initial_leaves_buffers_) initial_leaves_buffers_ = leaves_buffers(initial_case_);
+  return *initial_leaves_buffers_;
 }
 
 bool ValidityChecks::leaves_buffers(const TestCase& c) const {
   if (!may_leave_any(c.root)) return false;
-  const Arrays inputs = unbundled(c.inputs);
+  const Arrays inputs = arrays_from_bundle(c.inputs);
   auto done = catch_failures([&] {
-    const ReferenceRunner ref(inputs, variables_, in_ref_, input_distribution(c.root));
-    return std::move(ref.run(c.root).value_or_throw());
+    const ReferenceRunner ref(inputs, variables_, ref_options_, input_distribution(c.root));
+    return std::move(ref.run_reference(c.root).value_or_throw());
   });
   return !done && done.diag().message.starts_with("out of bounds");
 }

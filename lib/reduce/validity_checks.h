@@ -25,18 +25,19 @@ class ValidityChecks {
   // do not prove this for the initial case, and for graphs after a stage, where vmin and vmax are too wide.
   bool is_within_bounds(const TestCase& c) const;
   // Returns true if all accesses stay within their buffers when REF runs the case, or if the initial case has an access
-  // out of bounds. Several threads may call stays_within() if each passes a case with its own Graph.
-  bool stays_within(const TestCase& c) const;
+  // out of bounds. Several threads may call accesses_stay_within() if each passes a case with its own Graph.
+  bool accesses_stay_within(const TestCase& c) const;
 
  private:
   bool leaves_buffers(const TestCase& c) const;
 
-  TestCase given_;
+  TestCase initial_case_;
   VariableValues variables_;
-  ExecuteOptions in_ref_;
-  bool stores_, is_bounded_;
-  mutable std::mutex lock_;
-  mutable std::optional<bool> left_;  // true if the initial case has an access out of bounds; unset until it is needed
+  ExecuteOptions ref_options_;
+  bool has_stores_, is_bounded_;
+  mutable std::mutex mutex_;
+  // true if the initial case has an access out of bounds; unset until it is needed
+  mutable std::optional<bool> initial_leaves_buffers_;
 };
 
 }  // namespace tgc

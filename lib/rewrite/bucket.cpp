@@ -79,7 +79,7 @@ uint8_t near_position(size_t depth, size_t near, size_t i) {
   return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
 }
 
-// Returns the bit of the pair (a, b) in MatchProgram::same; 0 if one of them is kFar.
+// Returns the bit of the pair (a, b) in MatchProgram::same_pairs; 0 if one of them is kFar.
 uint16_t pair_bit(size_t a, size_t b) {
   for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
     auto [x, y] = NearNodes::kPairs[i];
@@ -94,10 +94,10 @@ BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move
   std::vector<PatternChoice> all;  // all[k] is the pattern of programs[k]
   for (size_t i = 0; i < rules.size(); i++)
     for (PatternChoice& chosen : choices(*rules[i]->left)) {
-      add(*rules[i], chosen, i);
+      add_rule(*rules[i], chosen, i);
       all.push_back(std::move(chosen));
     }
-  words = (programs.size() + 63) / 64;
+  mask_words = (programs.size() + 63) / 64;
   index_masks(all);
   number_needs();
 }
@@ -105,17 +105,17 @@ BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move
 void BucketPrograms::number_needs() {
   static std::atomic<size_t> classes{0};
   OpSet needed;
-  for (const MatchProgram& p : programs) needed = needed | p.need;
+  for (const MatchProgram& p : programs) needed = needed | p.needed_ops;
   TGC_CHECK(needed.size() < 16, "the rules of an op ask for too many ops among its sources");
   uint8_t n = 0;
-  needed.for_each([&](Op op) { number_of[size_t(op)] = ++n; });
+  needed.for_each([&](Op op) { op_numbers[size_t(op)] = ++n; });
   for (MatchProgram& p : programs)
-    p.need.for_each([&](Op op) { p.need_bits |= uint32_t(1) << (number_of[size_t(op)] - 1); });
+    p.needed_ops.for_each([&](Op op) { p.needed_op_bits |= uint32_t(1) << (op_numbers[size_t(op)] - 1); });
   num_classes = size_t(1) << n;
   first_class = classes.fetch_add(num_classes);
 }
 
-void BucketPrograms::add(const Rule& rule, const PatternChoice& chosen, size_t number) {
+void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
   MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
@@ -131,8 +131,15 @@ void BucketPrograms::add(const Rule& rule, const PatternChoice& chosen, size_t n
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
     TGC_CHECK(k < kMaxNodes && n.children.size() < kLengths - 1, "pattern too large");
-    MatchStep step{.parent = parent, .child = child, .reg = uint8_t(k), .checks = 0, .capture = n.capture,
-                   .length = uint8_t(n.children.size()), .dtypes = n.dtypes.bits(), .ops = n.ops, .pattern = &n};
+    MatchStep step{.parent = parent,
+                   .child = child,
+                   .destination_register = uint8_t(k),
+                   .checks = 0,
+                   .capture = n.capture,
+                   .length = uint8_t(n.children.size()),
+                   .dtypes = n.dtypes.bits(),
+                   .ops = n.ops,
+                   .pattern = &n};
     // the masks check the root and the ops and dtypes of the first sources, so the steps do not check them
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
@@ -143,10 +150,10 @@ void BucketPrograms::add(const Rule& rule, const PatternChoice& chosen, size_t n
     if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= MatchStep::kArg;
     if (n.capture >= 0) {
       uint64_t bit = uint64_t(1) << n.capture;
-      step.checks |= program.bound & bit ? MatchStep::kSame : MatchStep::kCapture;
-      if (program.bound & bit) program.same |= pair_bit(bound_at[size_t(n.capture)], near);
+      step.checks |= program.bound_outside & bit ? MatchStep::kSame : MatchStep::kCapture;
+      if (program.bound_outside & bit) program.same_pairs |= pair_bit(bound_at[size_t(n.capture)], near);
       else bound_at[size_t(n.capture)] = near;
-      program.bound |= bit;
+      program.bound_outside |= bit;
     }
     if (n.sources == PatNode::Sources::Each) {
       step.checks |= MatchStep::kEach;
@@ -212,15 +219,15 @@ bool programs_near(const PatternChoice& root) {
 }  // namespace
 
 template <class Mask, class Wanted, class Allowed>
-void BucketPrograms::index(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
+void BucketPrograms::index_programs(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
                        Allowed allowed) {
-  std::vector<uint64_t> any(words);  // mask of the programs that accept every value of the fact
+  std::vector<uint64_t> any(mask_words);  // mask of the programs that accept every value of the fact
   for (size_t p = 0; p < programs.size(); p++) {
     uint64_t bit = uint64_t(1) << (p % 64);
-    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * words + p / 64) |= bit; });
+    if (const PatNode* n = wanted(all[p])) allowed(*n, [&](size_t value) { mask(value * mask_words + p / 64) |= bit; });
     else any[p / 64] |= bit;
   }
-  for (size_t i = 0; i < values * words; i++) mask(i) |= any[i % words];
+  for (size_t i = 0; i < values * mask_words; i++) mask(i) |= any[i % mask_words];
 }
 
 void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
@@ -231,23 +238,23 @@ void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   auto or_absent = [](auto allowed, size_t absent) {
     return [=](const PatNode& n, auto accept) { allowed(n, accept), accept(absent); };
   };
-  length_masks.resize(kLengths * words);
-  dtype_masks.resize(kNumDTypeClasses * words);
-  kind_masks.resize((kAbsentKind + 1) * words);
-  index(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
-  index(
+  length_masks.resize(kLengths * mask_words);
+  dtype_masks.resize(kNumDTypeClasses * mask_words);
+  kind_masks.resize((kAbsentKind + 1) * mask_words);
+  index_programs(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
+  index_programs(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
       [](const PatternChoice& c) { return if_dtypes(at_root(c)); }, dtypes);
   for (size_t s = 0; s < kDTypePositions; s++)
-    index(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
-          [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
+    index_programs(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
+                   [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kPositions; s++)
-    index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
-          [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
+    index_programs(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
+                   [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
   for (size_t s = 0; s < kNearPositions; s++)
-    index(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
-          [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
-  programs_near.resize(words);
+    index_programs(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
+                   [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
+  programs_near.resize(mask_words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::programs_near(all[p])) programs_near[p / 64] |= uint64_t(1) << (p % 64);
 }

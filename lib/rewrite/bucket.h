@@ -22,7 +22,7 @@ struct MatchStep {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
   uint8_t parent, child;  // loads source `child` of the node in register `parent`; register 0 holds the root
-  uint8_t reg;            // destination register
+  uint8_t destination_register;            // destination register
   uint8_t checks;         // bit set of Check
   int8_t capture;         // capture id, for the checks kCapture and kSame; else -1
   uint8_t length;         // number of sources, for the checks kExact and kAtLeast
@@ -36,13 +36,15 @@ constexpr size_t kMaxNodes = 32;
 struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first, count;    // range in BucketPrograms::steps
-  uint32_t number;          // index of its rule in BucketPrograms::rules
-  uint64_t bound;           // bit set of the capture ids that patterns outside of `each` bind
+  uint32_t rule_index;          // index of its rule in BucketPrograms::rules
+  uint64_t bound_outside;           // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
-  bool check_need;          // true if `need` must be checked, because the masks and steps do not imply it
-  uint16_t same = 0;        // bit set of indices into NearNodes::kPairs: the two nodes of these pairs must be the same
-  OpSet need;               // ops that must occur among the sources (UPat.early_reject)
-  uint32_t need_bits = 0;   // `need` as a bit set; BucketPrograms::number_of numbers the bits
+  // true if `needed_ops` must be checked, because the masks and steps do not imply it
+  bool must_check_needed_ops;
+  // bit set of indices into NearNodes::kPairs: the two nodes of these pairs must be the same
+  uint16_t same_pairs = 0;
+  OpSet needed_ops;               // ops that must occur among the sources (UPat.early_reject)
+  uint32_t needed_op_bits = 0;   // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
 
 // ---- masks: a mask is the set of programs that accept one value of a fact about a node
@@ -75,8 +77,8 @@ struct NearNodes {
   explicit NearNodes(UOp u);
   UOp at[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
-  bool same(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
-  // pairs of positions that a pattern such as x + x may require to have the same node; see MatchProgram::same
+  bool same_pairs(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
+  // pairs of positions that a pattern such as x + x may require to have the same node; see MatchProgram::same_pairs
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
       {kB0, kB1}}};
@@ -99,60 +101,63 @@ struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t words;                        // mask length in 64-bit words
+  size_t mask_words;                        // mask length in 64-bit words
   std::vector<uint64_t> length_masks;  // length_masks[n * words] begins the mask for nodes with n sources
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
-  std::array<uint8_t, kNumOps> number_of = {};  // numbers the ops in the programs' `need` from 1; 0 for other ops
+  // numbers the ops in the programs' `needed_ops` from 1; 0 for other ops
+  std::array<uint8_t, kNumOps> op_numbers = {};
   size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
-  size_t first_class = 0;                       // RuleStats::tries_[first_class + c] counts tries at nodes of class c
+  // RuleStats::tries_by_index_[first_class + c] counts tries at nodes of class c
+  size_t first_class = 0;
 
   explicit BucketPrograms(std::vector<const Rule*> rules);
   // Returns the class of node `u`: the set of ops among its sources, as a bit set in which only numbered ops count.
   uint32_t class_of(UOp u) const {
     uint32_t bits = 0;
-    for (UOp s : u.src()) bits |= uint32_t(1) << number_of[size_t(s.op())];
+    for (UOp s : u.src()) bits |= uint32_t(1) << op_numbers[size_t(s.op())];
     return bits >> 1;
   }
 
  private:
   void number_needs();
-  void add(const Rule& rule, const PatternChoice& chosen, size_t number);
+  void add_rule(const Rule& rule, const PatternChoice& chosen, size_t number);
   void index_masks(const std::vector<PatternChoice>& chosen);
   // Fills the mask table of a fact that has `values` possible values. mask(value * words + i) is word i of the mask for
   // `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts every
   // value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
-  void index(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted, Allowed allowed);
+  void index_programs(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted,
+                      Allowed allowed);
 };
 
 // The rules for one root op. Their BucketPrograms are built when a node of that op is first matched: the compilation of
 // a small kernel needs those of about one op in ten, and building all would take longer than the compilation.
 struct Matcher::Bucket {
-  Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all(all) {}
-  ~Bucket() { delete code_.load(); }
-  const BucketPrograms& code() const {
-    const BucketPrograms* made = code_.load(std::memory_order_acquire);
-    return made ? *made : make();
+  Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
+  ~Bucket() { delete programs_.load(); }
+  const BucketPrograms& programs() const {
+    const BucketPrograms* made_programs = programs_.load(std::memory_order_acquire);
+    return made_programs ? *made_programs : make_programs();
   }
 
   const Op root;
-  const std::vector<const Rule*>& all;  // all rules of the matcher, not only those for nodes of op `root`
+  const std::vector<const Rule*>& all_rules;  // all rules of the matcher, not only those for nodes of op `root`
 
  private:
-  const BucketPrograms& make() const {
-    std::lock_guard guard(making_);
-    if (!code_.load(std::memory_order_relaxed)) {
+  const BucketPrograms& make_programs() const {
+    std::lock_guard guard(making_mutex_);
+    if (!programs_.load(std::memory_order_relaxed)) {
       std::vector<const Rule*> rules;
-      for (const Rule* rule : all)
+      for (const Rule* rule : all_rules)
         if (rule->left->ops.contains(root)) rules.push_back(rule);
-      code_.store(new BucketPrograms(std::move(rules)), std::memory_order_release);
+      programs_.store(new BucketPrograms(std::move(rules)), std::memory_order_release);
     }
-    return *code_.load(std::memory_order_relaxed);
+    return *programs_.load(std::memory_order_relaxed);
   }
-  mutable std::mutex making_;
-  mutable std::atomic<const BucketPrograms*> code_{nullptr};
+  mutable std::mutex making_mutex_;
+  mutable std::atomic<const BucketPrograms*> programs_{nullptr};
 };
 
 }  // namespace tgc

@@ -3,10 +3,12 @@
 //
 // tinygrad moves a frame that cannot proceed to the bottom of its stack, and tries the frames there when no others are
 // left. So the deferred frames form a ring that tinygrad cycles through. This class takes the frames in the order of
-// that ring without visiting blocked frames. `place`, a position number that grows along the ring, orders the frames.
-// near_ and far_ hold the unblocked frames ahead of the current position, next_round_ those behind it. Most frames are
-// taken soon after they are unblocked; they are inserted into near_, a sorted array. Others are added to far_, a heap.
-// next_round_ is sorted when the next round begins.
+// that ring without visiting blocked frames. `ring_position`, a position number that grows along the ring, orders the
+// frames.
+// near_frames_ and far_frames_ hold the unblocked frames ahead of the current position, next_round_frames_ those behind
+// it. Most frames are taken soon after they are unblocked; they are inserted into near_frames_, a sorted array. Others
+// are added to far_frames_, a heap.
+// next_round_frames_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -18,7 +20,7 @@ namespace tgc {
 // A frame of the rewrite's work stack: a node, its current replacement, and the step to do next.
 struct RewriteFrame {
   UOp n;
-  UOp new_n;
+  UOp new_node;
   uint32_t stage;
 };
 
@@ -28,47 +30,50 @@ class DeferredFrames {
   size_t size() const { return size_; }
 
   // Appends a frame that is blocked until node `waits_for` has a result.
-  void add(const RewriteFrame& frame, UOp waits_for);
+  void add_frame(const RewriteFrame& frame, UOp waits_for);
   // Unblocks the frames that wait for node `u`. Call it when the result of `u` is known.
-  void done(UOp u) {
-    if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake(waits_for_[u.id()]);
+  void mark_done(UOp u) {
+    if (size_ && u.id() < waits_for_.size() && waits_for_[u.id()]) [[unlikely]] wake_waiters(waits_for_[u.id()]);
   }
   // Calls done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
   void recheck_blocked(IsDone is_done) {
-    for (uint32_t i = ring_[0].next; i; i = ring_[i].next)
-      if (is_done(ring_[i].node)) done(ring_[i].node);
+    for (uint32_t i = entries_[0].next; i; i = entries_[i].next)
+      if (is_done(entries_[i].node)) mark_done(entries_[i].node);
   }
   // Removes the next unblocked frame in ring order and stores it in `next`. Returns false if no frame is unblocked.
-  bool take(RewriteFrame& next);
+  bool take_next(RewriteFrame& next);
 
  private:
   struct Entry {
     RewriteFrame frame;
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
-    uint64_t place;
+    uint64_t ring_position;
     uint32_t prev, next;      // neighbours in the ring; `next` also links unused entries
     uint32_t next_waiter;     // index of the next entry that waits for the same node; 0 if there is none
   };
 
   // An unblocked frame: its position number and the index of its entry.
   struct Ready {
-    uint64_t place;
+    uint64_t ring_position;
     uint32_t at;
-    bool operator>(const Ready& other) const { return place > other.place; }
+    bool operator>(const Ready& other) const { return ring_position > other.ring_position; }
   };
 
-  void wake(uint32_t& first);
+  void wake_waiters(uint32_t& first);
   void put_ahead(const Ready& ready);
   void make_room_after(uint32_t at);
   uint32_t new_entry();
 
-  std::vector<Entry> ring_;             // entry 0 is a sentinel where each round begins and ends
-  uint32_t turn_ = 0;                   // index of the entry at the current position; new frames are inserted after it
-  uint32_t free_ = 0;                   // index of the first entry in the list of unused entries; 0 if there is none
+  std::vector<Entry> entries_;             // entry 0 is a sentinel where each round begins and ends
+  // index of the entry at the current position; new frames are inserted after it
+  uint32_t current_entry_ = 0;
+  // index of the first entry in the list of unused entries; 0 if there is none
+  uint32_t free_entry_ = 0;
   size_t size_ = 0;
-  std::vector<Ready> near_, far_;       // unblocked frames ahead of turn_; near_: in descending order; far_: a heap
-  std::vector<Ready> next_round_;       // unblocked frames at or before turn_, not sorted
+  // unblocked frames ahead of current_entry_; near_frames_: in descending order; far_frames_: a heap
+  std::vector<Ready> near_frames_, far_frames_;
+  std::vector<Ready> next_round_frames_;       // unblocked frames at or before current_entry_, not sorted
   std::vector<uint32_t> waits_for_;     // indexed by node id: the newest entry that waits for the node; 0 if none does
 };
 

@@ -41,19 +41,19 @@ size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   while (!open.empty() || waiting.size()) {
     for (int i = below(at_once); i-- > 0 && !open.empty();) {
       UOp on = open[size_t(below(int(open.size())))];
-      waiting.add({on, on, ++number}, on);
+      waiting.add_frame({on, on, ++number}, on);
       plain.queue.push_back({number, on});
     }
     for (int i = below(woken); i-- > 0 && !open.empty();) {
       std::swap(open[size_t(below(int(open.size())))], open.back());
       done.insert(open.back().id());
-      waiting.done(open.back());
+      waiting.mark_done(open.back());
       open.pop_back();
     }
     RewriteFrame next;
     uint32_t expected = 0;
     bool any = plain.take(expected, done);
-    REQUIRE(waiting.take(next) == any);
+    REQUIRE(waiting.take_next(next) == any);
     REQUIRE(waiting.size() == plain.queue.size());
     if (!any) continue;
     REQUIRE(next.stage == expected);
@@ -77,25 +77,25 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   Graph g;
   DeferredFrames waiting;
   UOp never = g.constant(dtypes::int32, 0);
-  waiting.add({never, never, 0}, never);
+  waiting.add_frame({never, never, 0}, never);
   UOp first = g.constant(dtypes::int32, 1);
-  waiting.add({first, first, 1}, first);
-  waiting.add({never, never, 2}, never);
+  waiting.add_frame({first, first, 1}, first);
+  waiting.add_frame({never, never, 2}, never);
   // Each round takes one frame and adds two at the same position, so the gaps between position numbers get smaller.
   for (uint32_t i = 0; i < 2000; i++) {
     UOp before = g.constant(dtypes::int32, int64_t(i) + 1), after = g.constant(dtypes::int32, int64_t(i) + 2);
-    waiting.done(before);
+    waiting.mark_done(before);
     RewriteFrame next;
-    REQUIRE(waiting.take(next));
+    REQUIRE(waiting.take_next(next));
     REQUIRE(next.n == before);
-    waiting.add({after, after, 1}, after);
-    waiting.add({never, never, 3}, never);
+    waiting.add_frame({after, after, 1}, after);
+    waiting.add_frame({never, never, 3}, never);
   }
   CHECK(waiting.size() == 2003);
-  waiting.done(never);
+  waiting.mark_done(never);
   RewriteFrame next;
   std::vector<uint32_t> order;
-  while (waiting.take(next)) order.push_back(next.stage);
+  while (waiting.take_next(next)) order.push_back(next.stage);
   REQUIRE(order.size() == 2002);
   CHECK(order[1998] == 3);  // the frames ahead of the current position are taken first, the newest one before the rest
   CHECK(order[1999] == 2);
@@ -103,5 +103,5 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
   CHECK(order[2001] == 3);
   CHECK(waiting.size() == 1);  // the frame that waits for node 2001 is still deferred
   waiting.clear();
-  CHECK(!waiting.take(next));
+  CHECK(!waiting.take_next(next));
 }

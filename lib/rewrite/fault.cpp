@@ -74,7 +74,7 @@ std::optional<FaultSpec> parse_one(std::string_view text) {
 std::string FaultSpec::text() const {
   std::string out = kind == Kind::Kernel ? "" : std::string(kPlaces[size_t(kind)]) + ":";
   out += rule + (application > 1 ? "@" + std::to_string(application) : "");
-  for (const FaultSpec& other : others) out += "," + other.text();
+  for (const FaultSpec& other : other_faults) out += "," + other.text();
   return out;
 }
 
@@ -85,7 +85,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
     size_t end = std::min(text.find(',', begin), text.size());
     auto one = parse_one(text.substr(begin, end - begin));
     good = one.has_value();
-    if (good && out) out->others.push_back(std::move(*one));
+    if (good && out) out->other_faults.push_back(std::move(*one));
     else if (good) out = std::move(one);
     begin = end + 1;
   }
@@ -112,11 +112,11 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind) {
   auto add = [&](const FaultSpec& one) {
     if (one.kind != kind) return;
     FaultSpec alone{one.rule, one.application, one.kind};
-    if (out) out->others.push_back(std::move(alone));
+    if (out) out->other_faults.push_back(std::move(alone));
     else out = std::move(alone);
   };
   add(**all);
-  for (const FaultSpec& one : (*all)->others) add(one);
+  for (const FaultSpec& one : (*all)->other_faults) add(one);
   return out;
 }
 
@@ -162,21 +162,22 @@ Fault::Fault(const FaultSpec& spec) {
 
 void Fault::add(const FaultSpec& spec) {
   record_requested_fault(spec);
-  all_.push_back({spec});
-  for (const FaultSpec& other : spec.others) add(other);
+  seeded_faults_.push_back({spec});
+  for (const FaultSpec& other : spec.other_faults) add(other);
 }
 
-UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
-  for (SeededFault& one : all_) {
+UOp Fault::choose_result(const Hit& hit, UOp before, UOp after) {
+  for (SeededFault& one : seeded_faults_) {
     if (hit.rule->name != one.spec.rule) continue;
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
-    expected.most = std::max(expected.most, ++one.seen);
-    if (one.spec.kind == FaultSpec::Kind::Endless && one.seen >= one.spec.application) {  // this fault toggles the tag
+    expected.most = std::max(expected.most, ++one.num_seen);
+    // this fault toggles the tag
+    if (one.spec.kind == FaultSpec::Kind::Endless && one.num_seen >= one.spec.application) {
       expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
-    if (one.seen != one.spec.application) continue;
+    if (one.num_seen != one.spec.application) continue;
     expected.was_seeded = true;
     if (UOp other = changed_value(after); other && !(other == before)) return other;
     warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application) + " of " + one.spec.rule +
@@ -186,12 +187,12 @@ UOp Fault::replace(const Hit& hit, UOp before, UOp after) {
   return after;
 }
 
-void ShortcutFault::made(const Shortcut& what, Way way, std::span<UOp> result) {
-  if (way != Way::Quick || what.name != spec_.rule) return;
+void ShortcutFault::report_made(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
+  if (way != ShortcutWay::Quick || what.name != spec_.rule) return;
   std::lock_guard guard(warnings().lock);
   Expected& expected = warnings().of(spec_);
-  expected.most = std::max(expected.most, ++seen_);
-  if (seen_ != spec_.application) return;
+  expected.most = std::max(expected.most, ++num_seen_);
+  if (num_seen_ != spec_.application) return;
   expected.was_seeded = true;
   for (UOp& u : result)
     if (u) u = changed_value_within(u);

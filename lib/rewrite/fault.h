@@ -26,7 +26,8 @@ struct FaultSpec {
   std::string rule;          // a rule, a shortcut, an LLVM fault (kLlvmFaults), or for Renderer: OP or RENDERER.OP
   uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
   Kind kind = Kind::Kernel;  // what the fault changes
-  std::vector<FaultSpec> others = {};  // for a list A,B,...: the faults B,..., which have no `others` themselves
+  // for a list A,B,...: the faults B,..., which have no `other_faults` themselves
+  std::vector<FaultSpec> other_faults = {};
 
   std::string text() const;  // returns the spec in TGC_FAULT syntax
 };
@@ -53,27 +54,27 @@ UOp changed_value_within(UOp u);
 class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);
-  UOp replace(const Hit& hit, UOp before, UOp after) override;
+  UOp choose_result(const Hit& hit, UOp before, UOp after) override;
 
  private:
   void add(const FaultSpec& spec);
 
   struct SeededFault {
     FaultSpec spec;
-    uint64_t seen = 0;  // number of applications so far
+    uint64_t num_seen = 0;  // number of applications so far
   };
-  std::vector<SeededFault> all_;
+  std::vector<SeededFault> seeded_faults_;
 };
 
 // Changes the N-th result of one shortcut's fast path (shortcut.h), for a FaultSpec of kind Shortcut.
 class ShortcutFault : public ShortcutTrial {
  public:
   explicit ShortcutFault(FaultSpec spec) : spec_(std::move(spec)) {}
-  void made(const Shortcut& what, Way way, std::span<UOp> result) override;
+  void report_made(const Shortcut& what, ShortcutWay way, std::span<UOp> result) override;
 
  private:
   FaultSpec spec_;
-  uint64_t seen_ = 0;
+  uint64_t num_seen_ = 0;
 };
 
 // Record that a fault was requested, and that it was seeded. take_fault_warnings compares the two.

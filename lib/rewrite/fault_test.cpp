@@ -21,8 +21,8 @@ TEST_CASE("parse_fault: accepts RULE[@N], kinds and lists, and rejects other tex
   CHECK(parse_fault("endless:add-zero@2")->kind == FaultSpec::Kind::Endless);
   CHECK(parse_fault("shortcut:coprime")->kind == FaultSpec::Kind::Shortcut);
   FaultSpec two = parse_fault("add-zero@2,tensor:mul-one").value_or_throw();
-  REQUIRE(two.others.size() == 1);
-  CHECK(two.others[0].kind == FaultSpec::Kind::Tensor);
+  REQUIRE(two.other_faults.size() == 1);
+  CHECK(two.other_faults[0].kind == FaultSpec::Kind::Tensor);
   CHECK(two.text() == "add-zero@2,tensor:mul-one");
   for (const char* wrong : {"", "@2", "add-zero@", "add-zero@0", "add-zero@x", "add-zero@1x",
                             "elsewhere:add-zero", "tensor:", "add-zero,", ",add-zero"})
@@ -61,7 +61,7 @@ TEST_CASE("fault: endless:RULE makes the rewrite endless") {
 // A RewriteOverride that suppresses every application of one rule.
 struct Decline : RewriteOverride {
   explicit Decline(std::string_view rule) : rule(rule) {}
-  UOp replace(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
+  UOp choose_result(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
   std::string_view rule;
 };
 

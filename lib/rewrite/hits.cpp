@@ -30,16 +30,16 @@ bool is_noted(const Rule& rule, RuleEvent event) {
 
 }  // namespace
 
-void record_rule_events() { detail::notes_rules = true; }
+void record_rule_events() { detail::is_noting_rules = true; }
 
-void detail::note(const Rule& rule, RuleEvent event) {
+void detail::note_event(const Rule& rule, RuleEvent event) {
   TGC_CHECK(rule.id < kMaxRules, "more rules than there is room to note");
   if (is_noted(rule, event)) return;
   notes().events[rule.id] |= bit_of(event);
 }
 
 void note_rules(const std::vector<const Rule*>& rules) {
-  if (!detail::notes_rules) return;
+  if (!detail::is_noting_rules) return;
   std::lock_guard guard(notes().lock);
   for (const Rule* rule : rules) notes().tried.emplace(rule->id, *rule);
 }

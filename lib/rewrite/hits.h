@@ -13,11 +13,11 @@ namespace tgc {
 void record_rule_events();
 
 namespace detail {
-inline std::atomic<bool> notes_rules = false;
+inline std::atomic<bool> is_noting_rules = false;
 enum class RuleEvent : uint8_t { Hit, Declined, Checked };
-void note(const Rule& rule, RuleEvent event);
+void note_event(const Rule& rule, RuleEvent event);
 inline void note_if_wanted(const Rule& rule, RuleEvent event) {
-  if (notes_rules.load(std::memory_order_relaxed)) [[unlikely]] note(rule, event);
+  if (is_noting_rules.load(std::memory_order_relaxed)) [[unlikely]] note_event(rule, event);
 }
 }  // namespace detail
 

@@ -32,7 +32,7 @@ OpSet ops_below(const PatNode& n) {
 
 }  // namespace
 
-Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), number_(next_matcher_number()) {
+Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), matcher_number_(next_matcher_number()) {
   note_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
@@ -49,12 +49,12 @@ Matcher::~Matcher() = default;
 
 size_t Matcher::num_programs() const {
   size_t n = 0;
-  for (auto& b : buckets_) n += b ? b->code().programs.size() : 0;
+  for (auto& b : buckets_) n += b ? b->programs().programs.size() : 0;
   return n;
 }
 
 size_t Matcher::num_rules_for(Op op) const {
-  return buckets_[size_t(op)] ? buckets_[size_t(op)]->code().rules.size() : 0;
+  return buckets_[size_t(op)] ? buckets_[size_t(op)]->programs().rules.size() : 0;
 }
 
 namespace {
@@ -129,7 +129,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
   for (; step != end; ++step) {
     if (!(step->checks & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
-    UOp u = regs[step->reg];
+    UOp u = regs[step->destination_register];
     // without sources, `u` would leave the captures of the pattern `source` unbound, so the match fails
     if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
     for (UOp s : u.src())
@@ -146,11 +146,11 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
   const MatchStep* begin = step;
   const MatchStep* end = step + program.count;
   for (; step != end; ++step) {
-    UOp u = step->reg == 0 ? root : regs.at[step->parent].src(step->child);
+    UOp u = step->destination_register == 0 ? root : regs.at[step->parent].src(step->child);
     if (!step_matches(*step, u, captured)) return false;
-    regs.at[step->reg] = u;
+    regs.at[step->destination_register] = u;
   }
-  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.bound);
+  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.bound_outside);
 }
 
 OpSet ops_of_sources(UOp u) {
@@ -161,7 +161,7 @@ OpSet ops_of_sources(UOp u) {
 
 // Returns word `w` of the AND of all masks for node `u`: bit i is program 64 * w + i.
 [[gnu::always_inline]] inline uint64_t allowed(const BucketPrograms& code, UOp u, size_t w) {
-  const size_t n = u.num_src(), words = code.words;
+  const size_t n = u.num_src(), words = code.mask_words;
   const UOp* const src = u.src().data();
   const KindMasks* const kinds = code.kind_masks.data() + w;
   const DTypeMasks* const dtypes = code.dtype_masks.data() + w;
@@ -177,10 +177,10 @@ OpSet ops_of_sources(UOp u) {
 
 // True if `u` has the same node at both positions of each pair in program.same.
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
-  if (!program.same) return true;
+  if (!program.same_pairs) return true;
   NearNodes near(u);
-  for (uint32_t pairs = program.same; pairs; pairs &= pairs - 1)
-    if (!near.same(size_t(std::countr_zero(pairs)))) return false;
+  for (uint32_t pairs = program.same_pairs; pairs; pairs &= pairs - 1)
+    if (!near.same_pairs(size_t(std::countr_zero(pairs)))) return false;
   return true;
 }
 
@@ -193,7 +193,9 @@ union Captures {  // a union leaves the captures uninitialized, for speed
 class NotCounted {
  public:
   explicit NotCounted(UOp u) : u_(u) {}
-  bool has_needed(const MatchProgram& p) const { return !p.check_need || ops_of_sources(u_).contains_all(p.need); }
+  bool has_needed(const MatchProgram& p) const {
+    return !p.must_check_needed_ops || ops_of_sources(u_).contains_all(p.needed_ops);
+  }
   bool match(const MatchProgram&, auto run) { return run(); }
   UOp call(const MatchProgram&, const Match&, auto run) { return run(); }
   void declined(const Rule& rule) { note_declined(rule); }
@@ -211,17 +213,17 @@ class CountedMatch {
  public:
   using Bucket = RuleStats::Bucket;
   CountedMatch(RuleStats& stats, const Bucket& bucket, UOp u)
-      : stats_(stats), bucket_(bucket), have_(bucket.code().class_of(u)), u_(u) {
-    stats.try_bucket(bucket, bucket.code().first_class + have_);
+      : stats_(stats), bucket_(bucket), have_(bucket.programs().class_of(u)), u_(u) {
+    stats.count_try(bucket, bucket.programs().first_class + have_);
   }
   ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
-    if (reached_ != kNone) stats_.stop(&bucket_, have_, reached_);
+    if (reached_ != kNone) stats_.count_stop(&bucket_, have_, reached_);
   }
-  bool has_needed(const MatchProgram& p) const { return !(p.need_bits & ~have_); }
+  bool has_needed(const MatchProgram& p) const { return !(p.needed_op_bits & ~have_); }
 
   bool match(const MatchProgram& p, auto run) {
     constexpr uint32_t kEvery = 64;
-    bool timed = stats_.matches_++ % kEvery == 0;
+    bool timed = stats_.num_matches_++ % kEvery == 0;
     uint64_t begin = timed ? ticks() : 0;
     bool matched = run();
     if (timed) stats_.of(*p.rule).total_ns += (ticks() - begin) * kEvery;
@@ -230,10 +232,10 @@ class CountedMatch {
 
   UOp call(const MatchProgram& p, const Match& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
-    reached_ = p.number;
+    reached_ = p.rule_index;
     RuleStats::Counters& calling = stats_.of(*p.rule);
-    uint32_t weight = calling.calls < kFirst ? 1 : calling.calls % kSome == 0 ? kSome : 0;
-    calling.calls++;
+    uint32_t weight = calling.num_calls < kFirst ? 1 : calling.num_calls % kSome == 0 ? kSome : 0;
+    calling.num_calls++;
     uint64_t begin = weight ? ticks() : 0;
     UOp out = run();
     if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
@@ -241,7 +243,7 @@ class CountedMatch {
     RuleStats::Counters& counters = stats_.of(*p.rule);  // not looked up before the call, which may move the table
     counters.total_ns += taken;
     if (out && !(out == u_)) {
-      counters.hits++, counters.hit_ns += taken;
+      counters.num_hits++, counters.hit_ns += taken;
       if (match.branch) counters.count_branch(match.branch);
     }
     return out;
@@ -271,7 +273,7 @@ class OverridePolicy {
   UOp call(const MatchProgram& p, const Match& match, auto run) {
     UOp out = count_.call(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
-    UOp replaced = override_.replace({p.rule, match.branch}, u_, out);
+    UOp replaced = override_.choose_result({p.rule, match.branch}, u_, out);
     is_left_out_ = !replaced;
     return replaced ? replaced : u_;
   }
@@ -292,7 +294,7 @@ template <class Count>
                                         Hit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
-  for (size_t w = 0; w < code.words; w++)
+  for (size_t w = 0; w < code.mask_words; w++)
     for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
@@ -315,14 +317,14 @@ template <class Count>
 
 UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
-  return bucket ? match(bucket->code(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
+  return bucket ? match(bucket->programs(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
 }
 
 UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
                              RewriteOverride* rewrite_override) const {
   const Bucket* bucket = buckets_[size_t(u.op())].get();
   if (!bucket) return {};
-  const BucketPrograms& code = bucket->code();
+  const BucketPrograms& code = bucket->programs();
   auto go = [&](auto& count) {
     if (!rewrite_override) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
     return match(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));
@@ -363,13 +365,13 @@ Sets& all_sets() {
 }  // namespace
 
 RemainingRulesTable::~RemainingRulesTable() {
-  for (auto& made : made_) delete made.load();
+  for (auto& made : remaining_) delete made.load();
 }
 
-const RemainingRules& RemainingRulesTable::make(const Matcher& matcher, uint16_t tried) const {
+const RemainingRules& RemainingRulesTable::make_remaining(const Matcher& matcher, uint16_t tried) const {
   Sets& all = all_sets();
   std::lock_guard guard(all.lock);
-  if (const RemainingRules* made = made_[tried].load(std::memory_order_relaxed)) return *made;
+  if (const RemainingRules* made = remaining_[tried].load(std::memory_order_relaxed)) return *made;
   const RuleIds& known = all.sets[tried];
   RuleIds then = known;
   std::vector<const Rule*> rest;
@@ -382,11 +384,11 @@ const RemainingRules& RemainingRulesTable::make(const Matcher& matcher, uint16_t
   then.erase(std::unique(then.begin(), then.end()), then.end());
   auto* out = new RemainingRules{&matcher, 0, nullptr};
   if (rest.size() < matcher.rules().size()) {
-    out->owned = std::make_unique<const Matcher>(rest);
-    out->rest = out->owned.get();
+    out->owned_matcher = std::make_unique<const Matcher>(rest);
+    out->remaining_matcher = out->owned_matcher.get();
   }
   out->new_set = all.number_of(std::move(then));
-  made_[tried].store(out, std::memory_order_release);
+  remaining_[tried].store(out, std::memory_order_release);
   return *out;
 }
 

@@ -28,10 +28,12 @@ class RuleStats;
 
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
-  const Matcher* rest;                   // matches the rules that may still apply
-  // number of the set to store in the node once all rules of `rest` have declined it, too; 0 if the set has no number
+  const Matcher* remaining_matcher;                   // matches the rules that may still apply
+  // number of the set to store in the node once all rules of `remaining_matcher` have declined it, too; 0 if the set
+  // has no number
   uint16_t new_set;
-  std::unique_ptr<const Matcher> owned;  // owns `rest`, unless `rest` is the matcher itself
+  // owns `remaining_matcher`, unless `remaining_matcher` is the matcher itself
+  std::unique_ptr<const Matcher> owned_matcher;
 };
 
 // The RemainingRules of one matcher, indexed by the number of the node's set. Entries are made on first use.
@@ -41,14 +43,14 @@ class RemainingRulesTable {
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();
-  const RemainingRules& get(const Matcher& matcher, uint16_t tried) const {
-    const RemainingRules* made = made_[tried].load(std::memory_order_acquire);
-    return made ? *made : make(matcher, tried);
+  const RemainingRules& remaining_for(const Matcher& matcher, uint16_t tried) const {
+    const RemainingRules* made = remaining_[tried].load(std::memory_order_acquire);
+    return made ? *made : make_remaining(matcher, tried);
   }
 
  private:
-  const RemainingRules& make(const Matcher& matcher, uint16_t tried) const;
-  mutable std::array<std::atomic<const RemainingRules*>, kSets> made_ = {};
+  const RemainingRules& make_remaining(const Matcher& matcher, uint16_t tried) const;
+  mutable std::array<std::atomic<const RemainingRules*>, kSets> remaining_ = {};
 };
 
 class Matcher {
@@ -68,15 +70,16 @@ class Matcher {
   // True if a rule may change the rewrite's context. Then the order of the rewrites can change the result.
   bool changes_context() const { return changes_context_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
-  uint32_t number() const { return number_; }  // index of this matcher among all matchers of the process
+  // index of this matcher among all matchers of the process
+  uint32_t matcher_number() const { return matcher_number_; }
   // True if a rule may apply to some node of a graph that contains only these ops.
   bool may_apply(OpSet ops) const {
     return std::ranges::any_of(requirements_, [&](const Requirement& r) {
-      return r.roots.intersects(ops) && ops.contains_all(r.below);
+      return r.root_ops.intersects(ops) && ops.contains_all(r.below_ops);
     });
   }
   // Returns the rules to try on a node for which the negative cache stores the set number `tried`.
-  const RemainingRules& after(uint16_t tried) const { return after_tried_.get(*this, tried); }
+  const RemainingRules& remaining_after(uint16_t tried) const { return after_tried_.remaining_for(*this, tried); }
   bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
@@ -86,13 +89,13 @@ class Matcher {
   struct Bucket;
 
   struct Requirement {
-    // the rule can match only a root with an op in `roots` and all ops of `below` among the nodes under it
-    OpSet roots, below;
+    // the rule can match only a root with an op in `root_ops` and all ops of `below_ops` among the nodes under it
+    OpSet root_ops, below_ops;
     friend bool operator==(const Requirement&, const Requirement&) = default;
   };
 
   std::vector<const Rule*> rules_;
-  const uint32_t number_;
+  const uint32_t matcher_number_;
   std::vector<Requirement> requirements_;  // the requirements of all rules, without duplicates, for may_apply
   RemainingRulesTable after_tried_;
   std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule

@@ -134,10 +134,10 @@ TEST_CASE("matcher: RuleStats counts attempts and hits") {
   CHECK(set.matcher().rewrite_watched(t.a + t.two, nullptr, nullptr, applied, &stats, nullptr));
   uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;
   auto counted = stats.by_rule();
-  CHECK(counted[one].hits == 1);
-  CHECK(counted[one].attempts == 2);
-  CHECK(counted[two].hits == 1);
-  CHECK(counted[two].attempts == 1);
+  CHECK(counted[one].num_hits == 1);
+  CHECK(counted[one].num_attempts == 2);
+  CHECK(counted[two].num_hits == 1);
+  CHECK(counted[two].num_attempts == 1);
 }
 
 TEST_CASE("patterns are printed as text") {

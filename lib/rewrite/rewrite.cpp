@@ -53,14 +53,14 @@ class Rewriter {
         reports_events_(observer_ && !observer_->counts_only),
         uses_negative_cache_(paths.skips_tried),
         in_order_(!paths.depth_first),
-        limit_(state.limit(graph)),
+        limit_(state.stack_limit(graph)),
         w_(workspace),
         results_(results) {}
 
   UOp run(UOp root) {
     fit();
     if (UOp known = result_of(root)) return known;
-    run_ = ++results_.run;
+    run_ = ++results_.last_epoch;
     if (in_order_) run_in_order(root);
     else run_depth_first(root);
     return result_of(root);
@@ -75,7 +75,7 @@ class Rewriter {
   static constexpr uint32_t kWaits = UINT32_MAX;
   static constexpr size_t kHitsPerCheck = 64;  // number of rewrites between two checks of the deadline
 
-  void fit() { results_.fit(graph_); }
+  void fit() { results_.fit_graph(graph_); }
   bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch; }
   UOp result_of(UOp u) const {
     const RewriteSlot& slot = results_.of(u);
@@ -83,13 +83,13 @@ class Rewriter {
   }
   void set_result(UOp u, UOp result) {
     results_.at(u).set(result.node(), results_.epoch);
-    w_.waiting.done(u);
+    w_.deferred_frames.mark_done(u);
   }
 
   // ---- tinygrad's order, which is used if a context or an observer can see the order. A node that is already on the
   // stack is not pushed again; a frame that needs the node's result earlier is deferred.
   void run_in_order(UOp root) {
-    w_.waiting.clear();
+    w_.deferred_frames.clear();
     queue(root, results_.at(root));
     do {
       while (!w_.stack.empty()) {
@@ -102,8 +102,8 @@ class Rewriter {
 
   void step(const RewriteFrame& f) {
     if (f.stage == kEnter) enter(f.n);
-    else if (f.stage == kRebuild) rebuild(f.n, f.new_n);
-    else link(f.n, f.new_n);
+    else if (f.stage == kRebuild) rebuild(f.n, f.new_node);
+    else link(f.n, f.new_node);
   }
 
   void push(UOp n, UOp new_n, Stage stage) { w_.stack.push_back({n, new_n, stage}); }
@@ -114,17 +114,17 @@ class Rewriter {
 
   // Defers the frame (n, new_n, stage) until node `waits_for` has a result.
   void postpone(UOp n, UOp new_n, Stage stage, UOp waits_for) {
-    w_.waiting.add({n, new_n, stage}, waits_for);
-    check_limit(w_.stack.size() + w_.waiting.size());
+    w_.deferred_frames.add_frame({n, new_n, stage}, waits_for);
+    check_limit(w_.stack.size() + w_.deferred_frames.size());
   }
 
   // Pushes the next deferred frame that can proceed. Returns false if there is no deferred frame.
   bool take_waiting() {
     RewriteFrame next;
-    if (!w_.waiting.size()) return false;
-    if (!w_.waiting.take(next)) {
-      w_.waiting.recheck_blocked([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
-      if (!w_.waiting.take(next)) endless("nodes wait for each other");
+    if (!w_.deferred_frames.size()) return false;
+    if (!w_.deferred_frames.take_next(next)) {
+      w_.deferred_frames.recheck_blocked([&](UOp u) { return is_done(u); });  // a nested rewrite may have set results
+      if (!w_.deferred_frames.take_next(next)) endless("nodes wait for each other");
     }
     w_.stack.push_back(next);
     return true;
@@ -134,14 +134,14 @@ class Rewriter {
 
   // Returns a matcher of the top-down rules, without the rules that already declined `u` (negative cache).
   const Matcher& rules_for(UOp u) const {
-    return uses_negative_cache_ ? *pm_->after(NodeNotes::negative_set(u)).rest : *pm_;
+    return uses_negative_cache_ ? *pm_->remaining_after(NodeNotes::negative_set(u)).remaining_matcher : *pm_;
   }
 
   // Applies the top-down rules to `u`, whose sources are already rewritten. Returns the empty UOp if no rule applies.
   UOp apply_top_down(UOp u) {
     if (!uses_negative_cache_) return apply(*pm_, u);
-    const RemainingRules& after = pm_->after(NodeNotes::negative_set(u));
-    UOp out = apply(*after.rest, u);
+    const RemainingRules& after = pm_->remaining_after(NodeNotes::negative_set(u));
+    UOp out = apply(*after.remaining_matcher, u);
     if (!out) NodeNotes::negative_set(u) = after.new_set;
     return out;
   }
@@ -175,15 +175,15 @@ class Rewriter {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
     auto begin = reports_events_ ? Clock::now() : Clock::time_point();
-    UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->stats : nullptr,
+    UOp out = matcher.rewrite_watched(u, ctx_.ptr(), ctx_.type(), hit, observer_ ? observer_->rule_stats : nullptr,
                                       override_);
     if (out && reports_events_ && !(out == bottom_up_gate()))
-      observer_->rewritten(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
+      observer_->apply_rule(hit, u, out, {size, uint64_t(std::chrono::nanoseconds(Clock::now() - begin).count())});
     return out;
   }
 
   UOp apply_bottom_up(UOp u) {
-    w_.bottom_up.fit(graph_);
+    w_.bottom_up.fit_graph(graph_);
     const RewriteSlot& known = w_.bottom_up[u.id()];
     if (known.mark == w_.num_rewrites) return UOp(known.result);
     UOp out = apply(*bpm_, u);
@@ -211,7 +211,7 @@ class Rewriter {
   void enter(UOp n) {
     UOp new_n = n;
     if (!bottom_up(new_n)) {
-      if (reports_events_) observer_->gated(new_n);
+      if (reports_events_) observer_->gate_node(new_n);
       return set_result(n, new_n);
     }
     size_t before = w_.stack.size();
@@ -248,7 +248,7 @@ class Rewriter {
   void rebuilt(UOp n, UOp new_n) {
     UOp next = with_results(new_n);
     inherit_facts(new_n, next);
-    if (reports_events_) observer_->rebuilt(new_n, next);
+    if (reports_events_) observer_->rebuild_node(new_n, next);
     if (UOp r = result_of(next)) return set_result(n, r);
     bool settled = std::ranges::all_of(next.src(), [&](UOp s) { return result_of(s) == s; });
     if (!settled || (bpm_ && bpm_->has_rules_for(next.op()) && apply_bottom_up(next))) {
@@ -289,11 +289,11 @@ class Rewriter {
   }
 
   [[gnu::always_inline]] void advance(Workspace::Visit& v) {
-    if (v.next == kWaits) return finish(v, result_of(v.replacement));
+    if (v.next_source == kWaits) return finish(v, result_of(v.replacement));
     const uint32_t epoch = results_.epoch;
     bool changed = false;
     auto src = v.replacement.src();
-    for (size_t i = v.next; i < src.size(); i++) {
+    for (size_t i = v.next_source; i < src.size(); i++) {
       UOp s = src[i];
       const RewriteSlot& slot = results_.of(s);
       if (slot.mark == epoch) {
@@ -301,17 +301,17 @@ class Rewriter {
       } else if (!bpm_ && is_left_alone(s)) {
         results_.at(s).set(s.node(), epoch);
       } else {
-        v.next = uint32_t(i);
-        v.changed |= changed;
+        v.next_source = uint32_t(i);
+        v.has_changed_source |= changed;
         return begin(s);
       }
     }
-    if (v.changed || changed) return go_on_with(v, with_results(v.replacement));
+    if (v.has_changed_source || changed) return go_on_with(v, with_results(v.replacement));
     UOp next = pm_ ? apply_top_down(v.replacement) : UOp();
     if (!next) return finish(v, v.replacement);
     if (UOp r = result_of(next)) return finish(v, r);
     v.replacement = next;
-    v.next = kWaits;
+    v.next_source = kWaits;
     begin(next);
   }
 
@@ -329,7 +329,7 @@ class Rewriter {
       return finish(v, known);
     }
     v.replacement = next;
-    v.next = kWaits;
+    v.next_source = kWaits;
     if (!after) return visit(next, now, 0);
     visit(next, after, kWaits);
     begin(after);
@@ -402,10 +402,10 @@ class Rewriter {
 // differ between rewrites, and on the first use of the rule set, because most sets are used only once.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
-  uint32_t number = rules.matcher().number();
-  if (number >= state.known.size()) state.known.resize(2 * number + 64);
-  auto& known = state.known[number];
-  if (!std::exchange(known.asked, true)) return nullptr;
+  uint32_t number = rules.matcher().matcher_number();
+  if (number >= state.known_results.size()) state.known_results.resize(2 * number + 64);
+  auto& known = state.known_results[number];
+  if (!std::exchange(known.was_asked, true)) return nullptr;
   if (!known.results) {
     known.results = std::make_unique<TableResults>();
     known.results->begin_epoch();
@@ -417,7 +417,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 // the observer only counts.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
-  auto quick = [&](const Shortcut& what) { return state.choose(what).way == Way::Quick; };
+  auto quick = [&](const Shortcut& what) { return state.choose(what).way == ShortcutWay::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
@@ -449,7 +449,7 @@ UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOpt
   UOp out = with_rewriter(u.graph(), state, rules, options, paths, [&](auto& rewriter) { return rewriter.run(u); });
   if (state.trial) [[unlikely]] {
     auto tell = [&](const Shortcut& what, bool quick) {
-      state.trial->made(what, quick ? Way::Quick : Way::Faithful, {&out, 1});
+      state.trial->report_made(what, quick ? ShortcutWay::Quick : ShortcutWay::Faithful, {&out, 1});
     };
     tell(kKnownResults, paths.known != nullptr);
     tell(kTriedRules, paths.skips_tried);
@@ -465,7 +465,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
   auto& state = graph.extension<RewriteState>();
   ObserverScope scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return scope.done(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
+  return scope.finish_rewrite(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return rewritten(sink, state, rules, options); }));
 }
 
@@ -479,7 +479,7 @@ std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rule
     for (UOp u : nodes) out.emplace_back(u, rewriter.run(u));
   });
   for (auto& [from, to] : out)
-    if (from == sink) scope.done(to);
+    if (from == sink) scope.finish_rewrite(to);
   return out;
 }
 
@@ -491,7 +491,7 @@ void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const Rewrite
   with_rewriter(last.graph(), state, rules, options, {}, [&](auto& rewriter) {
     for (UOp u : nodes) rewriter.try_on(u);
   });
-  scope.done(last);
+  scope.finish_rewrite(last);
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }

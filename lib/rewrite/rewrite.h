@@ -57,14 +57,14 @@ const RuleSet& substitute_rules();
 class SubstituteContext {
  public:
   SubstituteContext(Graph& graph, const Substitution& replacements);  // ignores pairs of a node and itself
-  UOp find(UOp u) const;  // returns the replacement of `u`; the empty UOp if `u` has none
-  std::span<const std::pair<UOp, UOp>> pairs() const { return pairs_; }
+  UOp find_replacement(UOp u) const;  // returns the replacement of `u`; the empty UOp if `u` has none
+  std::span<const std::pair<UOp, UOp>> replacement_pairs() const { return replacement_pairs_; }
   uint32_t first_id() const { return first_id_; }  // the smallest id among the replaced nodes
 
  private:
   OpSet ops_;  // ops of the replaced nodes, to reject most nodes quickly
-  Substitution pairs_;
-  std::unordered_map<const Node*, UOp> many_;
+  Substitution replacement_pairs_;
+  std::unordered_map<const Node*, UOp> replacement_map_;
   uint32_t first_id_ = UINT32_MAX;
 };
 
@@ -81,19 +81,20 @@ inline UOp bottom_up_gate() { return UOp(&kBottomUpGate); }
 class RewriteObserver {
  public:
   virtual ~RewriteObserver() = default;
-  virtual void begin(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
-  // The cost of an application. `made_from` is the number of nodes in the graph before the rules were tried: nodes with
-  // ids from `made_from` on are new. `ns` is the duration in nanoseconds.
+  virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
+  // The cost of an application. `num_nodes_before` is the number of nodes in the graph before the rules were tried:
+  // nodes with ids from `num_nodes_before` on are new. `ns` is the duration in nanoseconds.
   struct Cost {
-    uint32_t made_from;
+    uint32_t num_nodes_before;
     uint64_t ns;
   };
-  virtual void rewritten(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
-  virtual void rebuilt(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
-  virtual void gated(UOp /*node*/) {}                     // a rule returned bottom_up_gate() for the node
-  virtual void end(std::string_view /*name*/, UOp /*result*/) {}  // `result` is empty if an exception ended the rewrite
-  RuleStats* stats = nullptr;   // if set, tries and hits are counted here
-  bool counts_only = false;     // true: rewrites only fill `stats` and call none of the functions above
+  virtual void apply_rule(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
+  virtual void rebuild_node(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
+  virtual void gate_node(UOp /*node*/) {}                     // a rule returned bottom_up_gate() for the node
+  // `result` is empty if an exception ended the rewrite
+  virtual void end_rewrite(std::string_view /*name*/, UOp /*result*/) {}
+  RuleStats* rule_stats = nullptr;   // if set, tries and hits are counted here
+  bool counts_only = false;     // true: rewrites only fill `rule_stats` and call none of the functions above
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);

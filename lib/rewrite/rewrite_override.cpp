@@ -15,15 +15,15 @@ UninstrumentedScope::UninstrumentedScope(Graph& graph) : graph_(graph) {
   auto& state = graph.extension<RewriteState>();
   observer_ = std::exchange(state.observer, nullptr);
   override_ = std::exchange(state.rewrite_override, nullptr);
-  was_own_ = std::exchange(state.is_own, true);
+  was_uninstrumented_ = std::exchange(state.is_uninstrumented, true);
 }
 UninstrumentedScope::~UninstrumentedScope() {
   auto& state = graph_.extension<RewriteState>();
-  state.observer = observer_, state.rewrite_override = override_, state.is_own = was_own_;
+  state.observer = observer_, state.rewrite_override = override_, state.is_uninstrumented = was_uninstrumented_;
 }
 
 const SubstituteContext* substitution_of(Graph& graph) {
-  const ContextRef& ctx = graph.extension<RewriteState>().observed;
+  const ContextRef& ctx = graph.extension<RewriteState>().observed_context;
   bool is_substitution =
       ctx.type() == type_key<SubstituteContext>() || ctx.type() == type_key<const SubstituteContext>();
   return is_substitution ? static_cast<const SubstituteContext*>(ctx.ptr()) : nullptr;

@@ -15,7 +15,7 @@ class RewriteOverride {
   virtual ~RewriteOverride() = default;
   // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. The
   // empty UOp makes the rule decline; then the next rule is tried.
-  virtual UOp replace(const Hit& hit, UOp before, UOp after) = 0;
+  virtual UOp choose_result(const Hit& hit, UOp before, UOp after) = 0;
 };
 
 // Sets the graph's only RewriteOverride; null removes it. The override must outlive the rewrites.
@@ -34,7 +34,7 @@ class UninstrumentedScope {
   Graph& graph_;
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  bool was_own_;
+  bool was_uninstrumented_;
 };
 
 // Returns the replacements of the innermost rewrite that is being reported to an observer; null if that rewrite is not

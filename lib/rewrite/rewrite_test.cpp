@@ -144,8 +144,8 @@ TEST_CASE("graph_rewrite: UninstrumentedScope uses at least the default limit, h
   static const RuleSet set("test", {rule("zero", x + 0, x)});
   struct Watch : RewriteObserver, RewriteOverride {
     int told = 0;
-    void rewritten(const Hit&, UOp, UOp, Cost) override { told++; }
-    UOp replace(const Hit&, UOp, UOp after) override { return told++, after; }
+    void apply_rule(const Hit&, UOp, UOp, Cost) override { told++; }
+    UOp choose_result(const Hit&, UOp, UOp after) override { return told++, after; }
   } watch;
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 50;
@@ -204,11 +204,11 @@ TEST_CASE("graph_rewrite: an observer sees every rewrite") {
   static const RuleSet set("test", {rule("zero", x + 0, x), rule("one", x * 1, x)});
   struct Watch : RewriteObserver {
     std::vector<std::string> seen;
-    void begin(std::string_view name, UOp, const RuleSet&, bool) override {
+    void begin_rewrite(std::string_view name, UOp, const RuleSet&, bool) override {
       seen.push_back("begin " + std::string(name));
     }
-    void rewritten(const Hit& hit, UOp, UOp, Cost) override { seen.push_back(std::string(hit.rule->name)); }
-    void end(std::string_view, UOp) override { seen.push_back("end"); }
+    void apply_rule(const Hit& hit, UOp, UOp, Cost) override { seen.push_back(std::string(hit.rule->name)); }
+    void end_rewrite(std::string_view, UOp) override { seen.push_back("end"); }
   } watch;
   Graph g;
   UOp a = g.variable("a", 0, 9);

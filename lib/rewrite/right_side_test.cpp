@@ -132,8 +132,8 @@ TEST_CASE("right sides: RuleStats counts hits per branch") {
   Hit hit;
   for (int n : {1, 2, 4}) set.matcher().rewrite_watched(t.v + Const(n), nullptr, nullptr, hit, &stats, nullptr);
   const auto counted = stats.by_rule()[set.rules()[0]->id];
-  CHECK(counted.hits == 3);
-  CHECK(counted.branches == decltype(counted.branches){{"odd", 1}, {"even", 2}});
+  CHECK(counted.num_hits == 3);
+  CHECK(counted.branch_hits == decltype(counted.branch_hits){{"odd", 1}, {"even", 2}});
 }
 
 }  // namespace tgc

@@ -35,14 +35,14 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : name_(name) {
   for (Rule& rule : rules) {
     TGC_CHECK(!rule.left->ops.empty(), "rule " + describe(rule) + " has no op at its root");
     rule.id = rule_count++;
-    rule.set = name_;
-    own_.push_back(std::make_unique<const Rule>(rule));
-    rules_.push_back(own_.back().get());
+    rule.rule_set_name = name_;
+    owned_rules_.push_back(std::make_unique<const Rule>(rule));
+    rules_.push_back(owned_rules_.back().get());
   }
   std::lock_guard guard(registry().lock);
   auto& all = registry().rules;
   if (all.size() < rule_count) all.resize(rule_count);
-  for (auto& rule : own_) all[rule->id] = rule.get();
+  for (auto& rule : owned_rules_) all[rule->id] = rule.get();
 }
 
 RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts)
@@ -54,15 +54,15 @@ RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts
 
 RuleSet::~RuleSet() {
   std::lock_guard guard(registry().lock);
-  for (auto& rule : own_) registry().rules[rule->id] = nullptr;
+  for (auto& rule : owned_rules_) registry().rules[rule->id] = nullptr;
 }
 
 const Matcher& RuleSet::make_matcher() const {
   std::call_once(once_, [&] {
-    owned_ = std::make_unique<const Matcher>(rules_);
-    matcher_.store(owned_.get(), std::memory_order_release);
+    owned_matcher_ = std::make_unique<const Matcher>(rules_);
+    matcher_.store(owned_matcher_.get(), std::memory_order_release);
   });
-  return *owned_;
+  return *owned_matcher_;
 }
 
 uint32_t num_rules() { return rule_count; }
@@ -97,7 +97,7 @@ std::vector<std::string_view> branch_names(const Rule& rule) {
   std::vector<std::string_view> out;
   for (const Folding& f : foldings_of(rule)) {
     if (!f.name.empty()) out.push_back(f.name);
-    out.insert(out.end(), f.cases.begin(), f.cases.end());
+    out.insert(out.end(), f.case_names.begin(), f.case_names.end());
   }
   return out;
 }
@@ -131,8 +131,9 @@ std::string right_text(const Rule& rule) {
     if (!out.empty()) out += " | ";
     if (!folding.name.empty()) out += std::string(folding.name) + ": ";
     out += right_text(folding);
-    for (const char* name : folding.cases) out += (name == folding.cases.front() ? " [" : " | ") + std::string(name);
-    if (!folding.cases.empty()) out += "]";
+    for (const char* name : folding.case_names)
+      out += (name == folding.case_names.front() ? " [" : " | ") + std::string(name);
+    if (!folding.case_names.empty()) out += "]";
     if (std::string guards = guard_text(folding); !guards.empty()) out += " when " + guards;
   }
   return out;

@@ -46,7 +46,7 @@ struct Folding {
   std::string_view name;
   const pat::PatNode* right;  // the right side; null for a check of lib/spec, which has no right side
   std::vector<const pat::PatNode*> guards = {};
-  std::span<const char* const> cases = {};  // names of the foldings among which the right side's function chooses
+  std::span<const char* const> case_names = {};  // names of the foldings among which the right side's function chooses
   // The parts of `Rule::call`, for mutants of rules (lib/prove/mutants.h): whether each guard holds, and the result.
   std::vector<bool (*)(const Match&)> tests = {};
   UOp (*build)(const Rule& rule, const Match& match) = nullptr;
@@ -64,7 +64,7 @@ struct Rule {
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool uses_ctx = false, changes_ctx = false;
   uint32_t id = 0;             // index among all rules of the process, assigned when the rule's set is made
-  std::string_view set = {};  // name of the rule set that defines the rule
+  std::string_view rule_set_name = {};  // name of the rule set that defines the rule
 };
 
 // The rule that applied to a node, and the name of its folding (null if the folding has no name).
@@ -126,11 +126,11 @@ std::vector<Folding> list_branches(const Rule& rule) {
 }
 
 template <class R>
-struct Calls {  // the primary template is for a right side that is not a function
+struct CallTraits {  // the primary template is for a right side that is not a function
   static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
 };
 template <auto F, class... Es>
-struct Calls<pat::With<F, Es...>> {
+struct CallTraits<pat::With<F, Es...>> {
   static constexpr bool kMayDecline = true, kUsesCtx = pat::kTakesContext<F, Es...>;
   static constexpr bool kChangesCtx = [] {
     if constexpr (kUsesCtx) return !std::is_const_v<pat::ContextOf<F>>;
@@ -150,9 +150,9 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
           .call = call_branches<Branches...>,
           .right = new (pat::allocate_permanently(sizeof(All), alignof(All))) All(branches),
           .list = list_branches<Branches...>,
-          .may_decline = Last::kGuarded || Calls<decltype(Last::right)>::kMayDecline,
-          .uses_ctx = (Calls<decltype(Branches::right)>::kUsesCtx || ...),
-          .changes_ctx = (Calls<decltype(Branches::right)>::kChangesCtx || ...)};
+          .may_decline = Last::kGuarded || CallTraits<decltype(Last::right)>::kMayDecline,
+          .uses_ctx = (CallTraits<decltype(Branches::right)>::kUsesCtx || ...),
+          .changes_ctx = (CallTraits<decltype(Branches::right)>::kChangesCtx || ...)};
 }
 
 }  // namespace detail
@@ -186,11 +186,11 @@ class RuleSet {
 
  private:
   std::string_view name_;
-  std::vector<std::unique_ptr<const Rule>> own_;
+  std::vector<std::unique_ptr<const Rule>> owned_rules_;
   std::vector<const Rule*> rules_;
   const Matcher& make_matcher() const;
   mutable std::once_flag once_;
-  mutable std::unique_ptr<const Matcher> owned_;
+  mutable std::unique_ptr<const Matcher> owned_matcher_;
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 

@@ -18,7 +18,7 @@ std::vector<const Shortcut*>& list() {
 }  // namespace
 
 Shortcut::Shortcut(std::string_view name, std::string_view saves, const char* file, uint32_t line)
-    : name(name), saves(saves), file(short_file(file)), line(line) {
+    : name(name), saved_work(saves), file(short_file(file)), line(line) {
   list().push_back(this);
 }
 
@@ -32,7 +32,7 @@ void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteStat
 
 ShortcutTrial* trial_of(Graph& graph) { return graph.extension<RewriteState>().trial; }
 
-detail::ShortcutChoice detail::choose(Graph& graph, const Shortcut& what) {
+detail::ShortcutChoice detail::choose_way(Graph& graph, const Shortcut& what) {
   return graph.extension<RewriteState>().choose(what);
 }
 

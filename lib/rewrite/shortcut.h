@@ -28,7 +28,7 @@ class Shortcut {
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
 
-  std::string_view name, saves;
+  std::string_view name, saved_work;
   std::string_view file;  // file where the shortcut is defined: "passes/symbolic/divmod.cpp"
   uint32_t line;
 };
@@ -36,7 +36,7 @@ class Shortcut {
 // Returns all shortcuts, sorted by file and line.
 std::vector<const Shortcut*> shortcuts();
 
-enum class Way : uint8_t { Quick, Faithful };
+enum class ShortcutWay : uint8_t { Quick, Faithful };
 
 // Chooses, for each use of a shortcut in one graph, the fast path or the rules, and receives the result. Used by tests
 // and by the search for a faulty shortcut.
@@ -44,10 +44,10 @@ class ShortcutTrial {
  public:
   virtual ~ShortcutTrial() = default;
   // Returns Quick (the fast path) or Faithful (the rules). `usual` is the choice without a trial. If the fast path does
-  // not apply to a graph, the rules are applied even if choose() returns Quick.
-  virtual Way choose(const Shortcut& /*what*/, Way usual) { return usual; }
+  // not apply to a graph, the rules are applied even if choose_way() returns Quick.
+  virtual ShortcutWay choose_way(const Shortcut& /*what*/, ShortcutWay usual) { return usual; }
   // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
-  virtual void made(const Shortcut& /*what*/, Way /*way*/, std::span<UOp> /*result*/) {}
+  virtual void report_made(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
 void set_trial(Graph& graph, ShortcutTrial* trial);
@@ -56,31 +56,32 @@ ShortcutTrial* trial_of(Graph& graph);
 namespace detail {
 
 struct ShortcutChoice {
-  Way way;
+  ShortcutWay way;
   ShortcutTrial* trial;  // the trial to report the result to; null if there is none
 };
-ShortcutChoice choose(Graph& graph, const Shortcut& what);
+ShortcutChoice choose_way(Graph& graph, const Shortcut& what);
 
 inline std::span<UOp> as_span(UOp& u) { return {&u, 1}; }
 inline std::span<UOp> as_span(std::vector<UOp>& list) { return list; }
 
 template <class Result>
-Result report_result(ShortcutTrial* trial, const Shortcut& what, Way way, Result result) {
-  if (trial) [[unlikely]] trial->made(what, way, as_span(result));
+Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay way, Result result) {
+  if (trial) [[unlikely]] trial->report_made(what, way, as_span(result));
   return result;
 }
 
 template <class Quick, class Faithful>
 auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
   using Result = std::invoke_result_t<Faithful>;
-  if (choice.way == Way::Quick) {
+  if (choice.way == ShortcutWay::Quick) {
     if constexpr (std::is_same_v<std::invoke_result_t<Quick>, Result>) {
-      return report_result(choice.trial, what, Way::Quick, quick());
+      return report_result(choice.trial, what, ShortcutWay::Quick, quick());
     } else {
-      if (std::optional<Result> out = quick()) return report_result(choice.trial, what, Way::Quick, *std::move(out));
+      if (std::optional<Result> out = quick())
+        return report_result(choice.trial, what, ShortcutWay::Quick, *std::move(out));
     }
   }
-  return report_result(choice.trial, what, Way::Faithful, faithful());
+  return report_result(choice.trial, what, ShortcutWay::Faithful, faithful());
 }
 
 }  // namespace detail
@@ -89,7 +90,7 @@ auto go(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faith
 // quick() may return nullopt, and must then have changed nothing; then the result is that of faithful().
 template <class Quick, class Faithful>
 auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
-  return detail::go(detail::choose(graph, what), what, quick, faithful);
+  return detail::go(detail::choose_way(graph, what), what, quick, faithful);
 }
 
 }  // namespace tgc

@@ -12,30 +12,32 @@ size_t hash(const void* bucket, uint32_t node_class, uint32_t last_rule) {
 
 }  // namespace
 
-RuleStats::RuleStats() : stops_(1024), start_ticks_(ticks()), start_ns_(now_ns()) {}
+RuleStats::RuleStats() : bucket_stops_(1024), start_ticks_(ticks()), start_ns_(now_ns()) {}
 
-void RuleStats::add(const Rule& rule, uint64_t hits, uint64_t attempts) {
-  of(rule).hits += hits;
-  of(rule).attempts += attempts;
+void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
+  of(rule).num_hits += hits;
+  of(rule).num_attempts += attempts;
 }
 
-// Returns the entry of stops_ for this bucket, node class and number of the last rule; inserts a missing entry.
-RuleStats::Stop& RuleStats::find(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
-  size_t mask = stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
-  for (; stops_[slot].bucket; slot = (slot + 1) & mask)
-    if (Stop& s = stops_[slot]; s.bucket == bucket && s.last_rule == last_rule && s.node_class == node_class) return s;
-  used_++;
-  return stops_[slot] = {bucket, node_class, last_rule, 0};
+// Returns the entry of bucket_stops_ for this bucket, node class and number of the last rule; inserts a missing entry.
+RuleStats::BucketStop& RuleStats::find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+  size_t mask = bucket_stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
+  for (; bucket_stops_[slot].bucket; slot = (slot + 1) & mask)
+    if (BucketStop& s = bucket_stops_[slot];
+        s.bucket == bucket && s.last_rule == last_rule && s.node_class == node_class)
+      return s;
+  num_used_++;
+  return bucket_stops_[slot] = {bucket, node_class, last_rule, 0};
 }
 
-void RuleStats::stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
-  find(bucket, node_class, last_rule).count++;
-  if (used_ * 2 < stops_.size()) return;
-  std::vector<Stop> old(stops_.size() * 2);
-  std::swap(old, stops_);
-  used_ = 0;
-  for (const Stop& s : old)
-    if (s.bucket) find(s.bucket, s.node_class, s.last_rule).count = s.count;
+void RuleStats::count_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+  find_stop(bucket, node_class, last_rule).num_tries++;
+  if (num_used_ * 2 < bucket_stops_.size()) return;
+  std::vector<BucketStop> old(bucket_stops_.size() * 2);
+  std::swap(old, bucket_stops_);
+  num_used_ = 0;
+  for (const BucketStop& s : old)
+    if (s.bucket) find_stop(s.bucket, s.node_class, s.last_rule).num_tries = s.num_tries;
 }
 
 std::vector<RuleCounters> RuleStats::by_rule() {
@@ -47,21 +49,21 @@ std::vector<RuleCounters> RuleStats::by_rule() {
   auto add = [&](const BucketPrograms& code, uint32_t node_class, uint32_t from, uint64_t count) {
     uint32_t next = from;
     for (const MatchProgram& p : code.programs) {
-      if (p.number < next || (p.need_bits & ~node_class)) continue;
-      next = p.number + 1;
-      out[p.rule->id].attempts += count;
+      if (p.rule_index < next || (p.needed_op_bits & ~node_class)) continue;
+      next = p.rule_index + 1;
+      out[p.rule->id].num_attempts += count;
     }
   };
-  std::sort(tried_.begin(), tried_.end());
-  tried_.erase(std::unique(tried_.begin(), tried_.end()), tried_.end());
-  for (const Bucket* bucket : tried_) {
-    const BucketPrograms& code = bucket->code();
-    for (uint32_t c = 0; c < code.num_classes && code.first_class + c < tries_.size(); c++)
-      if (uint64_t count = tries_[code.first_class + c]) add(code, c, 0, count);
+  std::sort(tried_buckets_.begin(), tried_buckets_.end());
+  tried_buckets_.erase(std::unique(tried_buckets_.begin(), tried_buckets_.end()), tried_buckets_.end());
+  for (const Bucket* bucket : tried_buckets_) {
+    const BucketPrograms& code = bucket->programs();
+    for (uint32_t c = 0; c < code.num_classes && code.first_class + c < tries_by_index_.size(); c++)
+      if (uint64_t count = tries_by_index_[code.first_class + c]) add(code, c, 0, count);
   }
-  for (const Stop& s : stops_)
+  for (const BucketStop& s : bucket_stops_)
     // adding the unsigned -s.count subtracts
-    if (s.bucket) add(s.bucket->code(), s.node_class, s.last_rule + 1, -s.count);
+    if (s.bucket) add(s.bucket->programs(), s.node_class, s.last_rule + 1, -s.num_tries);
   for (RuleCounters& c : out)
     c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);
   return out;

@@ -12,14 +12,14 @@ namespace tgc {
 
 // Counters of one rule. Times are in nanoseconds.
 struct RuleCounters {
-  uint64_t hits = 0, attempts = 0;
+  uint64_t num_hits = 0, num_attempts = 0;
   uint64_t hit_ns = 0, total_ns = 0;
   // (name, hits) of each folding (rules.h), for rules with several foldings
-  std::vector<std::pair<std::string_view, uint64_t>> branches = {};
+  std::vector<std::pair<std::string_view, uint64_t>> branch_hits = {};
 
   void count_branch(std::string_view name) {
-    auto it = std::ranges::find(branches, name, &std::pair<std::string_view, uint64_t>::first);
-    (it == branches.end() ? branches.emplace_back(name, 0) : *it).second++;
+    auto it = std::ranges::find(branch_hits, name, &std::pair<std::string_view, uint64_t>::first);
+    (it == branch_hits.end() ? branch_hits.emplace_back(name, 0) : *it).second++;
   }
 };
 
@@ -31,26 +31,27 @@ class RuleStats {
   std::vector<RuleCounters> by_rule();  // returns the counters of all rules, indexed by Rule::id
 
   // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
-  void add(const Rule& rule, uint64_t hits, uint64_t attempts);
+  void add_counts(const Rule& rule, uint64_t hits, uint64_t attempts);
 
   using Bucket = Matcher::Bucket;
 
  private:
   friend class CountedMatch;  // records the tries and times (matcher.cpp)
-  struct Counters : RuleCounters {  // `attempts` counts only the attempts passed to add(); times are in ticks
-    uint32_t calls = 0;             // number of calls of the rule's right side
+  struct Counters : RuleCounters {  // `attempts` counts only the attempts passed to add_counts(); times are in ticks
+    uint32_t num_calls = 0;             // number of calls of the rule's right side
   };
-  struct Stop {  // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
+  // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
+  struct BucketStop {
     const Bucket* bucket;
     uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
-    uint64_t count;
+    uint64_t num_tries;
   };
-  Stop& find(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
-  void stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  BucketStop& find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  void count_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
   // Counts one match of a node with a bucket's rules. `at` is first_class + class_of(the node) of its BucketPrograms.
-  void try_bucket(const Bucket& bucket, size_t at) {
-    if (at >= tries_.size()) tries_.resize(2 * at + 64);
-    if (tries_[at]++ == 0) tried_.push_back(&bucket);
+  void count_try(const Bucket& bucket, size_t at) {
+    if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
+    if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
   }
   Counters& of(const Rule& rule) {
     if (rule.id >= counters_.size()) counters_.resize(num_rules());
@@ -58,11 +59,11 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_;       // number of matches, indexed by `at` of try_bucket()
-  std::vector<const Bucket*> tried_;  // buckets that were tried, with duplicates
-  std::vector<Stop> stops_;           // a hash table with open addressing, whose size is a power of two
-  size_t used_ = 0;
-  uint32_t matches_ = 0;
+  std::vector<uint64_t> tries_by_index_;       // number of matches, indexed by `at` of count_try()
+  std::vector<const Bucket*> tried_buckets_;  // buckets that were tried, with duplicates
+  std::vector<BucketStop> bucket_stops_;           // a hash table with open addressing, whose size is a power of two
+  size_t num_used_ = 0;
+  uint32_t num_matches_ = 0;
   uint64_t start_ticks_, start_ns_;
 };
 

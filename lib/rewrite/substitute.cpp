@@ -9,34 +9,34 @@ namespace tgc {
 SubstituteContext::SubstituteContext(Graph&, const Substitution& replacements) {
   for (auto& pair : replacements) {
     if (pair.first == pair.second) continue;
-    pairs_.push_back(pair);
+    replacement_pairs_.push_back(pair);
     ops_.add(pair.first.op());
     first_id_ = std::min(first_id_, pair.first.id());
   }
   constexpr size_t kFew = 8;  // a scan of up to this many pairs is faster than a hash lookup
-  if (pairs_.size() > kFew)
-    for (auto [from, to] : pairs_) many_[from.node()] = to;
+  if (replacement_pairs_.size() > kFew)
+    for (auto [from, to] : replacement_pairs_) replacement_map_[from.node()] = to;
 }
 
-UOp SubstituteContext::find(UOp u) const {
+UOp SubstituteContext::find_replacement(UOp u) const {
   if (!ops_.contains(u.op())) return {};
-  if (!many_.empty()) {
-    auto it = many_.find(u.node());
-    return it == many_.end() ? UOp() : it->second;
+  if (!replacement_map_.empty()) {
+    auto it = replacement_map_.find(u.node());
+    return it == replacement_map_.end() ? UOp() : it->second;
   }
-  for (size_t i = pairs_.size(); i-- > 0;)  // if several pairs have the same node, the last pair is used
-    if (pairs_[i].first == u) return pairs_[i].second;
+  for (size_t i = replacement_pairs_.size(); i-- > 0;)  // if several pairs have the same node, the last pair is used
+    if (replacement_pairs_[i].first == u) return replacement_pairs_[i].second;
   return {};
 }
 
 const RuleSet& substitute_rules() {
   using namespace pat;
   static const RuleSet set(
-      "substitute",
-      {
-          rule("substitute", node(OpSet::all()).as(x),
-               with_ctx<const SubstituteContext>(x, [](const SubstituteContext& ctx, UOp x) { return ctx.find(x); })),
-      });
+      "substitute", {
+                        rule("substitute", node(OpSet::all()).as(x),
+                             with_ctx<const SubstituteContext>(
+                                 x, [](const SubstituteContext& ctx, UOp x) { return ctx.find_replacement(x); })),
+                    });
   return set;
 }
 
@@ -51,22 +51,22 @@ class Substituter {
               Workspace& workspace, Where& results)
       : graph_(graph),
         replacements_(replacements),
-        stats_(state.observer ? state.observer->stats : nullptr),
+        stats_(state.observer ? state.observer->rule_stats : nullptr),
         observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
         override_(state.rewrite_override),
         oldest_(stats_ ? 0 : replacements.first_id()),
         name_(name),
-        limit_(state.limit(graph)),
+        limit_(state.stack_limit(graph)),
         w_(workspace),
         results_(results) {}
   ~Substituter() {
-    if (stats_) stats_->add(rule(), replaced_, looked_up_);
+    if (stats_) stats_->add_counts(rule(), replaced_, looked_up_);
   }
 
   UOp run(UOp root) {
     if (root.id() < oldest_) return root;
-    results_.fit(graph_);
-    run_ = ++results_.run;
+    results_.fit_graph(graph_);
+    run_ = ++results_.last_epoch;
     begin(root);
     while (!w_.visits.empty()) advance(w_.visits.back());
     return UOp(results_.of(root).result);
@@ -74,7 +74,7 @@ class Substituter {
 
  private:
   using Visit = Workspace::Visit;
-  // Visit::next of a visit that waits for the result of Visit::replacement
+  // Visit::next_source of a visit that waits for the result of Visit::replacement
   static constexpr uint32_t kWaits = UINT32_MAX;
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
@@ -96,10 +96,10 @@ class Substituter {
 
   void advance(Visit& v) {
     const uint32_t epoch = results_.epoch;
-    if (v.next == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
-    bool changed = v.changed;
+    if (v.next_source == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
+    bool changed = v.has_changed_source;
     auto src = v.replacement.src();
-    for (size_t i = v.next; i < src.size(); i++) {
+    for (size_t i = v.next_source; i < src.size(); i++) {
       UOp s = src[i];
       if (s.id() < oldest_) continue;
       const RewriteSlot& slot = results_.of(s);
@@ -107,19 +107,19 @@ class Substituter {
         changed |= slot.result != s.node();
         continue;
       }
-      v.next = uint32_t(i);
-      v.changed = changed;
+      v.next_source = uint32_t(i);
+      v.has_changed_source = changed;
       return begin(s);
     }
     if (!changed) return finish(v, v.replacement);
     UOp made = with_results(v.replacement);
-    if (observer_) [[unlikely]] observer_->rebuilt(v.replacement, made);
+    if (observer_) [[unlikely]] observer_->rebuild_node(v.replacement, made);
     const RewriteSlot& known = results_.of(made);
     if (known.mark == epoch) return finish(v, UOp(known.result));
     UOp now = last_replacement(made);
     if (now == made) return finish(v, made);
     v.replacement = made;
-    v.next = kWaits;
+    v.next_source = kWaits;
     visit(made, now);
   }
 
@@ -129,11 +129,11 @@ class Substituter {
   }
 
   UOp find(UOp u) {
-    UOp out = replacements_.find(u);
-    if (out && override_) [[unlikely]] out = override_->replace({&rule()}, u, out);
+    UOp out = replacements_.find_replacement(u);
+    if (out && override_) [[unlikely]] out = override_->choose_result({&rule()}, u, out);
     looked_up_++;
     replaced_ += bool(out);
-    if (out && observer_) [[unlikely]] observer_->rewritten({&rule()}, u, out, {uint32_t(graph_.size()), 0});
+    if (out && observer_) [[unlikely]] observer_->apply_rule({&rule()}, u, out, {uint32_t(graph_.size()), 0});
     return out;
   }
 
@@ -142,14 +142,15 @@ class Substituter {
     size_t steps = 0;
     for (UOp next = find(u); next; next = find(u)) {
       u = next;
-      if (++steps > replacements_.pairs().size()) fail_endless(w_, name_, "a node is rewritten to itself", {});
+      if (++steps > replacements_.replacement_pairs().size())
+        fail_endless(w_, name_, "a node is rewritten to itself", {});
     }
     return u;
   }
 
   UOp with_results(UOp u) {
     UOp out = w_.rebuilt(u, [this](UOp s) { return s.id() < oldest_ ? s : UOp(results_.of(s).result); });
-    results_.fit(graph_);
+    results_.fit_graph(graph_);
     return out;
   }
 
@@ -172,13 +173,13 @@ class Substituter {
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, std::string_view name) {
   Graph& graph = u.graph();
   SubstituteContext ctx(graph, replacements);
-  if (ctx.pairs().empty()) return u;
+  if (ctx.replacement_pairs().empty()) return u;
   RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
   if (rules) return graph_rewrite(u, *rules, options);
   auto& state = graph.extension<RewriteState>();
   ObserverScope scope(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
-  return scope.done(with_new_results(state, *workspace, [&](auto& results) {
+  return scope.finish_rewrite(with_new_results(state, *workspace, [&](auto& results) {
     return Substituter(graph, ctx, name_of(options, substitute_rules()), state, *workspace, results).run(u);
   }));
 }

@@ -50,7 +50,7 @@ TEST_CASE("substitute: the last of several replacements of one node counts, for 
 
 namespace {
 UOp keep_products(SubstituteContext& ctx, UOp x) {
-  CHECK(ctx.pairs().size() == 1);
+  CHECK(ctx.replacement_pairs().size() == 1);
   if (x.is(Op::MUL)) return bottom_up_gate();
   return {};
 }
@@ -72,7 +72,7 @@ TEST_CASE("substitute: the rule applies and declines") {
   RuleTest t(substitute_rules());
   UOp x = t.var("x", 0, 9), y = t.var("y", 0, 9);
   SubstituteContext ctx(t.graph, {{x, y}});
-  t.check("substitute", x, y, ctx);
-  t.declines("substitute", y, ctx);
-  t.declines("substitute", x + y, ctx);
+  t.check_rule("substitute", x, y, ctx);
+  t.check_declines("substitute", y, ctx);
+  t.check_declines("substitute", x + y, ctx);
 }

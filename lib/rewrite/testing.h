@@ -6,7 +6,8 @@
 //   t.declines("mul-bool", x * x);               // rule "mul-bool" does not match x * x, or declines it
 //   t.notes("realize", copy, ctx);               // the rule matches `copy` and declines; the test then inspects ctx
 //   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result and y simplify equally
-//   t.all_rules_fired();                         // at the end: checks that every rule and every branch had a check
+// at the end: checks that every rule and every branch had a check
+//   t.check_all_rules_fired();
 //
 // Each check tries only one rule, on one node: no other rules of the set, and no nodes below the node.
 #pragma once
@@ -24,7 +25,7 @@ namespace tgc {
 
 class RuleTest {
  public:
-  explicit RuleTest(const RuleSet& set, const Settings& settings = {}) : graph(settings), set_(set) {}
+  explicit RuleTest(const RuleSet& set, const Settings& settings = {}) : graph(settings), rule_set_(set) {}
 
   // ---- expressions
   Graph graph;
@@ -44,50 +45,50 @@ class RuleTest {
   UOp vectorize(UOpSpan src) { return graph.node(Op::VECTORIZE, src[0].dtype().vec(int64_t(src.size())), src); }
 
   // ---- checks
-  void check(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
-             int line = __builtin_LINE()) {
-    UOp got = apply(rule, from, ctx, file, line);
+  void check_rule(std::string_view rule, UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+    UOp got = apply_rule(rule, from, ctx, file, line);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
                            << describe(from) << "\nmade\n"
                            << (got ? describe(got) : "    nothing") << "\nnot\n"
                            << describe(to));
     CHECK(got == to);
-    if (got == to) fire(rule);
+    if (got == to) mark_fired(rule);
   }
-  void takes(std::string_view rule, std::string_view branch, UOp from, UOp to, ContextRef ctx = {},
-             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    UOp got = apply(rule, from, ctx, file, line);
-    std::string_view taken = hit_.branch ? hit_.branch : "none";
+  void check_branch(std::string_view rule, std::string_view branch, UOp from, UOp to, ContextRef ctx = {},
+                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    UOp got = apply_rule(rule, from, ctx, file, line);
+    std::string_view taken = last_hit_.branch ? last_hit_.branch : "none";
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
                            << describe(from) << "\nmade by " << taken << "\n"
                            << (got ? describe(got) : "    nothing"));
     CHECK(taken == branch);
     CHECK((got && got.simplify() == to.simplify()));
-    if (got && taken == branch) fire(rule);
+    if (got && taken == branch) mark_fired(rule);
   }
-  void declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
-                int line = __builtin_LINE()) {
-    UOp got = apply(rule, from, ctx, file, line);
+  void check_declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                      int line = __builtin_LINE()) {
+    UOp got = apply_rule(rule, from, ctx, file, line);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " on\n"
                            << describe(from) << "\nmade\n"
                            << (got ? describe(got) : "    nothing"));
     CHECK(!got);
   }
-  void notes(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
-             int line = __builtin_LINE()) {
-    declines(rule, from, ctx, file, line);
-    if (hit_.rule) fire(rule);
+  void check_noted(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+    check_declines(rule, from, ctx, file, line);
+    if (last_hit_.rule) mark_fired(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
-    CHECK(hit_.rule != nullptr);
+    CHECK(last_hit_.rule != nullptr);
   }
-  void throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
-              int line = __builtin_LINE()) {
-    CHECK_THROWS_AS(declines(rule, from, ctx, file, line), Failure);
+  void check_throws(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+    CHECK_THROWS_AS(check_declines(rule, from, ctx, file, line), Failure);
   }
   // Checks that the whole rule set, applied until nothing changes, rewrites `from` to `to`.
-  void rewrites(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
-                int line = __builtin_LINE()) {
-    UOp got = graph_rewrite(from, set_, {.ctx = ctx});
+  void check_rewrite(UOp from, UOp to, ContextRef ctx = {}, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
+    UOp got = graph_rewrite(from, rule_set_, {.ctx = ctx});
     INFO(std::string(file) << ":" << line << ":\n"
                            << describe(from) << "\nbecame\n"
                            << describe(got) << "\nnot\n"
@@ -95,14 +96,14 @@ class RuleTest {
     CHECK(got == to);
   }
   // Checks that every rule of the set under test, and every named branch of these rules, had a passing check.
-  void all_rules_fired() { all_rules_fired({&set_}); }
-  void all_rules_fired(std::initializer_list<const RuleSet*> sets) {
+  void check_all_rules_fired() { check_all_rules_fired({&rule_set_}); }
+  void check_all_rules_fired(std::initializer_list<const RuleSet*> sets) {
     std::string missing;
     for (const RuleSet* set : sets)
       for (const Rule* r : set->rules()) {
-        if (!fired_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
+        if (!fired_names_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
         for (std::string_view branch : branch_names(*r))
-          if (!fired_.count(with_branch(r->name, branch)))
+          if (!fired_names_.count(with_branch(r->name, branch)))
             missing += "\n  " + tgc::describe(*r) + ", branch " + std::string(branch);
       }
     INFO("rules without a check:" << missing);
@@ -110,32 +111,33 @@ class RuleTest {
   }
 
  private:
-  UOp apply(std::string_view name, UOp u, ContextRef ctx, const char* file, int line) {
+  UOp apply_rule(std::string_view name, UOp u, ContextRef ctx, const char* file, int line) {
     auto [it, is_new] = matchers_.try_emplace(std::string(name));
     if (is_new) {
       std::vector<const Rule*> rules;
-      for (const Rule* r : set_.rules())
+      for (const Rule* r : rule_set_.rules())
         if (r->name == name) rules.push_back(r);
       if (!rules.empty()) it->second = std::make_unique<const Matcher>(rules);
     }
-    INFO(std::string(file) << ":" << line << ": no rule " << name << " in " << set_.name());
+    INFO(std::string(file) << ":" << line << ": no rule " << name << " in " << rule_set_.name());
     REQUIRE(it->second != nullptr);
-    hit_ = {};
-    return it->second->rewrite(u, ctx.ptr(), ctx.type(), hit_);
+    last_hit_ = {};
+    return it->second->rewrite(u, ctx.ptr(), ctx.type(), last_hit_);
   }
   static std::string with_branch(std::string_view rule, std::string_view branch) {
     return std::string(rule) + ": " + std::string(branch);
   }
-  void fire(std::string_view name) {
-    fired_.insert(std::string(name));
-    if (hit_.branch) fired_.insert(with_branch(name, hit_.branch));
-    note_checked(*hit_.rule);
+  void mark_fired(std::string_view name) {
+    fired_names_.insert(std::string(name));
+    if (last_hit_.branch) fired_names_.insert(with_branch(name, last_hit_.branch));
+    note_checked(*last_hit_.rule);
   }
 
-  const RuleSet& set_;
+  const RuleSet& rule_set_;
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
-  std::set<std::string> fired_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
-  Hit hit_;  // the rule and branch that applied last
+  std::set<std::string>
+      fired_names_;  // names of the rules ("rule") and branches ("rule: branch") that had a passing check
+  Hit last_hit_;  // the rule and branch that applied last
 };
 
 }  // namespace tgc

@@ -23,25 +23,25 @@ class Pages {
   const T& operator[](uint32_t id) const { return pages_[id >> kBits][id & kMask]; }
   T& at(uint32_t id) {
     T*& page = pages_[id >> kBits];
-    if (page == zeros()) [[unlikely]] page = add();
+    if (page == zero_page()) [[unlikely]] page = add_page();
     return page[id & kMask];
   }
   // Grows the table to cover all nodes of the graph. Call it whenever nodes may have been made.
-  void fit(Graph& graph) {
+  void fit_graph(Graph& graph) {
     if (graph.size() > pages_.size() << kBits) [[unlikely]] add_for(graph);
   }
 
  private:
   static constexpr size_t kBits = 6, kMask = (size_t(1) << kBits) - 1;
-  static T* zeros() {
+  static T* zero_page() {
     static constexpr T kZeros[kMask + 1]{};
     return const_cast<T*>(kZeros);  // the caller only reads from this page
   }
   [[gnu::noinline]] void add_for(Graph& graph) {
     arena_ = &graph.arena();
-    pages_.resize((graph.size() >> kBits) + 16, zeros());
+    pages_.resize((graph.size() >> kBits) + 16, zero_page());
   }
-  [[gnu::noinline]] T* add() {
+  [[gnu::noinline]] T* add_page() {
     void* page = arena_->allocate(sizeof(T) << kBits, alignof(T));
     return static_cast<T*>(std::memset(page, 0, sizeof(T) << kBits));
   }
@@ -52,7 +52,7 @@ class Pages {
 
 // The rewriter's fields in a node; all access to them goes through this class.
 struct NodeNotes {
-  static RewriteSlot& result(UOp u) { return u.node()->note.slot_; }
+  static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.slot_; }
   // the number of the set of rules that declined the node (matcher.h)
   static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
 };
@@ -69,23 +69,23 @@ struct NodeNotes {
 // run has its own run number.
 struct Results {
   uint32_t epoch = 0;
-  uint32_t run = 0;  // the last number used for an epoch or a run
+  uint32_t last_epoch = 0;  // the last number used for an epoch or a run
 
-  void begin_epoch() { epoch = ++run; }
+  void begin_epoch() { epoch = ++last_epoch; }
 };
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only the outermost rewrite uses them.
 struct NodeResults : Results {
-  const RewriteSlot& of(UOp u) const { return NodeNotes::result(u); }
-  RewriteSlot& at(UOp u) { return NodeNotes::result(u); }
-  void fit(Graph&) {}
+  const RewriteSlot& of(UOp u) const { return NodeNotes::slot_of_result(u); }
+  RewriteSlot& at(UOp u) { return NodeNotes::slot_of_result(u); }
+  void fit_graph(Graph&) {}
 };
 
 // Result slots in a table indexed by node id, for nested rewrites and for kept results.
 struct TableResults : Results {
   const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
   RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
-  void fit(Graph& graph) { slots_.fit(graph); }
+  void fit_graph(Graph& graph) { slots_.fit_graph(graph); }
 
  private:
   Pages<RewriteSlot> slots_;
@@ -103,8 +103,9 @@ struct Workspace {
   struct Visit {
     UOp node;         // the node whose result the visit computes
     UOp replacement;  // the current replacement of `node`
-    uint32_t next;    // index of the next source to visit; UINT32_MAX while the result of `replacement` is unknown
-    bool changed;     // true if the result of a source that was visited differs from the source
+    // index of the next source to visit; UINT32_MAX while the result of `replacement` is unknown
+    uint32_t next_source;
+    bool has_changed_source;     // true if the result of a source that was visited differs from the source
   };
   static constexpr size_t kRecent = 32;
 
@@ -113,7 +114,7 @@ struct Workspace {
   uint32_t num_rewrites = 0;     // number of rewrites that have used this workspace
 
   InlineStack<RewriteFrame, 128> stack;  // work stack in tinygrad's order
-  DeferredFrames waiting;
+  DeferredFrames deferred_frames;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
@@ -135,32 +136,32 @@ struct Workspace {
 
 // The rewriter's per-graph state.
 struct RewriteState {
-  std::vector<std::unique_ptr<Workspace>> pool;
+  std::vector<std::unique_ptr<Workspace>> workspace_pool;
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
   // node is always the same. The first rewrite of a rule set keeps no results, because most sets are used only once.
-  struct Known {
-    bool asked = false;
+  struct KnownMatcher {
+    bool was_asked = false;
     std::unique_ptr<TableResults> results;
   };
-  std::vector<Known> known;  // indexed by Matcher::number
-  NodeResults in_nodes;
-  bool in_nodes_lent = false;
+  std::vector<KnownMatcher> known_results;  // indexed by Matcher::matcher_number
+  NodeResults node_results;
+  bool are_node_results_lent = false;
   RewriteObserver* observer = nullptr;
   RewriteOverride* rewrite_override = nullptr;
   ShortcutTrial* trial = nullptr;
-  ContextRef observed;  // context of the innermost rewrite that is being reported to an observer
-  bool is_own = false;  // true inside an UninstrumentedScope
+  ContextRef observed_context;  // context of the innermost rewrite that is being reported to an observer
+  bool is_uninstrumented = false;  // true inside an UninstrumentedScope
 
   bool is_watched() const { return observer || rewrite_override; }
   // Returns the maximum number of nodes that may wait on the rewrite stack.
-  size_t limit(const Graph& graph) const {
+  size_t stack_limit(const Graph& graph) const {
     int64_t limit = graph.settings().REWRITE_STACK_LIMIT;
-    return size_t(is_own ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
+    return size_t(is_uninstrumented ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
   }
 
   detail::ShortcutChoice choose(const Shortcut& what) const {
-    Way usual = is_watched() ? Way::Faithful : Way::Quick;
-    return {trial ? trial->choose(what, usual) : usual, trial};
+    ShortcutWay usual = is_watched() ? ShortcutWay::Faithful : ShortcutWay::Quick;
+    return {trial ? trial->choose_way(what, usual) : usual, trial};
   }
 };
 
@@ -177,21 +178,22 @@ class ObserverScope {
         observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
         name_(name_of(options, rules)) {
     if (!observer_) return;
-    outer_context_ = std::exchange(state.observed, options.ctx);
-    observer_->begin(name_, sink, rules, options.bottom_up);
+    outer_context_ = std::exchange(state.observed_context, options.ctx);
+    observer_->begin_rewrite(name_, sink, rules, options.bottom_up);
   }
   ObserverScope(const ObserverScope&) = delete;
-  ~ObserverScope() { end(UOp()); }  // without done(), an exception ended the rewrite: report an empty result
-  UOp done(UOp result) {
-    end(result);
+  // without finish_rewrite(), an exception ended the rewrite: report an empty result
+  ~ObserverScope() { end_rewrite(UOp()); }
+  UOp finish_rewrite(UOp result) {
+    end_rewrite(result);
     return result;
   }
 
  private:
-  void end(UOp result) {
+  void end_rewrite(UOp result) {
     if (!observer_) return;
-    std::exchange(observer_, nullptr)->end(name_, result);
-    state_.observed = outer_context_;
+    std::exchange(observer_, nullptr)->end_rewrite(name_, result);
+    state_.observed_context = outer_context_;
   }
 
   RewriteState& state_;
@@ -204,11 +206,11 @@ class ObserverScope {
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
-    if (state.pool.empty()) {
+    if (state.workspace_pool.empty()) {
       w_ = std::make_unique_for_overwrite<Workspace>();
     } else {
-      w_ = std::move(state.pool.back());
-      state.pool.pop_back();
+      w_ = std::move(state.workspace_pool.back());
+      state.workspace_pool.pop_back();
     }
     w_->num_rewrites++;
     w_->num_hits = 0;
@@ -217,7 +219,7 @@ class LentWorkspace {
   ~LentWorkspace() {
     w_->stack.clear();
     w_->visits.clear();
-    state_.pool.push_back(std::move(w_));
+    state_.workspace_pool.push_back(std::move(w_));
   }
   Workspace& operator*() { return *w_; }
   Workspace* operator->() { return w_.get(); }
@@ -230,21 +232,21 @@ class LentWorkspace {
 // Reserves the result slots in the nodes and begins a new epoch. Converts to false if another rewrite uses the slots.
 class LentNodes {
  public:
-  explicit LentNodes(RewriteState& state) : state_(state), mine_(!state.in_nodes_lent) {
-    if (!mine_) return;
-    state.in_nodes_lent = true;
-    state.in_nodes.begin_epoch();
+  explicit LentNodes(RewriteState& state) : state_(state), is_mine_(!state.are_node_results_lent) {
+    if (!is_mine_) return;
+    state.are_node_results_lent = true;
+    state.node_results.begin_epoch();
   }
   LentNodes(const LentNodes&) = delete;
   ~LentNodes() {
-    if (mine_) state_.in_nodes_lent = false;
+    if (is_mine_) state_.are_node_results_lent = false;
   }
-  explicit operator bool() const { return mine_; }
-  NodeResults& operator*() { return state_.in_nodes; }
+  explicit operator bool() const { return is_mine_; }
+  NodeResults& operator*() { return state_.node_results; }
 
  private:
   RewriteState& state_;
-  bool mine_;
+  bool is_mine_;
 };
 
 // Returns use(results) in a new epoch. `results` are the slots in the nodes or, if those are in use, the workspace's.

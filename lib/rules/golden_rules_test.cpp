@@ -24,7 +24,7 @@ std::optional<std::string> refusal(const GoldenRecord& record, const Settings& s
   if (!c) return error_of(c);
   if (c->is_tensor_graph()) return error_of(c->schedule());
   if (auto error = error_of(c->list())) return error;
-  if (auto error = error_of(c->output(row_of(OutputKind::LaunchFacts)))) return error;
+  if (auto error = error_of(c->row_output(row_of(OutputKind::LaunchFacts)))) return error;
   return record.source_error ? std::nullopt : error_of(c->source());
 }
 
@@ -45,9 +45,9 @@ TEST_CASE(
     auto reader = GoldenReader::open(entry.path().string());
     REQUIRE(reader);
     Settings settings;
-    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set(key, value));
+    for (auto& [key, value] : reader->header().settings) REQUIRE(settings.set_value(key, value));
     for (;; records++) {
-      auto record = reader->next();
+      auto record = reader->next_record();
       REQUIRE(record);
       if (!*record) break;
       INFO(entry.path() << " " << (*record)->id << " " << (*record)->target);

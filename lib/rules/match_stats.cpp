@@ -24,15 +24,15 @@ bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->op
 std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t id = 0; id < stats.size(); id++)
-    if (const Rule* rule = stats[id].attempts ? rule_of(id) : nullptr; rule && is_about(*rule, ops))
+    if (const Rule* rule = stats[id].num_attempts ? rule_of(id) : nullptr; rule && is_about(*rule, ops))
       out.emplace_back(rule, stats[id]);
   std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.second.total_ns < b.second.total_ns; });
   return out;
 }
 
 std::string row(const RuleCounters& c) {
-  return formatted("%6llu / %7llu -- %9.2f / %9.2f ms -- ", static_cast<unsigned long long>(c.hits),
-                   static_cast<unsigned long long>(c.attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
+  return formatted("%6llu / %7llu -- %9.2f / %9.2f ms -- ", static_cast<unsigned long long>(c.num_hits),
+                   static_cast<unsigned long long>(c.num_attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
 
 // Returns the line with the number of hits of one folding (branch) of a rule.
@@ -46,7 +46,7 @@ std::string source_note(const Rule& rule) {
 }
 
 RuleCounters& operator+=(RuleCounters& a, const RuleCounters& b) {
-  a.hits += b.hits, a.attempts += b.attempts, a.hit_ns += b.hit_ns, a.total_ns += b.total_ns;
+  a.num_hits += b.num_hits, a.num_attempts += b.num_attempts, a.hit_ns += b.hit_ns, a.total_ns += b.total_ns;
   return a;
 }
 
@@ -60,10 +60,10 @@ std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
     out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
-    for (auto& [name, hits] : c.branches) out += branch_row(name, hits);
+    for (auto& [name, hits] : c.branch_hits) out += branch_row(name, hits);
     total += c;
     count++;
-    hit += c.hits > 0;
+    hit += c.num_hits > 0;
   }
   return out + row(total) + "TOTAL\n" + std::to_string(count) + " rules, " + std::to_string(hit) +
          " matched at least once\n";
@@ -77,7 +77,7 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
     for (const Rule* rule : set->rules()) {
       if (seen[rule->id] || !is_about(*rule, ops)) continue;
       seen[rule->id] = true;
-      if (rule->id < stats.size() && stats[rule->id].hits) continue;
+      if (rule->id < stats.size() && stats[rule->id].num_hits) continue;
       out += std::string(short_file(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
     }
   return out;
@@ -87,7 +87,7 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
                            OpSet ops) {
   return json_object([&](JsonWriter& json) {
     auto write_numbers = [&](const RuleCounters& c) {
-      json.member("hits", c.hits).member("attempts", c.attempts);
+      json.member("hits", c.num_hits).member("attempts", c.num_attempts);
       json.member("match_ms", double(c.hit_ns) / 1e6).member("total_ms", double(c.total_ns) / 1e6);
     };
     RuleCounters total;
@@ -96,10 +96,10 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
       if (is_written[rule.id] || !is_about(rule, ops)) return;
       is_written[rule.id] = true;
       json.object([&] {
-        json.member("name", rule.name).member("set", rule.set).member("file", short_file(rule));
+        json.member("name", rule.name).member("set", rule.rule_set_name).member("file", short_file(rule));
         json.member("line", rule.line).member("tinygrad", tinygrad_source(rule));
         write_numbers(c);
-        if (!c.branches.empty()) json.member("branches", c.branches);
+        if (!c.branch_hits.empty()) json.member("branches", c.branch_hits);
       });
       total += c;
     };

@@ -60,7 +60,7 @@ constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", 
 
 Settings settings_of(std::string_view variant) {
   Settings s;
-  if (!variant.empty()) (void)s.set(variant);
+  if (!variant.empty()) (void)s.set_value(variant);
   return s;
 }
 
@@ -180,7 +180,7 @@ std::vector<CatalogRule> catalog_rules() {
       out.push_back(entry(r));
     }
   };
-  for (const CatalogSet& s : rule_catalog()) add(*s.set);
+  for (const CatalogSet& s : rule_catalog()) add(*s.rule_set);
   for (std::string_view variant : kVariants)
     for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
   for_each_inner_set([&](std::string_view, const RuleSet& set) { add(set); });
@@ -195,7 +195,7 @@ std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleS
     for (const Rule* r : inner().rules()) {
       if (std::ranges::find(out, r, &CatalogRule::rule) != out.end()) continue;
       out.push_back(entry(r));
-      out.back().inside = inner().name();
+      out.back().outer_rule = inner().name();
     }
   return out;
 }
@@ -219,14 +219,14 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   for (const CatalogRule& r : rules) {
     if (!wanted(r, listing)) continue;
     shown++;
-    if (r.inside != inside) {
-      inside = r.inside;
+    if (r.outer_rule != inside) {
+      inside = r.outer_rule;
       out += "-- in a rewrite inside, by " + std::string(inside) + ":\n";
       set = {};
     }
-    if (r.rule->set != set) {
-      set = r.rule->set;
-      out += (listing.color ? "\x1b[1m" : "") + std::string(set) + (listing.color ? "\x1b[0m" : "") + "\n";
+    if (r.rule->rule_set_name != set) {
+      set = r.rule->rule_set_name;
+      out += (listing.use_color ? "\x1b[1m" : "") + std::string(set) + (listing.use_color ? "\x1b[0m" : "") + "\n";
     }
     std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(rule_verdict(*r.rule)), stages;
     name.resize(name_width, ' ');
@@ -247,18 +247,18 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
     };
     auto write_rule = [&](const CatalogRule& r) {
       const Rule& rule = *r.rule;
-      json.member("name", rule.name).member("set", rule.set).member("stages", r.stages);
+      json.member("name", rule.name).member("set", rule.rule_set_name).member("stages", r.stages);
       json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
       json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
       json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
         for (const Folding& f : foldings_of(rule)) {
-          if (f.cases.empty()) write_branch(f.name, right_text(f), f);
-          for (const char* name : f.cases) write_branch(name, "", f);
+          if (f.case_names.empty()) write_branch(f.name, right_text(f), f);
+          for (const char* name : f.case_names) write_branch(name, "", f);
         }
       });
       json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
       json.member("verdict", rule_verdict(rule));
-      if (!r.inside.empty()) json.member("inside", r.inside);
+      if (!r.outer_rule.empty()) json.member("inside", r.outer_rule);
     };
     json.key("rules").array([&] {
       for (const CatalogRule& r : rules)
@@ -266,11 +266,11 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
     });
     json.key("sets").array([&] {
       for (const CatalogSet& s : rule_catalog())
-        json.object([&] { json.member("name", s.name).member("rules", s.set->rules().size()); });
+        json.object([&] { json.member("name", s.name).member("rules", s.rule_set->rules().size()); });
     });
     json.key("stages").array([&] {
       for (const StageCount& c : stage_rule_counts())
-        json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.rules); });
+        json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.num_rules); });
     });
   });
 }
@@ -307,12 +307,12 @@ const Verdicts& verdicts() {
 }  // namespace
 
 std::string_view rule_verdict(const Rule& rule) {
-  auto it = verdicts().find({rule.set, rule.name});
+  auto it = verdicts().find({rule.rule_set_name, rule.name});
   if (it == verdicts().end()) return {};
   size_t number = 0;  // index of `rule` among the set's rules of this name
   for (uint32_t id = rule.id; id-- > 0;) {
     const Rule* earlier = rule_of(id);
-    if (!earlier || earlier->set != rule.set) break;
+    if (!earlier || earlier->rule_set_name != rule.rule_set_name) break;
     number += earlier->name == rule.name;
   }
   return number < it->second.size() ? it->second[number] : std::string_view();

@@ -13,7 +13,7 @@ namespace tgc {
 
 struct CatalogSet {
   std::string_view name;   // the set's name in tinygrad: "symbolic_simple", "ClangRenderer.extra_matcher"
-  const RuleSet* set;
+  const RuleSet* rule_set;
 };
 
 // Returns these rule sets, the ones of stages in the order in which the pipeline uses them.
@@ -27,7 +27,7 @@ struct CatalogRule {
   std::vector<std::string_view> stages;
   // set only by catalog_rules(set, inside): the name of the set of `inside` that has the rule; empty for a rule of
   // `set`
-  std::string_view inside = {};
+  std::string_view outer_rule = {};
 };
 
 // Returns every rule once, in the order of the catalog.
@@ -39,13 +39,13 @@ std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleS
 // The number of rules that a stage has on a target with default settings. `target` is empty for tensor graph stages.
 struct StageCount {
   std::string_view stage, target;
-  size_t rules;
+  size_t num_rules;
 };
 std::vector<StageCount> stage_rule_counts();
 
 struct PatternListing {
   OpSet ops;            // list only rules with one of these ops at their root; if empty, list all rules
-  bool color = false;
+  bool use_color = false;
 };
 // Lists the rules under the names of their sets, one per line:
 //   name   left -> right   root ops   file:line (file:line in tinygrad)   verdict of `tgc prove --rules`   [stages]
@@ -56,7 +56,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 //    "sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
-// one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::inside.
+// one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::outer_rule.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 

@@ -36,7 +36,7 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
 TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart from those made for one target") {
   std::set<uint32_t> listed;
   for (const CatalogSet& s : rule_catalog())
-    for (const Rule* r : s.set->rules()) listed.insert(r->id);
+    for (const Rule* r : s.rule_set->rules()) listed.insert(r->id);
   std::set<std::string> others;  // the rules of stages that are not in the catalog
   auto check_set = [&](const RuleSet& set) {
     for (const Rule* r : set.rules())
@@ -66,10 +66,10 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
 
 TEST_CASE("patterns: the documented rule counts match the rule sets and explain differences from tinygrad") {
   std::map<std::string, std::string> sets;
-  for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.set->rules().size());
+  for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.rule_set->rules().size());
   std::map<std::pair<std::string, std::string>, std::string> stages;
   for (const StageCount& s : stage_rule_counts())
-    stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.rules);
+    stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.num_rules);
   bool by_stage = false;
   size_t rows = 0;
   for (const std::string& line : test_lines("rule_counts.md")) {
@@ -98,7 +98,7 @@ TEST_CASE("patterns: every rule has a place in tinygrad, and every place a rule"
   for (const CatalogRule& r : catalog_rules()) {
     INFO(describe(*r.rule));
     CHECK(tinygrad_source(*r.rule).find(".py:") != std::string_view::npos);
-    rules.emplace(r.rule->set, r.rule->name);
+    rules.emplace(r.rule->rule_set_name, r.rule->name);
   }
   CHECK(num_tinygrad_sources() == rules.size());
 }

@@ -99,19 +99,19 @@ void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& s
 
 ProgramSizes sizes_of(const TensorProgram& program) {
   ProgramSizes out;
-  out.sizes.resize(program.memories.size(), Sizes::All);
+  out.array_sizes.resize(program.memories.size(), Sizes::All);
   for (size_t i = 0; i < program.memories.size(); i++) {
     size_t whole = i;
     while (program.memories[whole].view_of) whole = *program.memories[whole].view_of;
-    out.whole.push_back(whole);
-    if (program.memories[i].devices > 1 || program.memories[i].dtype != program.memories[whole].dtype)
-      out.sizes[whole] = Sizes::Usual;
+    out.whole_arrays.push_back(whole);
+    if (program.memories[i].num_devices > 1 || program.memories[i].dtype != program.memories[whole].dtype)
+      out.array_sizes[whole] = Sizes::Usual;
   }
   for (const TensorKernel& k : program.kernels) {
     out.kernels.push_back({k.ast, {}});
-    for (size_t m : k.memories) out.kernels.back().arrays.push_back(out.whole[m]);
+    for (size_t m : k.memories) out.kernels.back().arrays.push_back(out.whole_arrays[m]);
   }
-  lower_sizes(out.kernels, out.sizes);
+  lower_sizes(out.kernels, out.array_sizes);
   return out;
 }
 

@@ -37,8 +37,8 @@ std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 // The kernels of a tensor graph, and the sizes of its arrays.
 struct ProgramSizes {
   std::vector<ScheduledKernel> kernels;
-  std::vector<size_t> whole;  // for each array: the array that it is a part of, or itself
-  std::vector<Sizes> sizes;
+  std::vector<size_t> whole_arrays;  // for each array: the array that it is a part of, or itself
+  std::vector<Sizes> array_sizes;
 };
 // Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, gets
 // Sizes::Usual.

@@ -119,7 +119,7 @@ class Translator {
     if (!by.is_const() || !by.arg().is_int()) return "";
     Int n = by.arg().as_int();
     if (n < 0 || n > 62) return "";
-    std::string power = Int::pow2(uint32_t(n.small())).str();
+    std::string power = Int::pow2(uint32_t(n.small_value())).str();
     return u.is(Op::SHL) ? "(* " + at(u, 0) + " " + power + ")" : "(div " + at(u, 0) + " " + power + ")";
   }
   // Translates an AND with a constant 2**n - 1 to the remainder by 2**n. Returns "" for any other AND.
@@ -217,25 +217,25 @@ class Prover {
       a.gate = a.index.src(0), a.index = a.index.src(1);
     if (a.index.dtype().count() > 1 || (a.index.is(Op::CONST) && a.index.arg().is_invalid())) return;
     if (const int64_t* w = width_.find(u)) a.width = std::max<int64_t>(1, *w);
-    out_.accesses++;
+    out_.num_accesses++;
     int64_t size = buffer.dtype().size() * std::max(1, buffer.dtype().count());
     if (is_address(u)) size *= buffer.dtype().base().itemsize(), a.width *= buffer.dtype().base().itemsize();
     if (!py_less(a.index.vmin(), 0) && !py_less(Const(Int(size - a.width)), a.index.vmax())) {
-      out_.by_bounds++;
+      out_.num_by_bounds++;
       return;
     }
     prove(u, a, size, position);
   }
 
   void prove(UOp u, const Access& a, int64_t size, size_t position) {
-    if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask(std::string(kPrelude));
+    if (!session_) session_ = std::make_unique<Z3Session>(), (void)session_->ask_z3(std::string(kPrelude));
     translator_.begin();
     std::string index = translator_.name_of(a.index), gate = a.gate ? translator_.name_of(a.gate) : "true";
     std::string out_of_bounds = "(or (< " + index + " 0) (< " + std::to_string(size - a.width) + " " + index + "))";
-    std::string answer = session_->ask(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
-                                       out_of_bounds + ")\n(check-sat)\n");
+    std::string answer = session_->ask_z3(translator_.take_text() + "(push)\n(assert " + gate + ")\n(assert " +
+                                          out_of_bounds + ")\n(check-sat)\n");
     if (answer.starts_with("unsat")) {
-      out_.by_z3++;
+      out_.num_by_z3++;
     } else {
       if (answer.find("(error") != answer.npos) throw Failure("Z3 does not accept the expression: " + answer);
       OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
@@ -243,7 +243,7 @@ class Prover {
       if (answer.starts_with("sat")) counterexample(failure, a, index);
       out_.failures.push_back(std::move(failure));
     }
-    (void)session_->ask("(pop)\n");
+    (void)session_->ask_z3("(pop)\n");
   }
 
   // Sets failure.values to the values that the counterexample gives to the access's variables and to its index.
@@ -258,9 +258,9 @@ class Prover {
     asked.emplace_back("index", index);
     std::string question = "(get-value (";
     for (auto& [called, name] : asked) question += name + " ";
-    auto values = values_in(session_->ask(question + "))\n"));
+    auto values = values_in(session_->ask_z3(question + "))\n"));
     for (size_t i = 0; i < values.size() && i < asked.size(); i++)
-      failure.values.emplace_back(asked[i].first, values[i]);
+      failure.node_values.emplace_back(asked[i].first, values[i]);
   }
 
   std::span<const UOp> nodes_;
@@ -274,16 +274,17 @@ class Prover {
 
 std::string OutOfBounds::text() const {
   std::string unit = is_address(access) ? " bytes" : " elements";
-  std::string out = (proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
+  std::string out = (is_proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
                     std::string(name_of(without_after(access.src(0)).op())) + " " +
-                    without_after(access.src(0)).arg().repr() + " of " + std::to_string(size) + unit + " at [" +
+                    without_after(access.src(0)).arg().repr() + " of " + std::to_string(buffer_size) + unit + " at [" +
                     std::string(strip_parens(index)) + "]";
-  if (width > 1) out += ", " + std::to_string(width) + unit + " wide";
+  if (num_accessed > 1) out += ", " + std::to_string(num_accessed) + unit + " wide";
   if (!gate.empty()) out += ", under the gate " + gate;
-  if (values.empty()) return out;
+  if (node_values.empty()) return out;
   out += "\n  for";
-  for (size_t i = 0; i + 1 < values.size(); i++) out += (i ? ", " : " ") + values[i].first + " = " + values[i].second;
-  return out + ": index " + values.back().second;
+  for (size_t i = 0; i + 1 < node_values.size(); i++)
+    out += (i ? ", " : " ") + node_values[i].first + " = " + node_values[i].second;
+  return out + ": index " + node_values.back().second;
 }
 
 Result<BoundsProof> prove_bounds(std::span<const UOp> nodes) {

@@ -16,17 +16,19 @@ struct OutOfBounds {
   UOp access;              // the INDEX
   size_t position = 0;     // index of the access in the list
   std::string index, gate; // the index and its condition as infix text; `gate` is "" if the access has no condition
-  int64_t width = 1;       // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
-  int64_t size = 0;        // size of the buffer, in the same unit as `width`
-  bool proven = true;      // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
+  // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
+  int64_t num_accessed = 1;
+  int64_t buffer_size = 0;        // size of the buffer, in the same unit as `num_accessed`
+  bool is_proven = true;      // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
   // the variables and their values in the counterexample, such as ("gidx0", "16"), last the index; empty: Z3 found none
-  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::pair<std::string, std::string>> node_values;
 
   std::string text() const;
 };
 
 struct BoundsProof {
-  size_t accesses = 0, by_bounds = 0, by_z3 = 0;  // numbers of: accesses; those proven by vmin and vmax; those by Z3
+  // numbers of: accesses; those proven by vmin and vmax; those by Z3
+  size_t num_accesses = 0, num_by_bounds = 0, num_by_z3 = 0;
   std::vector<OutOfBounds> failures;
 };
 

@@ -27,7 +27,7 @@ BoundsProof prove(const std::string& size, const std::string& index, const std::
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
   auto proof = prove_bounds(toposort(*root));
   REQUIRE_MESSAGE(proof.ok(), proof.diag().text());
-  CHECK(proof->accesses == 1);
+  CHECK(proof->num_accesses == 1);
   return *proof;
 }
 
@@ -40,15 +40,16 @@ bool has_z3() {
 }
 
 TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
-  CHECK(prove("128", "r0*" + n(8) + "+r1").by_bounds == 1);
+  CHECK(prove("128", "r0*" + n(8) + "+r1").num_by_bounds == 1);
 }
 
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
-  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).by_z3 == 1);  // the gate limits the index
+  // the gate limits the index
+  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).num_by_z3 == 1);
   // Each index is within 0..15 or 0..7, but vmin and vmax of its terms do not show this. Z3 proves it.
-  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).by_z3 == 1);
-  CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").by_z3 == 1);
+  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).num_by_z3 == 1);
+  CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").num_by_z3 == 1);
 }
 
 TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
@@ -56,19 +57,20 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   BoundsProof p = prove("100", "r0*" + n(8) + "+r1");
   REQUIRE(p.failures.size() == 1);
   const OutOfBounds& f = p.failures[0];
-  CHECK(f.proven);
-  REQUIRE(f.values.size() == 3);
-  int r0 = std::stoi(f.values[0].second), r1 = std::stoi(f.values[1].second), index = std::stoi(f.values[2].second);
-  CHECK(f.values[0].first == "r0");
+  CHECK(f.is_proven);
+  REQUIRE(f.node_values.size() == 3);
+  int r0 = std::stoi(f.node_values[0].second), r1 = std::stoi(f.node_values[1].second),
+      index = std::stoi(f.node_values[2].second);
+  CHECK(f.node_values[0].first == "r0");
   CHECK(r0 * 8 + r1 == index);
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
   p = prove("128", "r0-r1");  // fails because the index can be negative
   REQUIRE(p.failures.size() == 1);
-  CHECK(std::stoi(p.failures[0].values.back().second) < 0);
+  CHECK(std::stoi(p.failures[0].node_values.back().second) < 0);
   p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));  // fails because the gate allows index 16
   REQUIRE(p.failures.size() == 1);
-  CHECK(p.failures[0].values.back().second == "16");
+  CHECK(p.failures[0].node_values.back().second == "16");
 }
 
 }  // namespace

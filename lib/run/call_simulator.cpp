@@ -77,14 +77,14 @@ Argument argument_of(UOp u, size_t device) {
 
 }  // namespace
 
-void Memory::write(const Piece& p) {
-  cut(p.begin), cut(p.end);
+void Memory::write_piece(const Piece& p) {
+  cut_at(p.begin), cut_at(p.end);
   auto first = pieces_.lower_bound(p.begin);
   while (first != pieces_.end() && first->first < p.end) first = pieces_.erase(first);
   pieces_[p.begin] = p;
 }
 
-Pieces Memory::read(int64_t begin, int64_t end, int64_t initial) const {
+Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
   Pieces out;
   auto add = [&](Piece p) {
     if (p.begin >= p.end) return;
@@ -109,7 +109,7 @@ Pieces Memory::read(int64_t begin, int64_t end, int64_t initial) const {
   return out;
 }
 
-void Memory::cut(int64_t at) {
+void Memory::cut_at(int64_t at) {
   auto it = pieces_.upper_bound(at);
   if (it == pieces_.begin()) return;
   Piece& p = (--it)->second;
@@ -132,7 +132,7 @@ void Simulator::for_each_kernel(UOp list, Work work) {
       Event e{.call = k, .device = d, .body = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
       for (size_t i = 0; i < arguments.size(); i++) {
         e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
-        e.writes.push_back(body.accesses[i].writes);
+        e.argument_is_written.push_back(body.accesses[i].is_written);
       }
       work(e, body);
     }
@@ -159,7 +159,7 @@ const Simulator::Body& Simulator::body_of(UOp root, size_t arguments) {
 }
 
 const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes) {
-  auto [it, is_new] = bytes_.try_emplace({number, argument, stores});
+  auto [it, is_new] = accessed_bytes_.try_emplace({number, argument, stores});
   Bytes& out = it->second;
   if (!is_new) return out;
   out = {{0, bytes}};
@@ -182,7 +182,7 @@ const Bytes& Simulator::bytes_of(const Body& body, uint32_t number, size_t argum
 void Simulator::track_shared_arguments(UOp list) {
   std::map<Place, size_t> stores;
   for_each_kernel(list, [&](Event& e, const Body&) {
-    for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.writes[i];
+    for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.argument_is_written[i];
   });
   for_each_kernel(list, [&](Event& e, const Body&) {
     for (size_t i = 0; i < e.arguments.size(); i++)
@@ -193,39 +193,40 @@ void Simulator::track_shared_arguments(UOp list) {
 
 void Simulator::track_elements(uint32_t body, size_t argument) {
   if (!tracked_arguments_.insert({body, argument}).second) return;
-  for (bool stores : {false, true}) bytes_.erase({body, argument, stores});
+  for (bool stores : {false, true}) accessed_bytes_.erase({body, argument, stores});
 }
 
-Run Simulator::run(UOp list) {
+Run Simulator::run_list(UOp list) {
   Run out;
   for_each_kernel(list, [&](Event& e, const Body& body) {
     std::vector<int64_t> key{-3, int64_t(e.body), int64_t(e.device)};
-    e.reads.resize(e.arguments.size());
+    e.read_contents.resize(e.arguments.size());
     for (size_t i = 0; i < e.arguments.size(); i++) {
-      if (!body.accesses[i].reads) continue;
+      if (!body.accesses[i].is_read) continue;
       const Argument& a = e.arguments[i];
-      const int64_t initial = a.place.is_kept ? initial_content(a.place) : kUndefined;
+      const int64_t initial = a.place.is_kept ? initial_content_of(a.place) : kUndefined;
       for (auto [from, to] : bytes_of(body, e.body, i, false, a.bytes))
-        for (Piece p : out.memory[a.place].read(a.begin + from, a.begin + to, initial)) {
+        for (Piece p : out.memory[a.place].read_pieces(a.begin + from, a.begin + to, initial)) {
           p.begin += from, p.end += from;
-          e.reads[i].push_back(p);
+          e.read_contents[i].push_back(p);
         }
       key.insert(key.end(), {-4, int64_t(i)});
-      for (const Piece& p : e.reads[i]) key.insert(key.end(), {p.begin, p.end, p.content, p.offset});
+      for (const Piece& p : e.read_contents[i]) key.insert(key.end(), {p.begin, p.end, p.content, p.offset});
     }
     e.content = content(std::move(key));
     for (size_t i = 0; i < e.arguments.size(); i++) {
-      if (!body.accesses[i].writes) continue;
+      if (!body.accesses[i].is_written) continue;
       const Argument& a = e.arguments[i];
       Memory& memory = out.memory[a.place];
       if (e.is_copy) {  // a copy makes no new content
-        for (const Piece& p : e.reads[1]) memory.write({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
+        for (const Piece& p : e.read_contents[1])
+          memory.write_piece({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
         continue;
       }
       const int64_t stored = content({-2, e.content, int64_t(i)});
       kernels_by_stored_[stored] = e.content;
       for (auto [from, to] : bytes_of(body, e.body, i, true, a.bytes))
-        memory.write({a.begin + from, a.begin + to, stored, from});
+        memory.write_piece({a.begin + from, a.begin + to, stored, from});
     }
     out.events.push_back(e);
   });
@@ -234,12 +235,12 @@ Run Simulator::run(UOp list) {
 
 const Event* Simulator::kernel_that_stored(const Run& in, int64_t stored) const {
   auto it = kernels_by_stored_.find(stored);
-  return it == kernels_by_stored_.end() ? nullptr : in.find(it->second);
+  return it == kernels_by_stored_.end() ? nullptr : in.find_event(it->second);
 }
 
-Pieces Simulator::contents(const Run& run, const Place& place) {
+Pieces Simulator::place_contents(const Run& run, const Place& place) {
   auto it = run.memory.find(place);
-  return (it == run.memory.end() ? Memory() : it->second).read(0, INT64_MAX, initial_content(place));
+  return (it == run.memory.end() ? Memory() : it->second).read_pieces(0, INT64_MAX, initial_content_of(place));
 }
 
 }  // namespace tgc::calls

@@ -41,13 +41,13 @@ using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: the
 // The contents of one place.
 class Memory {
  public:
-  void write(const Piece& p);
+  void write_piece(const Piece& p);
   // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: the content of bytes that no
-  // write() covers.
-  Pieces read(int64_t begin, int64_t end, int64_t initial) const;
+  // write_piece() covers.
+  Pieces read_pieces(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
-  void cut(int64_t at);
+  void cut_at(int64_t at);
   std::map<int64_t, Piece> pieces_;  // by Piece::begin
 };
 
@@ -57,8 +57,9 @@ struct Event {
   uint32_t body = 0;
   bool is_copy = false;
   std::vector<Argument> arguments;
-  std::vector<Pieces> reads;  // by argument: the contents that the kernel reads; empty if it reads none of the argument
-  std::vector<bool> writes;
+  // by argument: the contents that the kernel reads; empty if it reads none of the argument
+  std::vector<Pieces> read_contents;
+  std::vector<bool> argument_is_written;
   int64_t content = 0;  // number that identifies the kernel together with all that it reads
 };
 
@@ -67,7 +68,7 @@ struct Run {
   std::vector<Event> events;
   std::map<Place, Memory> memory;
 
-  const Event* find(int64_t content) const {
+  const Event* find_event(int64_t content) const {
     auto it = std::ranges::find(events, content, &Event::content);
     return it == events.end() ? nullptr : &*it;
   }
@@ -83,16 +84,16 @@ class Simulator {
   void track_shared_arguments(UOp list);
   // Tracks single elements for one argument of the kernel `body` (Event::body).
   void track_elements(uint32_t body, size_t argument);
-  Run run(UOp list);
+  Run run_list(UOp list);
 
   // Returns the kernel of `in` that stored the content `stored`; null if none did.
   const Event* kernel_that_stored(const Run& in, int64_t stored) const;
   // Returns the content that a place has before a list runs.
-  int64_t initial_content(const Place& place) {
+  int64_t initial_content_of(const Place& place) {
     return content({-1, place.slot, int64_t(place.device)});
   }
   // Returns the contents of a whole place after a run.
-  Pieces contents(const Run& run, const Place& place);
+  Pieces place_contents(const Run& run, const Place& place);
 
  private:
   struct Body {
@@ -107,16 +108,17 @@ class Simulator {
   // `bytes` is the size of the argument.
   const Bytes& bytes_of(const Body& body, uint32_t number, size_t argument, bool stores, int64_t bytes);
   int64_t content(std::vector<int64_t> key) {
-    return contents_.emplace(std::move(key), int64_t(contents_.size())).first->second;
+    return content_numbers_.emplace(std::move(key), int64_t(content_numbers_.size())).first->second;
   }
 
   const Session& session_;
   const VariableValues& variables_;
   std::map<uint32_t, Body> bodies_;                             // by Event::body
-  std::map<std::tuple<uint32_t, size_t, bool>, Bytes> bytes_;   // by body, argument, and whether the kernel stores
+  // by body, argument, and whether the kernel stores
+  std::map<std::tuple<uint32_t, size_t, bool>, Bytes> accessed_bytes_;
   std::set<std::pair<uint32_t, size_t>> tracked_arguments_;     // the arguments whose elements are tracked:
                                                                 // Event::body, and the number of the argument
-  std::map<std::vector<int64_t>, int64_t> contents_;
+  std::map<std::vector<int64_t>, int64_t> content_numbers_;
   std::map<int64_t, int64_t> kernels_by_stored_;  // by a stored content: Event::content of the kernel that stored it
 };
 

@@ -15,34 +15,34 @@
 namespace tgc {
 
 KernelGraph kernel_graph(const Session& session, const InputGraph& in) {
-  return {.root = in.root, .stage = in.info.stage, .list = in.list, .opts = session.over.opts};
+  return {.root = in.root, .stage = in.info.stage, .linear_list = in.list, .opts = session.overrides.opts};
 }
 
-Status RunCandidate::check() const {
-  const auto& refused = imported_from(in_).refused;
+Status RunCandidate::check_input() const {
+  const auto& refused = imported_from(input_).import_error;
   return refused ? Status(*refused) : Status(Unit{});
 }
 
-Result<Placement> RunCandidate::place(const std::string& device) const {
-  const Settings& settings = in_.graph->settings();
-  const std::string& asked = session_.over.target;
-  const bool is_bundles = in_.report.repro && device == in_.report.repro->device;
+Result<Placement> RunCandidate::choose_place(const std::string& device) const {
+  const Settings& settings = input_.graph->settings();
+  const std::string& asked = session_.overrides.target;
+  const bool is_bundles = input_.read_report.repro && device == input_.read_report.repro->device;
   if (is_bundles && asked.empty() && (device == "REF" || device.starts_with("plugin:")))
-    return choose_placement(device, in_.info.target, settings, recorded_target);
+    return choose_placement(device, input_.info.target, settings, recorded_target);
   if (!device.empty()) return choose_placement(device, asked, settings);
-  const std::string tensors_on = in_.info.target.empty() ? recorded_device(in_) : "";
+  const std::string tensors_on = input_.info.target.empty() ? recorded_device(input_) : "";
   if (asked.empty() && !tensors_on.empty() && works_here(tensors_on) && !settings.IMAGE)
     return choose_placement("", tensors_on, settings);
-  if (!asked.empty() || in_.info.target.empty())
+  if (!asked.empty() || input_.info.target.empty())
     return choose_placement("", session_.default_target(), settings);
-  bool runs_there = works_here(in_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
-  return choose_placement(runs_there ? "" : "REF", in_.info.target, settings, recorded_target);
+  bool runs_there = works_here(input_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
+  return choose_placement(runs_there ? "" : "REF", input_.info.target, settings, recorded_target);
 }
 
-Result<Execution> RunCandidate::run(Executable& kernel, Placement& place, const Arrays& inputs,
-                                    const VariableValues& variables, const DeviceOptions& device,
-                                    const ExecuteOptions& options) const {
-  return device.sanitize ? execute_sanitized(kernel, inputs, variables, options)
+Result<Execution> RunCandidate::run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+                                               const VariableValues& variables, const DeviceOptions& device,
+                                               const ExecuteOptions& options) const {
+  return device.use_sanitizer ? execute_sanitized(kernel, inputs, variables, options)
                          : execute(kernel, *place.device, inputs, variables, options);
 }
 
@@ -54,8 +54,8 @@ class OwnCandidate : public RunCandidate {
   OwnCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
 
   std::optional<Diag> refusal(Placement& place) override {
-    if (!in_.list.empty() || !place.target) return std::nullopt;
-    compilation_ = compile_copy(session_, in_, place.target->name(), in_.graph->settings()).value_or_throw();
+    if (!input_.list.empty() || !place.target) return std::nullopt;
+    compilation_ = compile_copy(session_, input_, place.target->name(), input_.graph->settings()).value_or_throw();
     auto& made = compilation_->list();
     if (!made && is_out_of_time(made.diag())) throw Failure(made.diag());
     if (!made) return made.diag();
@@ -64,10 +64,10 @@ class OwnCandidate : public RunCandidate {
     return source ? std::nullopt : std::optional(source.diag());
   }
 
-  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
+  Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
     if (place.target && !place.is_ref)
       if (auto status = check_dtypes(*place.target); !status) return status.diag();
-    if (!compilation_) return make_executable(kernel_graph(session_, in_), place, options);
+    if (!compilation_) return make_executable(kernel_graph(session_, input_), place, options);
     const std::vector<UOp>& lowered = *compilation_->list();
     return place.is_ref ? Executable::for_ref(lowered) : Executable::for_device(lowered, *place.target, *place.device);
   }
@@ -75,7 +75,7 @@ class OwnCandidate : public RunCandidate {
  private:
   // Fails if the kernel has an FP8 dtype that tinygrad 0.12's renderer for `target` lacks.
   Status check_dtypes(const Target& target) const {
-    for (UOp u : in_.list.empty() ? toposort(in_.root) : in_.list)
+    for (UOp u : input_.list.empty() ? toposort(input_.root) : input_.list)
       if (dtypes::fp8s.contains(u.dtype()) && !is_dtype_supported(u.dtype().scalar(), target))
         return Diag{.message = "tgc's own pipeline has no " + std::string(u.dtype().repr()) + " on " + target.name(),
                     .expected = "--device=REF, or --target=CUDA:CUDA:sm_89 with --emulate"};
@@ -90,19 +90,19 @@ class RecordedListCandidate : public OwnCandidate {
  public:
   using OwnCandidate::OwnCandidate;
 
-  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
-    if (!in_.record || !in_.record->linear)
-      return Diag{.message = "'" + in_.info.name + "' holds no recorded list", .file = in_.file,
+  Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
+    if (!input_.record || !input_.record->linear)
+      return Diag{.message = "'" + input_.info.name + "' holds no recorded list", .file = input_.file,
                   .expected = "a kernel of golden records for --recorded"};
-    auto read = read_uops(*in_.graph, *in_.record->linear, in_.file + " (linear)");
+    auto read = read_uops(*input_.graph, *input_.record->linear, input_.file + " (linear)");
     if (!read) return read.diag();
-    list_ = std::move(read->list);
-    const bool is_same_target = place.target && !place.is_ref && place.target->name() == in_.info.target;
-    runs_source_ = is_same_target && has_recorded_source(in_);
-    ran_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
-    if (runs_source_) return recorded_executable(in_, place, options.compile_seconds);
-    KernelGraph kernel = kernel_graph(session_, in_);
-    kernel.list = list_;
+    recorded_list_ = std::move(read->list);
+    const bool is_same_target = place.target && !place.is_ref && place.target->name() == input_.info.target;
+    runs_source_ = is_same_target && has_recorded_source(input_);
+    what_ran_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
+    if (runs_source_) return recorded_executable(input_, place, options.compile_seconds);
+    KernelGraph kernel = kernel_graph(session_, input_);
+    kernel.linear_list = recorded_list_;
     return make_executable(kernel, place, options);
   }
 };
@@ -113,56 +113,57 @@ class ImportedCandidate : public RunCandidate {
  public:
   ImportedCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
 
-  Status check() const override {
-    auto status = RunCandidate::check();
-    return status ? check_compiled(in_) : status;
+  Status check_input() const override {
+    auto status = RunCandidate::check_input();
+    return status ? check_compiled(input_) : status;
   }
 
-  Result<Placement> place(const std::string& device) const override {
-    const Settings& settings = in_.graph->settings();
-    const bool has_source = has_recorded_source(in_) && !settings.IMAGE;
-    if (device == "REF") return RunCandidate::place(device);
-    if (device.empty() && !(has_source && works_here(in_.info.target))) return place_in_ref();
-    if (has_source && in_.info.target.starts_with(device))
-      return choose_placement("", in_.info.target, settings, recorded_target);
-    return Diag{.message = has_source ? "the kernel's source was recorded for " + in_.info.target
-                                      : "a kernel of " + producer_of(in_) + " runs in REF as it is",
+  Result<Placement> choose_place(const std::string& device) const override {
+    const Settings& settings = input_.graph->settings();
+    const bool has_source = has_recorded_source(input_) && !settings.IMAGE;
+    if (device == "REF") return RunCandidate::choose_place(device);
+    if (device.empty() && !(has_source && works_here(input_.info.target))) return place_in_ref();
+    if (has_source && input_.info.target.starts_with(device))
+      return choose_placement("", input_.info.target, settings, recorded_target);
+    return Diag{.message = has_source ? "the kernel's source was recorded for " + input_.info.target
+                                      : "a kernel of " + producer_of(input_) + " runs in REF as it is",
                 .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
   }
 
   std::optional<Diag> refusal(Placement& place) override {
-    if (!in_.record || !place.target || !in_.record->error) return std::nullopt;
-    return Diag{*in_.record->error};
+    if (!input_.record || !place.target || !input_.record->error) return std::nullopt;
+    return Diag{*input_.record->error};
   }
 
-  Result<Executable> prepare(Placement& place, const LowerOptions& options) override {
-    if (in_.record && place.is_ref) choose_graph();
-    return place.target ? recorded_executable(in_, place, options.compile_seconds)
-                        : make_executable(kernel_graph(session_, in_), place, options);
+  Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
+    if (input_.record && place.is_ref) choose_graph();
+    return place.target ? recorded_executable(input_, place, options.compile_seconds)
+                        : make_executable(kernel_graph(session_, input_), place, options);
   }
 
-  Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs, const VariableValues& variables,
-                        const DeviceOptions& device, const ExecuteOptions& options) const override {
-    if (!last_) return RunCandidate::run(kernel, place, inputs, variables, device, options);
-    return run_recorded_graph(*last_, in_.root, inputs, variables, device.execute_options(place_in_ref()));
+  Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+                                   const VariableValues& variables, const DeviceOptions& device,
+                                   const ExecuteOptions& options) const override {
+    if (!last_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
+    return run_recorded_graph(*last_, input_.root, inputs, variables, device.execute_options(place_in_ref()));
   }
 
-  std::optional<std::string> not_compared() const override {
-    return in_.record ? std::optional(not_compared_) : std::nullopt;
+  std::optional<std::string> not_compared_reason() const override {
+    return input_.record ? std::optional(not_compared_) : std::nullopt;
   }
 
  private:
   // Chooses the recorded graph or list that REF runs in place of the recorded source.
   void choose_graph() {
-    auto last = last_recorded(session_, in_);
+    auto last = last_recorded(session_, input_);
     if (!last) {
       not_compared_ = last.diag().text();
       return;
     }
     last_ = std::move(*last);
-    ran_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
-    if (const std::string& target = in_.info.target; !works_here(target))
-      ran_ += ", because " + shown_target(target) + " does not work here" +
+    what_ran_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
+    if (const std::string& target = input_.info.target; !works_here(target))
+      what_ran_ += ", because " + shown_target(target) + " does not work here" +
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
@@ -173,13 +174,13 @@ class ImportedCandidate : public RunCandidate {
 }  // namespace
 
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
-  if (is_imported(in) && !session.over.native) return std::make_unique<ImportedCandidate>(session, in);
+  if (is_imported(in) && !session.overrides.prefers_native) return std::make_unique<ImportedCandidate>(session, in);
   if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
   return std::make_unique<OwnCandidate>(session, in);
 }
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
-  return candidate_of(session, in)->place(device);
+  return candidate_of(session, in)->choose_place(device);
 }
 
 }  // namespace tgc

@@ -2,7 +2,7 @@
 // (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
-//   candidate->check().value_or_throw();                                  // is there something to run?
+//   candidate->check_input().value_or_throw();                                  // is there something to run?
 //   Placement place = candidate->place("CPU").value_or_throw();
 //   if (auto refused = candidate->refusal(place)) ...                     // a stage or the renderer refuses the graph
 //   Executable kernel = candidate->prepare(place, {}).value_or_throw();
@@ -26,37 +26,38 @@ class RunCandidate {
   virtual ~RunCandidate() = default;
 
   // Fails if there is nothing to run, for example because tinygrad did not finish the kernel.
-  virtual Status check() const;
+  virtual Status check_input() const;
   // Chooses where the kernel runs: see placement_for().
-  virtual Result<Placement> place(const std::string& device) const;
+  virtual Result<Placement> choose_place(const std::string& device) const;
   // Returns the error of the stage or renderer that refuses the graph, without compiling a source; nullopt if none
   // refuses the graph. Throws Failure if the time limit is over.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   // Makes the kernel ready to run at `place`.
-  virtual Result<Executable> prepare(Placement& place, const LowerOptions& options) = 0;
-  // Runs what prepare() returned. `inputs` and the results have the dtypes of the buffers of the input graph.
-  virtual Result<Execution> run(Executable& kernel, Placement& place, const Arrays& inputs,
-                                const VariableValues& variables, const DeviceOptions& device,
-                                const ExecuteOptions& options) const;
+  virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
+  // Runs what prepare_executable() returned. `inputs` and the results have the dtypes of the buffers of the input
+  // graph.
+  virtual Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+                                           const VariableValues& variables, const DeviceOptions& device,
+                                           const ExecuteOptions& options) const;
   // Returns why a run in which nothing was compared is an error; "" if the report of the run says why. Returns nullopt
   // if such a run is no error.
-  virtual std::optional<std::string> not_compared() const { return std::nullopt; }
+  virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }
 
   // Returns the name that reports give to what runs, such as "the recorded source"; "" if the input itself runs. Set by
-  // prepare().
-  const std::string& ran() const { return ran_; }
+  // prepare_executable().
+  const std::string& what_ran() const { return what_ran_; }
   // recorded_list() is the linear list that --recorded runs, else empty; runs_recorded_source() tells whether the
-  // recorded source runs in its place. Set by prepare().
-  std::span<const UOp> recorded_list() const { return list_; }
+  // recorded source runs in its place. Set by prepare_executable().
+  std::span<const UOp> recorded_list() const { return recorded_list_; }
   bool runs_recorded_source() const { return runs_source_; }
 
  protected:
-  RunCandidate(const Session& session, const InputGraph& in) : session_(session), in_(in) {}
+  RunCandidate(const Session& session, const InputGraph& in) : session_(session), input_(in) {}
 
   const Session& session_;
-  const InputGraph& in_;
-  std::string ran_;
-  std::vector<UOp> list_;
+  const InputGraph& input_;
+  std::string what_ran_;
+  std::vector<UOp> recorded_list_;
   bool runs_source_ = false;
 };
 

@@ -25,7 +25,7 @@ bool DebugPrints::watches_kernels() const {
   return settings_.DEBUG >= 2 || !settings_.IGNORE_OOB || settings_.DEBUG_LINEARIZE;
 }
 
-Status DebugPrints::compiled(Compilation& c) {
+Status DebugPrints::print_compiled(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
     if (!schedule) return schedule.diag();
@@ -33,82 +33,87 @@ Status DebugPrints::compiled(Compilation& c) {
     return Unit{};
   }
   if (!watches_kernels()) return Unit{};
-  if (!c.loaded().list.empty()) return Unit{};  // a linear list is not lowered: nothing to print
-  if (!c.begun_at()) kernel_begins(c.ast());
+  if (!c.input_graph().list.empty()) return Unit{};  // a linear list is not lowered: nothing to print
+  if (!c.input_stage()) on_kernel_begin(c.ast());
   auto outputs = c.outputs();
   if (!outputs) return outputs.diag();
-  return lowered(c.current(), **outputs, false);
+  return print_lowered(c.current_graph(), **outputs, false);
 }
 
-void DebugPrints::scheduled(const TensorJob& job, const Schedule& schedule, double seconds) {
+void DebugPrints::on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) {
   if (settings_.DEBUG >= 1)
-    show_schedule(schedule.items.size(), seconds, to_hex(sched_cache_key(job.keyed)), job.graph.size());
+    show_schedule(schedule.items.size(), seconds, to_hex(sched_cache_key(job.normalized_sink)), job.graph.size());
 }
 
-void DebugPrints::kernel_begins(UOp ast) {
+void DebugPrints::on_kernel_begin(UOp ast) {
   if (settings_.DEBUG < 5) return;
   auto text = pyrender(ast);
-  show(text ? *text : text.diag().text());
+  print_text(text ? *text : text.diag().text());
 }
 
-Status DebugPrints::lowered(UOp sink, KernelOutputs& outputs, bool runs) {
+Status DebugPrints::print_lowered(UOp sink, KernelOutputs& outputs, bool runs) {
   if (!watches_kernels()) return Unit{};
   auto& list = outputs.list();
   if (!list) return list.diag();
-  if (settings_.DEBUG_LINEARIZE) show(linearize_listing(linearize(sink)));
-  if (settings_.DEBUG >= 6) show(print_uops(*list));
+  if (settings_.DEBUG_LINEARIZE) print_text(linearize_listing(linearize(sink)));
+  if (settings_.DEBUG >= 6) print_text(print_uops(*list));
   auto info = program_info(*list);
   if (settings_.DEBUG >= 2 && !info) return info.diag();
-  if (settings_.DEBUG >= 3) show(info->applied_opts.repr());
+  if (settings_.DEBUG >= 3) print_text(info->applied_opts.repr());
   if (settings_.DEBUG >= 4) {
     if (!outputs.source()) return outputs.source().diag();
-    show(*outputs.source());
+    print_text(*outputs.source());
   }
   if (settings_.DEBUG >= 7) show_assembly(outputs);
   if (settings_.DEBUG >= 2 && !runs) show_kernel(*info, outputs.target().device, 0, {});
-  return settings_.IGNORE_OOB ? Status(Unit{}) : prove(*list);
+  return settings_.IGNORE_OOB ? Status(Unit{}) : prove_bounds_of(*list);
 }
 
-void DebugPrints::kernel_ran(const ProgramInfo& info, const Target& target, double bytes,
-                             std::span<const double> seconds) {
-  for (double s : seconds) seconds_in_all_ += s;
+void DebugPrints::on_kernel_run(const ProgramInfo& info, const Target& target, double bytes,
+                                std::span<const double> seconds) {
+  for (double s : seconds) total_seconds_ += s;
   std::optional<KernelTime> time;
-  if (!seconds.empty()) time = {seconds.back(), seconds_in_all_};
+  if (!seconds.empty()) time = {seconds.back(), total_seconds_};
   show_kernel(info, target.device, bytes, time);
 }
 
-void DebugPrints::show(std::string text) const {
+void DebugPrints::print_text(std::string text) const {
   if (text.empty() || text.back() != '\n') text += '\n';
-  if (session_.events) session_.events->debug(text);
+  if (session_.events) session_.events->on_debug(text);
 }
 
 void DebugPrints::show_schedule(size_t kernels, double seconds, const std::string& key, size_t nodes) const {
   if (!(settings_.DEBUG >= 1 && kernels > 1) && settings_.DEBUG < 3) return;
-  show(formatted("scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels, seconds * 1e3,
-                 key.c_str(), nodes));
+  print_text(formatted("scheduled %4zu kernels in %8.2f ms | CACHE MISS %.8s | %zu uops in cache", kernels,
+                       seconds * 1e3, key.c_str(), nodes));
 }
 
 void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device, double mem_used,
                               std::optional<KernelTime> time) {
   if (settings_.DEBUG < 2) return;
   const Estimates& e = info.estimates;
-  KernelLine line{.name = info.name, .device = device, .number = ++kernels_shown, .arguments = info.globals.size(),
-                  .bytes = mem_used, .cost = {value_of(e.ops), value_of(e.lds), value_of(e.mem)}, .time = time};
-  bool color = session_.events && session_.events->color();
-  show(line.text(color) + (time ? " " : ""));  // tinygrad prints metadata after this trailing space
+  KernelLine line{.name = info.name,
+                  .device = device,
+                  .kernel_number = ++kernels_shown,
+                  .num_arguments = info.globals.size(),
+                  .used_bytes = mem_used,
+                  .kernel_cost = {value_of(e.ops), value_of(e.lds), value_of(e.mem)},
+                  .kernel_time = time};
+  bool color = session_.events && session_.events->has_colors();
+  print_text(line.text(color) + (time ? " " : ""));  // tinygrad prints metadata after this trailing space
 }
 
 void DebugPrints::show_assembly(KernelOutputs& outputs) const {
   auto assembly = row_of("asm").output->make(outputs);
-  show(assembly ? *assembly : "no disassembly: " + assembly.diag().text());
+  print_text(assembly ? *assembly : "no disassembly: " + assembly.diag().text());
 }
 
-Status DebugPrints::prove(const std::vector<UOp>& list) const {
+Status DebugPrints::prove_bounds_of(const std::vector<UOp>& list) const {
   auto proof = prove_bounds(list);
   if (!proof) return proof.diag();
   if (settings_.DEBUG >= 3)
-    show("bounds: " + std::to_string(proof->accesses) + " accesses, " + std::to_string(proof->by_bounds) +
-         " by least and greatest value, " + std::to_string(proof->by_z3) + " proven by Z3");
+    print_text("bounds: " + std::to_string(proof->num_accesses) + " accesses, " + std::to_string(proof->num_by_bounds) +
+               " by least and greatest value, " + std::to_string(proof->num_by_z3) + " proven by Z3");
   if (proof->failures.empty()) return Unit{};
   std::string all;
   for (const OutOfBounds& f : proof->failures) all += (all.empty() ? "" : "\n") + f.text();

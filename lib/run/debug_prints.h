@@ -28,29 +28,29 @@ class DebugPrints : public ExecuteObserver {
   // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
   // not run it. With IGNORE_OOB=0, fails if an access of a kernel may be out of bounds, if possible with a
   // counterexample.
-  Status compiled(Compilation& compilation);
+  Status print_compiled(Compilation& compilation);
 
   // ---- events of the executor
-  void progress(const std::string& what) override { session_.progress(what); }
+  void on_progress(const std::string& what) override { session_.report_progress(what); }
   // Prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
-  void scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
+  void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
   bool times_kernels() const override { return settings_.DEBUG >= 2; }
-  void kernel_begins(UOp ast) override;
-  Status kernel_lowered(UOp sink, KernelOutputs& outputs) override { return lowered(sink, outputs, true); }
-  void kernel_ran(const ProgramInfo& info, const Target& target, double bytes,
-                  std::span<const double> seconds) override;
+  void on_kernel_begin(UOp ast) override;
+  Status on_kernel_lowered(UOp sink, KernelOutputs& outputs) override { return print_lowered(sink, outputs, true); }
+  void on_kernel_run(const ProgramInfo& info, const Target& target, double bytes,
+                     std::span<const double> seconds) override;
 
  private:
-  Status lowered(UOp sink, KernelOutputs& outputs, bool runs);
-  void show(std::string text) const;
+  Status print_lowered(UOp sink, KernelOutputs& outputs, bool runs);
+  void print_text(std::string text) const;
   void show_schedule(size_t kernels, double seconds, const std::string& key, size_t nodes) const;
   void show_kernel(const ProgramInfo& info, const std::string& device, double mem_used, std::optional<KernelTime> time);
   void show_assembly(KernelOutputs& outputs) const;
-  Status prove(const std::vector<UOp>& list) const;
+  Status prove_bounds_of(const std::vector<UOp>& list) const;
 
   const Session& session_;
   Settings settings_;
-  double seconds_in_all_ = 0;
+  double total_seconds_ = 0;
 };
 
 }  // namespace tgc

@@ -56,7 +56,7 @@ FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optiona
   if (auto refused = candidate.refusal(place))
     return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
   if (!place.is_ref) return {};
-  auto made = candidate.prepare(place, {});
+  auto made = candidate.prepare_executable(place, {});
   if (!made) return symptom(Kind::Refused, made.diag());
   kernel = std::move(*made);
   return {};
@@ -74,7 +74,7 @@ void check_device(Placement& place, const InputGraph& in) {
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device) {
   return catch_failures([&] {
     auto candidate = candidate_of(session, in);
-    Placement place = std::move(candidate->place(device).value_or_throw());
+    Placement place = std::move(candidate->choose_place(device).value_or_throw());
     std::optional<Executable> kernel;
     return refusal(*candidate, place, kernel);
   });
@@ -84,11 +84,11 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
   const DeadlineScope trial(options.device.trial_seconds());
   return catch_failures([&]() -> FailureSignature {
     auto candidate = candidate_of(session, in);
-    Placement place = std::move(candidate->place(options.device.name).value_or_throw());
+    Placement place = std::move(candidate->choose_place(options.device.name).value_or_throw());
     std::optional<Executable> kernel;
     if (auto refused = refusal(*candidate, place, kernel); refused.kind != Kind::None) return refused;
     if (!kernel) {
-      auto compiled = candidate->prepare(place, {});
+      auto compiled = candidate->prepare_executable(place, {});
       if (!compiled) return check_device(place, in), symptom(Kind::Compile, compiled.diag());
       kernel = std::move(*compiled);
     }
@@ -96,10 +96,10 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     TrialInputs given = trial_inputs(options, in).value_or_throw();
     given.seed = options.input.seed.value_or(0);  // draws arrays that the file lacks
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
-    trial.begin(*kernel).value_or_throw();
+    trial.begin_trial(*kernel).value_or_throw();
     if (arrays) *arrays = copy_of(trial.inputs());
     ExecuteOptions execution = options.device.execute_options(place);
-    if (place.is_ref) execution.in_process = true;
+    if (place.is_ref) execution.runs_in_process = true;
     auto done = execute(*kernel, *place.device, trial.inputs(), trial.variables(), execution);
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
@@ -107,13 +107,13 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     Arrays expected = given_expected(options, in, source).value_or_throw();
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
-      auto reference = trial.reference();
+      auto reference = trial.run_reference();
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);
     }
-    auto compared = trial.compare(done->outputs, expected, options.compare, Recheck::IfCheap);
+    auto compared = trial.compare_arrays(done->outputs, expected, options.compare, Recheck::IfCheap);
     for (const Comparison& c : compared.value_or_throw())
-      if (!c.passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
+      if (!c.has_passed()) return {Kind::Wrong, c.text().substr(0, c.text().find('\n')), ""};
     return {};
   });
 }

@@ -30,8 +30,8 @@ struct FailureSignature {
   // The part of the message that is equal for failures of one cause: its first line without numbers and bracketed text,
   // of which only the beginning counts for a crash and for an access out of bounds. Empty for Kind::Wrong and
   // Kind::None.
-  std::string cause = {};
-  bool operator==(const FailureSignature& o) const { return kind == o.kind && cause == o.cause; }
+  std::string cause_key = {};
+  bool operator==(const FailureSignature& o) const { return kind == o.kind && cause_key == o.cause_key; }
 };
 std::string_view name_of(FailureSignature::Kind kind);
 

@@ -33,8 +33,8 @@ class Explainer {
       const auto it = std::ranges::find(same_, &e);
       if (it == same_.end() || (*it)->is_copy) continue;
       const Event& should = meant_.events[size_t(it - same_.begin())];
-      for (size_t i = 0; i < e.reads.size(); i++)
-        if (e.reads[i] != should.reads[i]) return wrong_read(e, should, i);
+      for (size_t i = 0; i < e.read_contents.size(); i++)
+        if (e.read_contents[i] != should.read_contents[i]) return wrong_read(e, should, i);
     }
     return wrong_result(wrong);
   }
@@ -46,9 +46,10 @@ class Explainer {
       const Event& should = meant_.events[n];
       const Event* e = same_[n];
       if (!e || e->is_copy) continue;
-      for (size_t i = 0; i < e->reads.size(); i++)
-        for (size_t j = 0; j < e->writes.size(); j++) {
-          if (e->reads[i].empty() || !e->writes[j] || !overlap(e->arguments[i], e->arguments[j])) continue;
+      for (size_t i = 0; i < e->read_contents.size(); i++)
+        for (size_t j = 0; j < e->argument_is_written.size(); j++) {
+          if (e->read_contents[i].empty() || !e->argument_is_written[j] || !overlap(e->arguments[i], e->arguments[j]))
+            continue;
           if (overlap(should.arguments[i], should.arguments[j])) continue;
           const std::string name = name_of(should.arguments[i].place);
           return fault(*e, *e, name, "", kernel_text(e->call) + " stores to the place of " + name + ", which it reads",
@@ -67,7 +68,7 @@ class Explainer {
   OrderFault wrong_read(const Event& e, const Event& should, size_t i) const {
     const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
     const std::string name = name_of(meant), reader = kernel_text(e.call);
-    const auto [expected, found] = first_difference(should.reads[i], e.reads[i]);
+    const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
     if (const Event* writer = simulator_.kernel_that_stored(run_, found); writer && is.is_kept && !meant.is_kept)
       return fault(e, *writer, name_of(is), "write after read",
                    reader + " reads " + name_of(is) + ", an input that was not copied, after " +
@@ -100,7 +101,7 @@ class Explainer {
   OrderFault wrong_result(const Place& place) const {
     const std::string name = name_of(place);
     const auto [expected, found] =
-        first_difference(simulator_.contents(meant_, place), simulator_.contents(run_, place));
+        first_difference(simulator_.place_contents(meant_, place), simulator_.place_contents(run_, place));
     const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
                 *other = simulator_.kernel_that_stored(run_, found);
     if (made && !maker)
@@ -160,11 +161,11 @@ std::string function_of(const GoldenStage& stage) {
 // the single elements of this argument and simulates again; throws Failure if the kernel still reads such memory.
 Run run_defined(Simulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
-    Run out = simulator.run(list);
+    Run out = simulator.run_list(list);
     const Event* reader = nullptr;
     for (const Event& e : out.events)
-      for (size_t i = 0; i < e.reads.size(); i++)
-        if (std::ranges::count(e.reads[i], kUndefined, &Piece::content) && !e.is_copy)
+      for (size_t i = 0; i < e.read_contents.size(); i++)
+        if (std::ranges::count(e.read_contents[i], kUndefined, &Piece::content) && !e.is_copy)
           reader = &e, simulator.track_elements(e.body, i);
     if (!reader) return out;
     if (is_last)
@@ -178,7 +179,7 @@ Run run_defined(Simulator& simulator, UOp list) {
 std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   const std::map<std::string, int64_t> bound(record.var_vals.begin(), record.var_vals.end());
   for (size_t k = 0; k < record.kernels.size(); k++)
-    for (auto& [name, value] : record.kernels[k].fixedvars)
+    for (auto& [name, value] : record.kernels[k].fixed_variables)
       if (auto it = bound.find(name); it != bound.end() && it->second != value)
         return OrderFault{k, k, name, "", "_prepare_jit_inputs (engine/jit.py)",
                           kernel_text(k) + " runs with " + name + "=" + std::to_string(value) +
@@ -205,16 +206,17 @@ std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord&
   for (const GoldenStage& stage : record.stages) {
     const std::string* text = text_of(stage);
     if (!text) continue;
-    const Run run = simulator.run(read(*text, stage.name));
+    const Run run = simulator.run_list(read(*text, stage.name));
     std::set<Place> kept;
     for (const Run* r : {&meant, &run})
       for (auto& [place, memory] : r->memory)
         if (place.is_kept) kept.insert(place);
     for (const Place& place : kept)
-      if (simulator.contents(meant, place) != simulator.contents(run, place))
-        return Explainer(simulator, meant, run, function_of(stage), parameters.slots).explain(place);
+      if (simulator.place_contents(meant, place) != simulator.place_contents(run, place))
+        return Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).explain(place);
     if (stage.name != "memory plan") continue;
-    if (auto fault = Explainer(simulator, meant, run, function_of(stage), parameters.slots).shared_by_arguments())
+    if (auto fault =
+            Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).shared_by_arguments())
       return fault;
   }
   return find_wrong_variable(record);

@@ -22,30 +22,32 @@ std::string beginning_of(const Array& a) {
 
 std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
   double total = 0;
-  for (const TimedKernel& k : kernels) total += k.seconds;
-  std::ranges::sort(kernels, std::greater(), &TimedKernel::seconds);
+  for (const TimedKernel& k : kernels) total += k.run_seconds;
+  std::ranges::sort(kernels, std::greater(), &TimedKernel::run_seconds);
   std::string out =
       "  all kernels, the fastest of " + std::to_string(runs) + " runs each: " + ms(total) + "; the slowest:\n";
   for (size_t i = 0; i < std::min<size_t>(10, kernels.size()); i++)
-    out += "    " + ms(kernels[i].seconds) + "  " + ansistrip(kernels[i].name) + "\n";
+    out += "    " + ms(kernels[i].run_seconds) + "  " + ansistrip(kernels[i].name) + "\n";
   return out;
 }
 
 }  // namespace
 
 std::string ModelReport::first_difference() const {
-  for (const auto* arrays : {&outputs, stages ? &stages->arrays : &outputs})
+  for (const auto* arrays : {&comparisons, stage_difference ? &stage_difference->comparisons : &comparisons})
     for (const Comparison& c : *arrays)
-      if (!c.passed()) return c.text();
+      if (!c.has_passed()) return c.text();
   return {};
 }
 
 RunReport::Result ModelReport::result() const {
-  if (!error.empty()) return kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
-  if (!order.faults.empty() || !hazard.empty() || (stages && !stages->stage.empty())) return RunReport::Result::Failed;
-  if (!different.empty() || !std::ranges::all_of(outputs, &Comparison::passed)) return RunReport::Result::Failed;
+  if (!error.empty()) return is_kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
+  if (!order_report.faults.empty() || !hazard_text.empty() || (stage_difference && !stage_difference->stage.empty()))
+    return RunReport::Result::Failed;
+  if (!first_different_kernel.empty() || !std::ranges::all_of(comparisons, &Comparison::has_passed))
+    return RunReport::Result::Failed;
   if (stores_nothing) return RunReport::Result::Passed;
-  return outputs.empty() && confirmed_kernels == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
+  return comparisons.empty() && confirmed_kernels == 0 ? RunReport::Result::NotCompared : RunReport::Result::Passed;
 }
 
 int ModelReport::exit_code() const { return exit_code_of(result()); }
@@ -57,40 +59,45 @@ std::string ModelReport::text() const {
          : r == RunReport::Result::NotCompared ? "run, not compared,"
                                                : "passed";
   out += (device.empty() ? "" : " on " + device) + ", ";
-  if (!ran.kernels && names.empty()) return out + "no kernels, because the graph stores no value\n";
-  const bool calls = !ran.kernels && stages && stages->stages_run;  // the graph becomes a call with a record of its own
-  out += calls ? "no kernels, only stages" : counted(ran.kernels, "kernel");
+  if (!schedule_result.num_kernels && result_names.empty())
+    return out + "no kernels, because the graph stores no value\n";
+  // the graph becomes a call with a record of its own
+  const bool calls = !schedule_result.num_kernels && stage_difference && stage_difference->num_stages_run;
+  out += calls ? "no kernels, only stages" : counted(schedule_result.num_kernels, "kernel");
   out += kernel_ids.empty() ? "" : " (" + kernel_ids + ")";
   if (seed)
-    out += ", inputs drawn with --seed " + std::to_string(*seed) + (floats.empty() ? "" : " (floats " + floats + ")") +
-           (sizes.empty() ? "" : "; " + sizes);
+    out += ", inputs drawn with --seed " + std::to_string(*seed) +
+           (float_distribution.empty() ? "" : " (floats " + float_distribution + ")") +
+           (input_sizes.empty() ? "" : "; " + input_sizes);
   out += "\n  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
-         ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " + ms(ran.seconds) + "\n";
+         ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " +
+         ms(schedule_result.run_seconds) + "\n";
   if (!recorded_on.empty() && !device.starts_with(recorded_on + ":"))
     out += "  recorded on " + recorded_on + ", run on " + device + " instead\n";
-  if (ran.bytes_before)
-    out += "  memory between kernels: " + bytes_text(ran.bytes_before) + ", as planned " + bytes_text(ran.bytes_after) +
-           "\n";
+  if (schedule_result.bytes_before)
+    out += "  memory between kernels: " + bytes_text(schedule_result.bytes_before) + ", as planned " +
+           bytes_text(schedule_result.bytes_after) + "\n";
   for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
   for (const std::string& values : also_tried) out += "  also with " + values + "\n";
-  for (size_t i = 0; i < names.size(); i++) out += "  " + names[i] + ": " + beginning_of(ran.values[i]) + "\n";
-  if (!ran.timed.empty()) out += slowest_of(ran.timed, timed_runs);
-  for (const Comparison& c : outputs) out += "  " + c.text() + "\n";
-  if (stages) out += stages->text();
-  for (const OrderFault& f : order.faults)
+  for (size_t i = 0; i < result_names.size(); i++)
+    out += "  " + result_names[i] + ": " + beginning_of(schedule_result.values[i]) + "\n";
+  if (!schedule_result.timed_kernels.empty()) out += slowest_of(schedule_result.timed_kernels, timed_runs);
+  for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
+  if (stage_difference) out += stage_difference->text();
+  for (const OrderFault& f : order_report.faults)
     out += "  order: " + f.detail() + (f.is_of_plan ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
-  if (!hazard.empty()) out += "  hazard: " + hazard + "\n";
+  if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
   if (sanitized_kernels)
     out += "  no access outside of a buffer under AddressSanitizer: " + counted(sanitized_kernels, "kernel") + "\n";
-  if (confirmed_kernels && different.empty())
+  if (confirmed_kernels && first_different_kernel.empty())
     out += "  every kernel compares well with REF: " + std::to_string(confirmed_kernels) + "\n";
-  if (!different.empty()) out += "  " + different + "\n";
+  if (!first_different_kernel.empty()) out += "  " + first_different_kernel + "\n";
   if (r == RunReport::Result::NotCompared && !is_schedule)
     out += "  not compared: --reference=REF compares each kernel with REF, --expect=FILE.npz the outputs\n";
-  for (const std::string& file : written) out += "  wrote " + file + "\n";
+  for (const std::string& file : written_files) out += "  wrote " + file + "\n";
   if (!repeat_command.empty()) out += "  again: " + repeat_command + "\n";
-  if (!not_kept.empty()) out += "  it could not be kept: " + not_kept + "\n";
+  if (!not_kept_reason.empty()) out += "  it could not be kept: " + not_kept_reason + "\n";
   return out;
 }
 
@@ -102,32 +109,33 @@ std::string ModelReport::json() const {
     if (!error.empty()) json.member("error", error);
     if (!reference.empty()) json.member("reference", reference);
     if (seed) json.member("seed", *seed);
-    if (!floats.empty()) json.member("floats", floats);
-    if (!sizes.empty()) json.member("sizes", sizes);
-    write_comparisons(json, outputs);
-    if (stages) stages->write(json.key("stages"));
+    if (!float_distribution.empty()) json.member("floats", float_distribution);
+    if (!input_sizes.empty()) json.member("sizes", input_sizes);
+    write_comparisons(json, comparisons);
+    if (stage_difference) stage_difference->write(json.key("stages"));
     if (!variables.empty()) json.member("variables", variables);
     if (!also_tried.empty()) json.member("also_tried", also_tried);
-    if (!repeat_command.empty()) json.member("again", repeat_command).member("written", written);
-    if (!order.faults.empty()) json.member("order", order.faults[0].detail());
-    if (!hazard.empty()) json.member("hazard", hazard);
+    if (!repeat_command.empty()) json.member("again", repeat_command).member("written", written_files);
+    if (!order_report.faults.empty()) json.member("order", order_report.faults[0].detail());
+    if (!hazard_text.empty()) json.member("hazard", hazard_text);
     if (!notes.empty()) json.member("notes", notes);
     if (confirmed_kernels) json.member("kernels_compared", confirmed_kernels);
     if (sanitized_kernels) json.member("kernels_sanitized", sanitized_kernels);
-    if (!different.empty()) json.member("different", different);
-    if (!not_kept.empty()) json.member("not_kept", not_kept);
-    json.member("kernels", ran.kernels);
+    if (!first_different_kernel.empty()) json.member("different", first_different_kernel);
+    if (!not_kept_reason.empty()) json.member("not_kept", not_kept_reason);
+    json.member("kernels", schedule_result.num_kernels);
     milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
         milliseconds("total_ms", total_seconds);
-    milliseconds("run_ms", ran.seconds);
-    json.member("bytes_before", ran.bytes_before).member("bytes_after", ran.bytes_after);
+    milliseconds("run_ms", schedule_result.run_seconds);
+    json.member("bytes_before", schedule_result.bytes_before).member("bytes_after", schedule_result.bytes_after);
     json.member("passed", result() == RunReport::Result::Passed);
     json.key("outputs").array([&] {
-      for (size_t i = 0; i < ran.values.size(); i++)
+      for (size_t i = 0; i < schedule_result.values.size(); i++)
         json.object([&] {
-          json.member("name", names[i]).member("array", ran.values[i].describe());
-          for (const Comparison& c : outputs)
-            if (c.name == names[i]) json.member("different", c.different).key("max_abs").number(c.max_abs, "%.9g");
+          json.member("name", result_names[i]).member("array", schedule_result.values[i].describe());
+          for (const Comparison& c : comparisons)
+            if (c.name == result_names[i])
+              json.member("different", c.num_different).key("max_abs").number(c.max_abs_error, "%.9g");
         });
     });
   }) + "\n";

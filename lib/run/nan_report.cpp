@@ -39,7 +39,7 @@ bool has_controls(std::string_view text) {
 // recorded. Each line of the recorded JSON after its header is a node.
 std::string method_of(UOp u, const InputGraph& in) {
   if (!in.record) return {};
-  const size_t at = std::min(place_of(in.report.places, u.id()), in.text.size());
+  const size_t at = std::min(place_of(in.read_report.places, u.id()), in.text.size());
   const int64_t number = std::count(in.text.begin(), in.text.begin() + ptrdiff_t(at), '\n') - 1;
   std::vector<GoldenMetadata> made_by;
   for (const GoldenMetadata& m : in.record->metadata)
@@ -79,12 +79,12 @@ class Explanation {
  private:
   NanReport report() {
     NanReport out{.kernel = found_.at("id").get<std::string>()};
-    auto source = std::move(Source::open(session_, recording_ + "#" + out.kernel).value_or_throw());
-    auto in = std::move(source.next().value_or_throw());
+    auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
+    auto in = std::move(source.next_graph().value_or_throw());
     if (!in) throw Failure(Diag{.message = "there is no record '" + out.kernel + "'", .file = recording_});
-    candidate_of(session_, *in)->check().value_or_throw();
+    candidate_of(session_, *in)->check_input().value_or_throw();
     if (in->record && in->record->program) out.name = in->record->program->function_name;
-    out.call = call_text();
+    out.kernel_call = call_text();
     const std::string arrays = stem_of(recording_) + ".inputs/" + file_name_of(out.kernel);
     const Arrays inputs = std::move(read_arrays(arrays + ".in.npz").value_or_throw());
     const Arrays outputs = std::move(read_arrays(arrays + ".out.npz").value_or_throw());
@@ -92,17 +92,17 @@ class Explanation {
     if (found_in.empty()) throw Failure("the find names no output");
     const auto& [name, bad] = *found_in.begin();
     const int64_t element = bad.at("first").get<int64_t>();
-    out.output = name + "[" + std::to_string(element) + "]", out.bad = bad.at("count").get<int64_t>();
-    if (const Array* a = find_array(outputs, name)) out.size = a->size();
+    out.output = name + "[" + std::to_string(element) + "]", out.num_non_finite = bad.at("count").get<int64_t>();
+    if (const Array* a = find_array(outputs, name)) out.num_elements = a->size();
     out.repeat_command = "tgc run " + shell_word(recording_) + " --nan";
-    out.kernel_again = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
+    out.kernel_command = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
                        shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
-    auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).steps(name, element);
-    if (!steps) out.unexplained = steps.diag().text();
+    auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
+    if (!steps) out.unexplained_reason = steps.diag().text();
     else {
       for (NanStep& s : *steps) {
-        std::string made_by = s.loaded.empty() ? method_of(s.node, *in) : writer_of(s.loaded);
-        out.steps.push_back({std::move(s), std::move(made_by)});
+        std::string made_by = s.loaded_array.empty() ? method_of(s.node, *in) : writer_of(s.loaded_array);
+        out.nan_steps.push_back({std::move(s), std::move(made_by)});
       }
     }
     return out;
@@ -144,19 +144,21 @@ class Explanation {
 
 std::string NanReport::text() const {
   std::string out = kernel + (name.empty() ? "" : " " + name) + ": " + output + " is not a number\n", place;
-  for (const Step& s : steps) {
-    out += "  " + s.step.text + (s.step.operands.empty() ? "" : ", where " + s.step.operands) + "\n";
+  for (const Step& s : nan_steps) {
+    out +=
+        "  " + s.step.operation_text + (s.step.operands_text.empty() ? "" : ", where " + s.step.operands_text) + "\n";
     if (!s.made_by.empty()) out += "    " + s.made_by + "\n";
-    if (s.step.place != place && !s.step.place.empty()) out += "    at " + s.step.place + "\n";
-    place = s.step.place;
+    if (s.step.loop_values_text != place && !s.step.loop_values_text.empty())
+      out += "    at " + s.step.loop_values_text + "\n";
+    place = s.step.loop_values_text;
   }
-  if (!unexplained.empty()) out += "  not explained: " + unexplained + "\n";
-  out += "  " + call +
-         (size > 0 ? "; " + std::to_string(bad) + " of " + counted(size, "element") + " of " +
-                         output.substr(0, output.find('['))
-                   : "") +
+  if (!unexplained_reason.empty()) out += "  not explained: " + unexplained_reason + "\n";
+  out += "  " + kernel_call +
+         (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + counted(num_elements, "element") +
+                                 " of " + output.substr(0, output.find('['))
+                           : "") +
          "\n";
-  return out + "  the kernel alone: " + kernel_again + "\n  again: " + repeat_command + "\n";
+  return out + "  the kernel alone: " + kernel_command + "\n  again: " + repeat_command + "\n";
 }
 
 std::string NanReport::json() const {
@@ -165,21 +167,21 @@ std::string NanReport::json() const {
   json.object([&] {
     json.member("kernel", kernel)
         .member("name", name)
-        .member("call", call)
+        .member("call", kernel_call)
         .member("output", output)
-        .member("bad", bad)
-        .member("size", size);
+        .member("bad", num_non_finite)
+        .member("size", num_elements);
     json.key("steps").array([&] {
-      for (const Step& s : steps)
+      for (const Step& s : nan_steps)
         json.object([&] {
-          json.member("text", s.step.text)
-              .member("operands", s.step.operands)
-              .member("place", s.step.place)
+          json.member("text", s.step.operation_text)
+              .member("operands", s.step.operands_text)
+              .member("place", s.step.loop_values_text)
               .member("made_by", s.made_by);
         });
     });
-    if (!unexplained.empty()) json.member("unexplained", unexplained);
-    json.member("again", repeat_command).member("kernel_again", kernel_again);
+    if (!unexplained_reason.empty()) json.member("unexplained", unexplained_reason);
+    json.member("again", repeat_command).member("kernel_again", kernel_command);
   });
   return out;
 }

@@ -47,10 +47,10 @@ void RecordedSides::choose_place(size_t runs) {
     return std::move(placement_for_model(g_.session, device, settings).value_or_throw());
   };
   const std::string& device = g_.options.device.name;
-  const bool compiles = g_.session.over.native || !device.empty();
+  const bool compiles = g_.session.overrides.prefers_native || !device.empty();
   place_ = compiles ? on(device) : place_in_ref();
   check_emulation(*place_).value_or_throw();
-  is_compiled_ = !compiles && g_.work() * double(runs) > kMostOfAllRuns;
+  is_compiled_ = !compiles && g_.estimated_work() * double(runs) > kMostOfAllRuns;
   if (is_compiled_) place_ = on("CPU");
   g_.report.device = place_->label, g_.report.device_option = place_->device_option();
 }
@@ -60,7 +60,7 @@ std::string RecordedSides::name_of_reference() const {
 }
 
 ScheduleOptions RecordedSides::options_for(const Placement& place) const {
-  return {.in_process = in_process_ || g_.options.device.in_process,
+  return {.runs_in_process = in_process_ || g_.options.device.runs_in_process,
           .timeout_seconds = g_.options.device.timeout_for(place),
           .trial_seconds = g_.options.device.trial_seconds(),
           .compile_seconds = g_.options.device.timeout_seconds.value_or(0)};
@@ -74,33 +74,33 @@ SlotArrays RecordedSides::run_kernels() {
   const Schedule& schedule = g_.schedule->kernels.schedule;
   BufferValues known;
   std::vector<WantedArray> wanted;
-  for (auto& [slot, numbers] : g_.schedule->buffers) {
+  for (auto& [slot, numbers] : g_.schedule->buffer_numbers) {
     const auto& array = g_.buffers.at(slot);
     const size_t bytes = array->nbytes() / numbers.size();
     for (size_t d = 0; d < numbers.size(); d++) {
       const ScheduleBuffer& b = schedule.buffers[numbers[d]];
       if (size_t(b.nbytes()) != bytes) throw Failure("a buffer has another size in the schedule than in the graph");
       known[b.uop] = {array->data() + d * bytes, bytes, array};
-      wanted.push_back({numbers[d], b.dtype, {b.size}});
+      wanted.push_back({numbers[d], b.dtype, {b.num_elements}});
     }
   }
   ScheduleOptions options = options_for(*place_);
   options.timed_runs = g_.report.timed_runs = g_.options.device.timed_runs;
   ScheduleRunner runner(*place_, unsigned(g_.session.settings_for().value_or_throw().cpu_count()));
-  g_.report.ran = std::move(runner.run(schedule, known, wanted, options).value_or_throw());
+  g_.report.schedule_result = std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw());
   SlotArrays out;
   size_t next = 0;
-  for (auto& [slot, numbers] : g_.schedule->buffers) {
+  for (auto& [slot, numbers] : g_.schedule->buffer_numbers) {
     Array whole(g_.buffers.at(slot)->dtype(), {g_.buffers.at(slot)->size()});
     size_t at = 0;
     for (size_t d = 0; d < numbers.size(); d++, next++) {
-      const Array& part = g_.report.ran.values[next];
+      const Array& part = g_.report.schedule_result.values[next];
       std::memcpy(whole.data() + at, part.data(), part.nbytes());
       at += part.nbytes();
     }
     out.emplace(slot, std::move(whole));
   }
-  g_.report.ran.values.clear();
+  g_.report.schedule_result.values.clear();
   return out;
 }
 
@@ -138,11 +138,12 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
 
 RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
                                        const std::set<int64_t>& not_compared)
-    : g_(graph), sides_(sides), not_compared_(not_compared) {
+    : g_(graph), sides_(sides), not_compared_slots_(not_compared) {
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
     has_sums_ |= adds_up(ast);
-    if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_.priority()) coarsest_ = d;
+    if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_dtype_.priority())
+      coarsest_dtype_ = d;
   };
   if (g_.schedule)
     for (const ScheduleItem& item : g_.schedule->kernels.schedule.items) note(item.ast);
@@ -151,16 +152,16 @@ RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides
 
 ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const {
   const auto& asked = g_.options.compare.tolerance;
-  if (asked.rtol || asked.atol || asked.ulp || !g_.options.compare.expect.empty()) return asked;
-  return tolerance_between_devices(expected, coarsest_, has_sums_);
+  if (asked.rtol || asked.atol || asked.ulp || !g_.options.compare.expected_file.empty()) return asked;
+  return tolerance_between_devices(expected, coarsest_dtype_, has_sums_);
 }
 
 void RecordedComparison::take_expected() {
-  const std::string file = fill_in_name(g_.options.compare.expect, g_.options.input, g_.in);
+  const std::string file = fill_in_name(g_.options.compare.expected_file, g_.options.input, g_.in);
   g_.report.reference = file;
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
   std::string stored;
-  for (auto& [slot, array] : expected_) {
+  for (auto& [slot, array] : expected_arrays_) {
     const std::string name = data_name(slot);
     stored += (stored.empty() ? "" : ", ") + name;
     auto given = std::ranges::find(arrays, name, &NamedArray::name);
@@ -184,10 +185,10 @@ void RecordedComparison::find_invalid() {
   const TensorReference other =
       std::move(read_tensor_reference(g_.session, *g_.in.record, g_.release, g_.parameters, 1).value_or_throw());
   const SlotArrays values = std::move(sides_.run_graph_variant(other, false).value_or_throw());
-  for (auto& [slot, expected] : expected_) {
+  for (auto& [slot, expected] : expected_arrays_) {
     const Array& changed = values.at(slot);
     const auto item = size_t(expected.dtype().itemsize());
-    auto& flags = invalid_[slot];
+    auto& flags = invalid_elements_[slot];
     for (size_t k = 0; k < size_t(expected.size()); k++)
       flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
     if (const auto count = std::ranges::count(flags, true))
@@ -198,21 +199,21 @@ void RecordedComparison::find_invalid() {
 
 Array RecordedComparison::without_invalid(const Array& array, int64_t slot) const {
   Array out = array.copy();
-  auto it = invalid_.find(slot);
-  if (it == invalid_.end()) return out;
-  const Array& expected = expected_.at(slot);
+  auto it = invalid_elements_.find(slot);
+  if (it == invalid_elements_.end()) return out;
+  const Array& expected = expected_arrays_.at(slot);
   const auto item = size_t(out.dtype().itemsize());
   for (size_t k = 0; k < it->second.size(); k++)
     if (it->second[k]) std::memcpy(out.data() + k * item, expected.data() + k * item, item);
   return out;
 }
 
-std::vector<Comparison> RecordedComparison::compare(const SlotArrays& actual, bool all) {
+std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& actual, bool all) {
   std::vector<Comparison> out;
-  for (auto& [slot, expected] : expected_) {
+  for (auto& [slot, expected] : expected_arrays_) {
     auto a = actual.find(slot);
     if (a == actual.end() && (!all || slot < 0)) continue;
-    if (not_compared_.contains(slot)) continue;
+    if (not_compared_slots_.contains(slot)) continue;
     const Array& found = a == actual.end() ? *g_.buffers.at(slot) : a->second;
     // a value that the graph has on each device may be stored in parts
     const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
@@ -224,23 +225,23 @@ std::vector<Comparison> RecordedComparison::compare(const SlotArrays& actual, bo
     if (!has_copies && stored.size() != expected.size())
       throw Failure("an output has another size in the schedule than in the graph");
     const Array array = without_invalid(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
-    auto compared = compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
+    auto compared = tgc::compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
     out.push_back(std::move(compared.value_or_throw()));
-    if (out.back().passed() || !g_.options.compare.expect.empty()) continue;
+    if (out.back().has_passed() || !g_.options.compare.expected_file.empty()) continue;
     const auto& sensitive = sensitive_elements()[slot];
     Array rest = array.copy();
     const auto item = size_t(rest.dtype().itemsize());
     for (size_t k = 0; k < sensitive.size(); k++)
       if (sensitive[k]) std::memcpy(rest.data() + k * item, expected.data() + k * item, item);
-    const int64_t all = out.back().different;
-    compared = compare_arrays(data_name(slot), rest, expected, tolerance_for(expected));
+    const int64_t all = out.back().num_different;
+    compared = tgc::compare_arrays(data_name(slot), rest, expected, tolerance_for(expected));
     out.back() = std::move(compared.value_or_throw());
-    out.back().left_out = all - out.back().different;
-    out.back().recheck_cut = recheck_cut_ && !out.back().passed();
+    out.back().num_left_out = all - out.back().num_different;
+    out.back().was_recheck_cut = was_recheck_cut_ && !out.back().has_passed();
     // where rounding decides many elements, a few perturbations do not show all of these
-    if (!out.back().passed() && out.back().left_out * 4 >= expected.size()) {
+    if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
-      if (not_decided_.insert(slot).second)
+      if (not_decided_slots_.insert(slot).second)
         g_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
     }
   }
@@ -248,23 +249,23 @@ std::vector<Comparison> RecordedComparison::compare(const SlotArrays& actual, bo
 }
 
 std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
-  if (is_rechecked_) return sensitive_;
+  if (is_rechecked_) return sensitive_elements_;
   is_rechecked_ = true;
-  g_.session.progress("the tensor graph of " + g_.in.info.name + ", with perturbed roundings");
+  g_.session.report_progress("the tensor graph of " + g_.in.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
   for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = catch_failures([&] { return sides_.run_reference(way); });
     if (!perturbed) continue;
-    for (auto& [slot, expected] : expected_) {
+    for (auto& [slot, expected] : expected_arrays_) {
       auto differs =
           std::move(differing_elements(perturbed->at(slot), expected, tolerance_for(expected)).value_or_throw());
-      auto& flags = sensitive_[slot];
+      auto& flags = sensitive_elements_[slot];
       flags.resize(differs.size());
       for (size_t k = 0; k < differs.size(); k++) flags[k] = flags[k] || differs[k];
     }
   }
-  recheck_cut_ = current_deadline().is_over();
-  return sensitive_;
+  was_recheck_cut_ = current_deadline().is_over();
+  return sensitive_elements_;
 }
 
 }  // namespace tgc

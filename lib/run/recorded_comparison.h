@@ -44,25 +44,26 @@ class RecordedSides {
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 
-// Compares results with those of the tensor graph, which compute() computes. The functions throw Failure.
+// Compares results with those of the tensor graph, which compute_expected() computes. The functions throw Failure.
 class RecordedComparison {
  public:
   // `not_compared`: the slots of buffers whose content depends on a stale read (note_order).
   RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides, const std::set<int64_t>& not_compared);
 
-  // compute() computes the expected arrays. take_expected() replaces them by those of --expect, and find_invalid()
-  // finds their Invalid elements.
-  void compute() { expected_ = sides_.run_reference(); }
+  // compute_expected() computes the expected arrays. take_expected() replaces them by those of --expect, and
+  // find_invalid() finds their Invalid elements.
+  void compute_expected() { expected_arrays_ = sides_.run_reference(); }
   void take_expected();
   void find_invalid();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has. With `all`, a buffer
   // that `actual` lacks has its first content. Otherwise, `actual` is from a graph before the stage that stores to that
   // buffer, and the buffer is not compared.
-  std::vector<Comparison> compare(const SlotArrays& actual, bool all = true);
+  std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
-  const SlotArrays& expected() const { return expected_; }
-  const std::set<int64_t>& not_decided() const { return not_decided_; }  // slots of buffers that were not compared,
+  const SlotArrays& expected_arrays() const { return expected_arrays_; }
+  // slots of buffers that were not compared,
+  const std::set<int64_t>& not_decided_slots() const { return not_decided_slots_; }
                                                                          // because rounding decides many of their
                                                                          // elements
 
@@ -75,14 +76,15 @@ class RecordedComparison {
 
   RecordedTensorGraph& g_;
   RecordedSides& sides_;
-  const std::set<int64_t>& not_compared_;
-  SlotArrays expected_;
-  DType coarsest_ = dtypes::float64;  // the least exact dtype that the kernels round to
+  const std::set<int64_t>& not_compared_slots_;
+  SlotArrays expected_arrays_;
+  DType coarsest_dtype_ = dtypes::float64;  // the least exact dtype that the kernels round to
   bool has_sums_ = false;  // true if a kernel adds up elements
-  bool is_rechecked_ = false, recheck_cut_ = false;
-  std::map<int64_t, std::vector<bool>> sensitive_, invalid_;  // by slot: whether each element depends on rounding;
+  bool is_rechecked_ = false, was_recheck_cut_ = false;
+  // by slot: whether each element depends on rounding;
+  std::map<int64_t, std::vector<bool>> sensitive_elements_, invalid_elements_;
                                                               // whether it is Invalid
-  std::set<int64_t> not_decided_;
+  std::set<int64_t> not_decided_slots_;
 };
 
 }  // namespace tgc

@@ -17,11 +17,11 @@ std::string data_name(int64_t slot) {
 }
 
 bool only_compares_with_ref(const RunOptions& options) {
-  return options.compare.expect.empty() && options.compare.reference.empty() && options.output.save.empty() &&
-         !options.device.timed_runs;
+  return options.compare.expected_file.empty() && options.compare.reference_device.empty() &&
+         options.output.save_path.empty() && !options.device.timed_runs;
 }
 
-void RecordedTensorGraph::read() {
+void RecordedTensorGraph::read_record() {
   if (!in.record)
     throw Failure(
         Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release)) + " without a recorded schedule",
@@ -33,16 +33,16 @@ void RecordedTensorGraph::read() {
     if (m.name == "late read")
       report.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
                              " read what it stores, as tinygrad's frontend made the graph");
-  if (!options.input.arrays.empty())
-    given = std::move(read_arrays(fill_in_name(options.input.arrays, options.input, in)).value_or_throw());
+  if (!options.input.arrays_file.empty())
+    given_arrays = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
   const DeadlineScope limit(options.device.trial_seconds());
   read_variables();
   reference = std::move(read_tensor_reference(session, record, release, parameters).value_or_throw());
   if (!record.kernels.empty())
-    schedule = std::move(read_recorded_schedule(session, record, release, parameters, sizes()).value_or_throw());
+    schedule = std::move(read_recorded_schedule(session, record, release, parameters, buffer_sizes()).value_or_throw());
 }
 
-double RecordedTensorGraph::work() const {
+double RecordedTensorGraph::estimated_work() const {
   double of_kernels = 0, of_graph = 0;
   if (schedule)
     for (const ScheduleItem& item : schedule->kernels.schedule.items)
@@ -56,8 +56,8 @@ std::vector<VariableValues> RecordedTensorGraph::more_values() const {
   for (bool largest : {false, true}) {
     VariableValues values;
     bool is_other = false;
-    for (auto& [name, bounds] : parameters.bounds) {
-      if (find_array(given, name) || !parameters.variables.by_name.contains(name)) continue;
+    for (auto& [name, bounds] : parameters.variable_bounds) {
+      if (find_array(given_arrays, name) || !parameters.variables.by_name.contains(name)) continue;
       const int64_t value = largest ? bounds.second : bounds.first;
       is_other |= parameters.variables.by_name.at(name) != value && !options.input.variables.contains(name);
       values[name] = value;
@@ -72,25 +72,25 @@ std::vector<VariableValues> RecordedTensorGraph::more_values() const {
 void RecordedTensorGraph::read_variables() {
   parameters = std::move(read_parameters(session, *in.record, release).value_or_throw());
   VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
-  for (auto& [name, source] : parameters.sources)
-    if (const Array* a = find_array(given, name); a && a->size() == 1)
+  for (auto& [name, source] : parameters.value_sources)
+    if (const Array* a = find_array(given_arrays, name); a && a->size() == 1)
       chosen.emplace(name, int64_t(element_as_double(*a, 0)));
   if (!chosen.empty()) parameters = std::move(read_parameters(session, *in.record, release, chosen).value_or_throw());
-  report.variables = parameters.sources;
+  report.variables = parameters.value_sources;
   if (!options.input.is_only_kernel) return;
   for (auto& [name, value] : options.input.variables)
-    if (!parameters.sources.contains(name))
+    if (!parameters.value_sources.contains(name))
       throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in.file});
 }
 
 void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
-  floats = others ? InputDistribution{.floats = *others} : distribution();
+  float_distribution = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
   draw_buffers_of(reference);
   if (!schedule) return;
-  for (auto& [slot, numbers] : schedule->buffers) {
+  for (auto& [slot, numbers] : schedule->buffer_numbers) {
     const ScheduleBuffer& b = schedule->kernels.schedule.buffers[numbers[0]];
-    draw(slot, b.dtype, b.size * int64_t(numbers.size()));
+    draw_buffer(slot, b.dtype, b.num_elements * int64_t(numbers.size()));
   }
 }
 
@@ -99,8 +99,8 @@ InputDistribution RecordedTensorGraph::distribution() const {
   for (UOp u : arrays_without_negatives(in.root)) {
     int64_t slot = slot_of_buffer(u);
     if (u.is(Op::PARAM)) {
-      auto argument = parameters.slots.find(slot);
-      slot = argument == parameters.slots.end() ? -1 : argument->second;
+      auto argument = parameters.buffer_slots.find(slot);
+      slot = argument == parameters.buffer_slots.end() ? -1 : argument->second;
     }
     if (slot < 0) return {.floats = Floats::Unit};
     out.unit.insert(data_name(slot));
@@ -112,15 +112,15 @@ void RecordedTensorGraph::draw_buffers_of(const TensorReference& reference) {
   const auto& memories = reference.program.memories;
   for (size_t i = 0; i < memories.size(); i++)
     if (reference.inputs[i] >= 0)
-      draw(reference.inputs[i], memories[i].dtype, memories[i].size,
-           memories[i].is_replicated ? memories[i].devices : 1);
+      draw_buffer(reference.inputs[i], memories[i].dtype, memories[i].num_elements,
+                  memories[i].is_replicated ? memories[i].num_devices : 1);
 }
 
-void RecordedTensorGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t copies) {
+void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies) {
   auto& array = buffers[slot];
   if (array) return;
   array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
-  if (const Array* a = find_array(given, data_name(slot))) {
+  if (const Array* a = find_array(given_arrays, data_name(slot))) {
     if (a->dtype() != dtype || a->size() != size)
       throw Failure("the buffer '" + data_name(slot) + "' is " + array->describe() + ", the file has " + a->describe());
     *array = a->copy();
@@ -128,17 +128,18 @@ void RecordedTensorGraph::draw(int64_t slot, DType dtype, int64_t size, int64_t 
   }
   report.seed = options.input.seed.value_or(0);
   const std::string name = data_name(slot);
-  if (floats.floats_of(name) == Floats::Unit) report.floats = floats.text() + ": others make NaNs";
-  fill_random(*array, *report.seed, name, floats.floats_of(name));
+  if (float_distribution.floats_of(name) == Floats::Unit)
+    report.float_distribution = float_distribution.text() + ": others make NaNs";
+  fill_random(*array, *report.seed, name, float_distribution.floats_of(name));
   const size_t part = array->nbytes() / size_t(copies);
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
 }
 
-std::map<int64_t, BufferSize> RecordedTensorGraph::sizes() const {
+std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
   std::map<int64_t, BufferSize> out;
   for (size_t i = 0; i < reference.inputs.size(); i++) {
     const TensorMemory& m = reference.program.memories[i];
-    if (reference.inputs[i] >= 0) out[reference.inputs[i]] = {m.dtype, m.size * m.dtype.itemsize()};
+    if (reference.inputs[i] >= 0) out[reference.inputs[i]] = {m.dtype, m.num_elements * m.dtype.itemsize()};
   }
   return out;
 }
@@ -147,37 +148,37 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference.program);
   std::map<int64_t, size_t> by_slot;  // by slot: the number of the buffer's array in `arrays`
   for (size_t i = 0; i < reference.inputs.size(); i++)
-    if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole[i]);
+    if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole_arrays[i]);
   if (schedule) {  // the schedule's buffers get the next numbers, but a buffer of the graph keeps its array
     const Schedule& recorded = schedule->kernels.schedule;
-    const size_t first = arrays.sizes.size();
-    arrays.sizes.resize(first + recorded.buffers.size(), Sizes::All);
+    const size_t first = arrays.array_sizes.size();
+    arrays.array_sizes.resize(first + recorded.buffers.size(), Sizes::All);
     std::vector<size_t> numbers;
     for (size_t i = 0; i < recorded.buffers.size(); i++) numbers.push_back(first + i);
-    for (auto& [slot, parts] : schedule->buffers) {
+    for (auto& [slot, parts] : schedule->buffer_numbers) {
       const size_t array = by_slot.emplace(slot, first + parts[0]).first->second;
       for (size_t part : parts) numbers[part] = array;
-      if (parts.size() > 1) arrays.sizes[array] = Sizes::Usual;
+      if (parts.size() > 1) arrays.array_sizes[array] = Sizes::Usual;
     }
     for (size_t i = 0; i < recorded.buffers.size(); i++) {
       size_t whole = i;
       while (recorded.buffers[whole].view_of) whole = *recorded.buffers[whole].view_of;
-      if (recorded.buffers[i].dtype != recorded.buffers[whole].dtype) arrays.sizes[numbers[whole]] = Sizes::Usual;
+      if (recorded.buffers[i].dtype != recorded.buffers[whole].dtype) arrays.array_sizes[numbers[whole]] = Sizes::Usual;
       if (whole != i) numbers[i] = numbers[whole];
     }
     for (const ScheduleItem& item : recorded.items) {
       arrays.kernels.push_back({item.ast, {}});
       for (size_t number : item.buffers) arrays.kernels.back().arrays.push_back(numbers[number]);
     }
-    lower_sizes(arrays.kernels, arrays.sizes);
+    lower_sizes(arrays.kernels, arrays.array_sizes);
   }
   const std::vector<double> constants = constants_of(arrays.kernels);
   bool is_drawn = false;
   for (auto& [slot, array] : buffers) {
     auto number = by_slot.find(slot);
-    if (number == by_slot.end() || find_array(given, data_name(slot))) continue;
+    if (number == by_slot.end() || find_array(given_arrays, data_name(slot))) continue;
     auto drawn = std::make_shared<Array>(array->copy());
-    if (!fill_all_sizes(*drawn, data_name(slot), arrays.sizes[number->second], constants, turn)) continue;
+    if (!fill_all_sizes(*drawn, data_name(slot), arrays.array_sizes[number->second], constants, turn)) continue;
     array = std::move(drawn), is_drawn = true;
   }
   return is_drawn;
@@ -186,7 +187,7 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
 void RecordedTensorGraph::draw_whole_numbers() {
   constexpr double kWhole[] = {0, 1, -1, 2, -2, 3, -3, 4};
   for (auto& [slot, array] : buffers) {
-    if (!dtypes::is_float(array->dtype()) || find_array(given, data_name(slot))) continue;
+    if (!dtypes::is_float(array->dtype()) || find_array(given_arrays, data_name(slot))) continue;
     array = std::make_shared<Array>(array->copy());
     fill_from_pool(*array, data_name(slot), kWhole, 0);
   }

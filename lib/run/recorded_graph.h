@@ -25,10 +25,10 @@ class RecordedTensorGraph {
       : session(session), in(in), options(options), report(report), release(in.graph->release()) {}
 
   // Reads the variables, the graph and its schedule from the record, and the arrays of --inputs from their file.
-  void read();
+  void read_record();
   // Returns the number of UOps that REF evaluates for the recorded kernels or, if that is larger, for the tensor graph;
-  // 0 before read().
-  double work() const;
+  // 0 before read_record().
+  double estimated_work() const;
   // Returns values of the variables to try besides those of the run: all at their smallest, and all at their largest.
   // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
@@ -50,16 +50,16 @@ class RecordedTensorGraph {
   TensorParameters parameters;
   TensorReference reference;
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
-  Arrays given;  // arrays of the file of --inputs
+  Arrays given_arrays;  // arrays of the file of --inputs
   TensorArrays buffers;
-  InputDistribution floats;  // of `buffers`
+  InputDistribution float_distribution;  // of `buffers`
 
  private:
   void read_variables();
   InputDistribution distribution() const;  // the floats that suit the graph; without a seed
-  std::map<int64_t, BufferSize> sizes() const;  // the dtype and size of each buffer of the graph, by slot
+  std::map<int64_t, BufferSize> buffer_sizes() const;  // the dtype and size of each buffer of the graph, by slot
   // `copies`: the number of parts of the array, all of which have the same content.
-  void draw(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
+  void draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);
 };
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ std::optional<LocalRace> find_recorded_race(Pipeline& pipeline) {
   const bool adds_barriers = std::ranges::count(record->stages, kBarrierStage, &GoldenStage::name) > 0;
   for (const Pipeline::Row& row : *rows) {
     if (row.list.empty()) continue;
-    auto imported = pipeline.imported(row);
+    auto imported = pipeline.imported_graph(row);
     auto race = imported ? find_local_race(imported->list) : std::nullopt;
     if (race && (adds_barriers || !race->loads_first)) return race;
   }

@@ -28,9 +28,9 @@ bool has_only_numbers(const Array& array) {
 
 }  // namespace
 
-void RecordedRun::run() {
+void RecordedRun::run_record() {
   auto begin = Clock::now();
-  graph_.read();
+  graph_.read_record();
   if (graph_.schedule) check_kernel_order();
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
@@ -39,45 +39,48 @@ void RecordedRun::run() {
   begin = Clock::now();
   SlotArrays actual;
   if (graph_.schedule) {
-    graph_.session.progress("the kernels of " + graph_.in.info.name);
+    graph_.session.report_progress("the kernels of " + graph_.in.info.name);
     auto ran = catch_failures([&] { return sides_.run_recorded(); });
     if (!ran && !(finds_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
     actual = std::move(*ran);
   }
   report_.total_seconds = seconds_since(begin);
-  if (graph_.options.compare.reference == "none") return show(actual, {}), save();
-  graph_.session.progress("the tensor graph of " + graph_.in.info.name);
+  if (graph_.options.compare.reference_device == "none") return print_arrays(actual, {}), save_arrays();
+  graph_.session.report_progress("the tensor graph of " + graph_.in.info.name);
   report_.reference = sides_.name_of_reference();
   RecordedComparison comparison(graph_, sides_, not_compared_);
-  compare(comparison, actual);
-  not_decided_ = comparison.not_decided();
-  const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
-  if (graph_.schedule && (!differs || !report_.stages || report_.stages->stage.empty()))
+  add_comparison(comparison, actual);
+  not_decided_ = comparison.not_decided_slots();
+  const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
+  if (graph_.schedule && (!differs || !report_.stage_difference || report_.stage_difference->stage.empty()))
     find_hazard_in_kernels(differs);
-  const bool no_stage_changes = report_.stages && !report_.stages->stages_run && report_.stages->refused.empty();
+  const bool no_stage_changes = report_.stage_difference && !report_.stage_difference->num_stages_run &&
+                                report_.stage_difference->refused_stages.empty();
   report_.stores_nothing = !graph_.schedule && (graph_.reference.program.outputs.empty() || no_stage_changes);
-  show(actual, comparison.expected());
-  save();
-  if (report_.result() == RunReport::Result::Failed && !graph_.options.output.save_failures.empty())
-    keep(actual, comparison.expected());
+  print_arrays(actual, comparison.expected_arrays());
+  save_arrays();
+  if (report_.result() == RunReport::Result::Failed && !graph_.options.output.failures_folder.empty())
+    keep_arrays(actual, comparison.expected_arrays());
 }
 
 void RecordedRun::check_kernel_order() {
   const DeadlineScope limit(graph_.options.device.trial_seconds());
-  report_.order = check_order(graph_.session, *graph_.in.record, graph_.release, *graph_.schedule, graph_.parameters);
-  not_compared_ = note_order(report_.order, *graph_.schedule, report_.notes);
+  report_.order_report =
+      check_order(graph_.session, *graph_.in.record, graph_.release, *graph_.schedule, graph_.parameters);
+  not_compared_ = note_order(report_.order_report, *graph_.schedule, report_.notes);
 }
 
-void RecordedRun::compare(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
-  comparison.compute();
-  if (is_finite && !std::ranges::all_of(comparison.expected(), [](auto& e) { return has_only_numbers(e.second); }))
+void RecordedRun::add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite) {
+  comparison.compute_expected();
+  if (is_finite &&
+      !std::ranges::all_of(comparison.expected_arrays(), [](auto& e) { return has_only_numbers(e.second); }))
     throw Failure("the graph has no meaning for these floats");
-  if (!graph_.options.compare.expect.empty()) comparison.take_expected();
+  if (!graph_.options.compare.expected_file.empty()) comparison.take_expected();
   comparison.find_invalid();
-  if (graph_.schedule) report_.outputs = comparison.compare(actual);
-  const bool differs = !std::ranges::all_of(report_.outputs, &Comparison::passed);
-  if (graph_.options.compare.each_stage || !graph_.schedule || (differs && finds_stage_))
+  if (graph_.schedule) report_.comparisons = comparison.compare_arrays(actual);
+  const bool differs = !std::ranges::all_of(report_.comparisons, &Comparison::has_passed);
+  if (graph_.options.compare.runs_each_stage || !graph_.schedule || (differs && finds_stage_))
     compare_stages(comparison, differs);
 }
 
@@ -92,7 +95,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     const std::string* text = text_of(stage);
     // a second stage of the same name is a stage of another function, whose PARAMs are unknown
     if (!names.insert(stage.name).second || !text) continue;
-    graph_.session.progress("the stage '" + stage.name + "' of " + graph_.in.info.name);
+    graph_.session.report_progress("the stage '" + stage.name + "' of " + graph_.in.info.name);
     auto read =
         read_tensor_stage(graph_.session, *graph_.in.record, graph_.release, graph_.parameters, *text, stage.name);
     if (read) graph_.draw_buffers_of(*read);  // a stage may add buffers
@@ -100,25 +103,25 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     if (arrays && arrays->empty()) continue;  // the graph computes values, and a later stage stores them
     std::vector<Comparison> compared;
     if (arrays) {
-      auto done =
-          catch_failures([&] { return comparison.compare(*arrays, std::ranges::count(read->outputs, -1) == 0); });
+      auto done = catch_failures(
+          [&] { return comparison.compare_arrays(*arrays, std::ranges::count(read->outputs, -1) == 0); });
       if (done) compared = std::move(*done);
       else arrays = done.diag();
     }
     if (!arrays && arrays.diag().kernel_fault) {
-      out.stages_run++;
+      out.num_stages_run++;
       doubtful.push_back(stage.name);
       continue;
     }
     if (!arrays) {
-      out.refused.push_back(stage.name + ": " + arrays.diag().message);
+      out.refused_stages.push_back(stage.name + ": " + arrays.diag().message);
       continue;
     }
-    out.stages_run++;
-    if (std::ranges::all_of(compared, &Comparison::passed)) {
+    out.num_stages_run++;
+    if (std::ranges::all_of(compared, &Comparison::has_passed)) {
       for (const std::string& name : doubtful) note_import(name);
       doubtful.clear();
-      out.before = stage.name, last = std::move(compared);
+      out.last_right_stage = stage.name, last = std::move(compared);
       continue;
     }
     if (doubtful.empty()) wrong = compared;
@@ -127,17 +130,18 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
   if (graph_.schedule && !is_wrong) {
     for (const std::string& name : doubtful) note_import(name);
   } else if (!doubtful.empty()) {
-    out.stage = doubtful[0], out.arrays = std::move(wrong);
+    out.stage = doubtful[0], out.comparisons = std::move(wrong);
   }
-  if (out.arrays.empty() && std::ranges::any_of(last, [](auto& c) { return c.left_out > 0; })) out.arrays = last;
-  if (!graph_.schedule) report_.outputs = std::move(last);
-  report_.stages = std::move(out);
+  if (out.comparisons.empty() && std::ranges::any_of(last, [](auto& c) { return c.num_left_out > 0; }))
+    out.comparisons = last;
+  if (!graph_.schedule) report_.comparisons = std::move(last);
+  report_.stage_difference = std::move(out);
 }
 
 void RecordedRun::find_faulty_stage(const Diag& fault) {
-  report_.error = fault.text(), report_.kernel_fault = true;
+  report_.error = fault.text(), report_.is_kernel_fault = true;
   RecordedComparison comparison(graph_, sides_, not_compared_);
-  comparison.compute();
+  comparison.compute_expected();
   compare_stages(comparison, true);
 }
 
@@ -147,7 +151,7 @@ void RecordedRun::find_faulty_stage(const Diag& fault) {
 // loops, and its counters of random numbers rely on this.
 void RecordedRun::find_hazard_in_kernels(bool differs) {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
-  for (size_t k = 0; k < schedule.items.size() && report_.hazard.empty(); k++) {
+  for (size_t k = 0; k < schedule.items.size() && report_.hazard_text.empty(); k++) {
     const ScheduleItem& item = schedule.items[k];
     if (!item.ast.is(Op::SINK) || work_of(item.ast) > kMostWork) continue;
     VariableValues variables(item.fixed_vars.begin(), item.fixed_vars.end());
@@ -155,17 +159,17 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
     std::vector<ArgumentPlace> places;
     for (size_t number : item.buffers) {
       const ScheduleBuffer& b = schedule.buffers[number];
-      places.push_back({b.view_of.value_or(number), b.offset});
+      places.push_back({b.view_of.value_or(number), b.offset_bytes});
     }
     constexpr int64_t kUnrolled = 4;  // iterations of a loop that tinygrad unrolls
     auto hazard = find_hazard(item.ast, variables, places, !differs);
     if (!hazard && !differs) {
       hazard = find_hazard(item.ast, variables, places);
-      if (hazard && (!hazard->stores_first || hazard->iterations <= kUnrolled)) hazard.reset();
+      if (hazard && (!hazard->stores_first || hazard->num_iterations <= kUnrolled)) hazard.reset();
     }
     if (!hazard) continue;
     const std::string text = "kernel " + std::to_string(k) + ": " + hazard->text();
-    if (hazard->stores_first || differs) report_.hazard = text;
+    if (hazard->stores_first || differs) report_.hazard_text = text;
     else report_.notes.push_back(text + ", but is right in the order of the loops");
   }
 }
@@ -181,50 +185,50 @@ void RecordedRun::note_import(const std::string& stage) {
 std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(const TensorArrays& usual,
                                                                              std::string_view sizes,
                                                                              bool is_finite) {
-  auto outputs = std::exchange(report_.outputs, {});
-  auto stages = std::exchange(report_.stages, {});
-  auto ran = std::exchange(report_.ran, {});
+  auto outputs = std::exchange(report_.comparisons, {});
+  auto stages = std::exchange(report_.stage_difference, {});
+  auto ran = std::exchange(report_.schedule_result, {});
   const std::vector<std::string> notes = report_.notes;
   RecordedComparison comparison(graph_, sides_, not_compared_);
   auto done = catch_failures([&] {
     SlotArrays actual = graph_.schedule ? sides_.run_recorded() : SlotArrays();
-    compare(comparison, actual, is_finite);
+    add_comparison(comparison, actual, is_finite);
     return actual;
   });
   const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
   if (result == RunReport::Result::Failed) {
-    report_.sizes = sizes, report_.names.clear();
-    show(*done, comparison.expected());
-    if (!graph_.options.output.save_failures.empty()) keep(*done, comparison.expected());
-    return {result, report_.outputs};
+    report_.input_sizes = sizes, report_.result_names.clear();
+    print_arrays(*done, comparison.expected_arrays());
+    if (!graph_.options.output.failures_folder.empty()) keep_arrays(*done, comparison.expected_arrays());
+    return {result, report_.comparisons};
   }
-  report_.outputs.swap(outputs);
-  report_.stages = std::move(stages), report_.ran = std::move(ran);
+  report_.comparisons.swap(outputs);
+  report_.stage_difference = std::move(stages), report_.schedule_result = std::move(ran);
   report_.notes = notes, graph_.buffers = usual;
   return {result, std::move(outputs)};
 }
 
 bool RecordedRun::may_run_again() const {
-  const bool is_plain =
-      only_compares_with_ref(graph_.options) && graph_.options.device.name.empty() && !graph_.session.over.native;
+  const bool is_plain = only_compares_with_ref(graph_.options) && graph_.options.device.name.empty() &&
+                        !graph_.session.overrides.prefers_native;
   return is_plain && !sides_.is_compiled() && !report_.stores_nothing && report_.seed &&
          report_.result() == RunReport::Result::Passed;
 }
 
 void RecordedRun::run_on_both_signs() {
-  if (!graph_.floats.has_unit() || !may_run_again()) return;
+  if (!graph_.float_distribution.has_unit() || !may_run_again()) return;
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
   const TensorArrays usual = graph_.buffers;
-  const InputDistribution floats = graph_.floats;
+  const InputDistribution floats = graph_.float_distribution;
   graph_.draw_buffers(Floats::Normal);
   const auto result = run_again(usual, "", true).first;
-  graph_.floats = floats;
-  if (result == RunReport::Result::Failed) report_.floats = "of both signs";
-  if (result == RunReport::Result::Passed) report_.floats = floats.text() + ", and of both signs";
+  graph_.float_distribution = floats;
+  if (result == RunReport::Result::Failed) report_.float_distribution = "of both signs";
+  if (result == RunReport::Result::Passed) report_.float_distribution = floats.text() + ", and of both signs";
 }
 
 void RecordedRun::run_on_all_sizes() {
-  if (!may_run_again() || graph_.work() > kSmall) return;
+  if (!may_run_again() || graph_.estimated_work() > kSmall) return;
   const DeadlineScope limit(kMoreSeconds);
   int64_t most = graph_.schedule ? 1 : kEnoughElements;
   for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());
@@ -236,11 +240,12 @@ void RecordedRun::run_on_all_sizes() {
     result = run_again(usual, name_of(InputSet::AllSizes)).first;
     if (result != RunReport::Result::Passed) return;  // it failed, has no meaning with these values, or took too long
   }
-  report_.sizes = "also " + std::string(name_of(InputSet::AllSizes));
+  report_.input_sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }
 
 void RecordedRun::run_on_whole_numbers() {
-  const bool is_plain = only_compares_with_ref(graph_.options) && report_.seed && !graph_.floats.has_unit();
+  const bool is_plain =
+      only_compares_with_ref(graph_.options) && report_.seed && !graph_.float_distribution.has_unit();
   if (not_decided_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
   const TensorArrays usual = graph_.buffers;
   graph_.draw_whole_numbers();
@@ -249,24 +254,24 @@ void RecordedRun::run_on_whole_numbers() {
   for (int64_t slot : not_decided_) {
     const std::string name = data_name(slot);
     const auto decided = std::ranges::find(outputs, name, &Comparison::name);
-    if (decided == outputs.end() || !decided->passed() || decided->left_out > 0) continue;
+    if (decided == outputs.end() || !decided->has_passed() || decided->num_left_out > 0) continue;
     std::erase_if(report_.notes, [&](const std::string& n) { return n.starts_with(name + " was not compared:"); });
     report_.notes.push_back(name + " was compared for whole numbers only: rounding decides many of its elements");
-    report_.outputs.push_back(*decided);
+    report_.comparisons.push_back(*decided);
   }
 }
 
 // ---- results
 
-void RecordedRun::show(const SlotArrays& actual, const SlotArrays& expected) {
+void RecordedRun::print_arrays(const SlotArrays& actual, const SlotArrays& expected) {
   for (auto& [slot, array] : actual.empty() ? expected : actual) {
     if (!expected.empty() && !expected.contains(slot)) continue;
-    report_.names.push_back(data_name(slot));
-    report_.ran.values.push_back(array.copy());
+    report_.result_names.push_back(data_name(slot));
+    report_.schedule_result.values.push_back(array.copy());
   }
 }
 
-void RecordedRun::keep(const SlotArrays& actual, const SlotArrays& expected) {
+void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expected) {
   auto named = [](const auto& arrays, auto get) {
     Arrays out;
     for (auto& [slot, array] : arrays) out.push_back({data_name(slot), get(array).copy()});
@@ -283,18 +288,19 @@ void RecordedRun::keep(const SlotArrays& actual, const SlotArrays& expected) {
   keep_failure(graph_.session, graph_.options, graph_.in, sides_.place(), inputs, named(expected, same),
                named(actual, same), kept)
       .value_or_throw();
-  report_.written = std::move(kept.written), report_.repeat_command = std::move(kept.repeat_command);
+  report_.written_files = std::move(kept.written_files), report_.repeat_command = std::move(kept.repeat_command);
 }
 
-void RecordedRun::save() {
-  if (graph_.options.output.save.empty()) return;
+void RecordedRun::save_arrays() {
+  if (graph_.options.output.save_path.empty()) return;
   Arrays arrays;
-  for (size_t i = 0; i < report_.names.size(); i++) arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+  for (size_t i = 0; i < report_.result_names.size(); i++)
+    arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
   const RunOptions& options = graph_.options;
-  auto path = take_path(options.output.save, options, graph_.in.info.name, is_of_recording(graph_.in));
+  auto path = take_path(options.output.save_path, options, graph_.in.info.name, is_of_recording(graph_.in));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
-  if (!saved) report_.not_kept = saved.diag().text();
+  if (!saved) report_.not_kept_reason = saved.diag().text();
 }
 
 }  // namespace tgc

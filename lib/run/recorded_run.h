@@ -17,14 +17,14 @@ class RecordedRun {
               bool finds_stage)
       : graph_(session, in, options, report), report_(report), finds_stage_(finds_stage) {}
 
-  void run();
+  void run_record();
   const RecordedTensorGraph& graph() const { return graph_; }
 
-  // After run(): if the run passed and the schedule is small, runs it again with inputs of all sizes (all_sizes.h). If
-  // the results differ, makes this run the reported one.
+  // After run_record(): if the run passed and the schedule is small, runs it again with inputs of all sizes
+  // (all_sizes.h). If the results differ, makes this run the reported one.
   void run_on_all_sizes();
-  // After run(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both signs. If
-  // the results differ, and those of the graph are all finite, makes this run the reported one.
+  // After run_record(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both
+  // signs. If the results differ, and those of the graph are all finite, makes this run the reported one.
   void run_on_both_signs();
   // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
   void run_on_whole_numbers();
@@ -34,13 +34,13 @@ class RecordedRun {
   // Compares the results of the kernels with those of the graph. Also compares the results of the stages if the record
   // has no kernels, with --each-stage, and if the results differ and the first wrong stage is to be found. With
   // `is_finite`, throws if the graph computes an infinity or a NaN.
-  void compare(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
+  void add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
   // Runs and compares again with the arrays that graph_ has now. Returns the result and the comparisons. If the results
   // differ, they become the report's, and `sizes` describes the arrays. Otherwise restores the report and the arrays,
-  // which were `usual`. The result is Trouble if compare() throws.
+  // which were `usual`. The result is Trouble if add_comparison() throws.
   std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes,
                                                                   bool is_finite = false);
-  bool may_run_again() const;  // returns true if run() compared drawn inputs in REF with the graph, and passed
+  bool may_run_again() const;  // returns true if run_record() compared drawn inputs in REF with the graph, and passed
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
   // `is_wrong`: the results of the kernels are wrong, too. Otherwise, a stage that differs between right ones is
@@ -53,10 +53,10 @@ class RecordedRun {
   void find_hazard_in_kernels(bool differs);
   void note_import(const std::string& stage);
 
-  void show(const SlotArrays& actual, const SlotArrays& expected);
+  void print_arrays(const SlotArrays& actual, const SlotArrays& expected);
   // Write the arrays of a failed run to the folder of --save-failures, and the results to the file of --save.
-  void keep(const SlotArrays& actual, const SlotArrays& expected);
-  void save();
+  void keep_arrays(const SlotArrays& actual, const SlotArrays& expected);
+  void save_arrays();
 
   RecordedTensorGraph graph_;
   RecordedSides sides_{graph_};

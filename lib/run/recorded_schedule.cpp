@@ -53,7 +53,7 @@ class BufferTable {
     auto [it, is_new] = views_.try_emplace({b.base, b.offset, b.size, b.dtype});
     if (is_new) {
       it->second = add(dtype, b.size);
-      schedule_.buffers[it->second].view_of = base.buffer, schedule_.buffers[it->second].offset = b.offset;
+      schedule_.buffers[it->second].view_of = base.buffer, schedule_.buffers[it->second].offset_bytes = b.offset;
     }
     return it->second;
   }
@@ -66,8 +66,10 @@ class BufferTable {
   };
   size_t add(DType dtype, int64_t size) {
     const size_t number = schedule_.buffers.size();
-    schedule_.buffers.push_back(
-        {.uop = names_.node(Op::NOOP, dtype, {}, int64_t(number)), .device = "CPU", .size = size, .dtype = dtype});
+    schedule_.buffers.push_back({.uop = names_.node(Op::NOOP, dtype, {}, int64_t(number)),
+                                 .device = "CPU",
+                                 .num_elements = size,
+                                 .dtype = dtype});
     return number;
   }
 
@@ -165,15 +167,15 @@ class ArgumentBases {
     std::vector<UOp> arguments;
     for (UOp a : call.src().subspan(std::min<size_t>(call.num_src(), 1)))
       if (!is_variable(a)) arguments.push_back(a);
-    if (first >= record_.kernels.size() || record_.kernels[first].bufs.size() != arguments.size()) return 1;
+    if (first >= record_.kernels.size() || record_.kernels[first].buffer_args.size() != arguments.size()) return 1;
     size_t kernels = 1;
     for (size_t i = 0; i < arguments.size(); i++) {
-      const GoldenBuffer& b = record_.kernels[first].bufs[i];
+      const GoldenBuffer& b = record_.kernels[first].buffer_args[i];
       if (b.multi.empty()) kernels = std::max({kernels, parts_of(arguments[i]).size(), devices_of(arguments[i])});
     }
     for (size_t k = 0; k < kernels && first + k < record_.kernels.size(); k++)
-      for (size_t i = 0; i < arguments.size() && i < record_.kernels[first + k].bufs.size(); i++) {
-        const GoldenBuffer& b = record_.kernels[first + k].bufs[i];
+      for (size_t i = 0; i < arguments.size() && i < record_.kernels[first + k].buffer_args.size(); i++) {
+        const GoldenBuffer& b = record_.kernels[first + k].buffer_args[i];
         if (b.multi.empty()) learn(arguments[i], k, b.base);
         for (size_t d = 0; d < b.multi.size(); d++) learn(arguments[i], d, b.multi[d].base);
       }
@@ -219,7 +221,7 @@ class ScheduleReader {
     out_.kernels.graphs.push_back(names_);
     BufferTable table(schedule(), *names_);
     for (const GoldenKernel& k : record_.kernels)
-      for (const GoldenBuffer& b : k.bufs)
+      for (const GoldenBuffer& b : k.buffer_args)
         for (const GoldenBuffer& part : parts(b)) table.declare(part);
     const std::map<int64_t, std::vector<int64_t>> bases = find_bases();
     for (auto& [slot, numbers] : bases)
@@ -231,7 +233,7 @@ class ScheduleReader {
     for (auto& [name, value] : parameters_.variables.by_name) schedule().var_vals.emplace_back(name, value);
     for (auto& [slot, numbers] : bases)
       for (int64_t base : numbers) {
-        out_.buffers[slot].push_back(table.of_base(base));
+        out_.buffer_numbers[slot].push_back(table.of_base(base));
         schedule().buffers[table.of_base(base)].is_input = true;
       }
     return std::move(out_);
@@ -248,7 +250,7 @@ class ScheduleReader {
     const std::string what = "kernel " + std::to_string(number);
     TensorText text = std::move(read_tensor_text(session_, record_, release_, k.ast, what).value_or_throw());
     size_t devices = 1;
-    for (const GoldenBuffer& b : k.bufs) devices = std::max(devices, b.multi.size());
+    for (const GoldenBuffer& b : k.buffer_args) devices = std::max(devices, b.multi.size());
     UOp ast = text.root;
     std::shared_ptr<Graph> graph = text.graph;
     if (!ast.is(Op::COPY)) {
@@ -257,17 +259,17 @@ class ScheduleReader {
       graph = imported->graph, ast = imported->root;
     }
     for (UOp u : toposort(ast))
-      if (u.is(Op::DEFINE_GLOBAL) && u.arg().as_int() >= Int(int64_t(k.bufs.size())))
+      if (u.is(Op::DEFINE_GLOBAL) && u.arg().as_int() >= Int(int64_t(k.buffer_args.size())))
         throw Failure(what + " has no recorded buffer for its parameter " + u.arg().repr());
-    if (ast.is(Op::COPY) && k.bufs.size() != 2) throw Failure(what + " is a copy without two recorded buffers");
+    if (ast.is(Op::COPY) && k.buffer_args.size() != 2) throw Failure(what + " is a copy without two recorded buffers");
     out_.kernels.graphs.push_back(graph);
     for (size_t d = 0; d < devices; d++) {
       ScheduleItem item{.ast = ast};
-      for (const GoldenBuffer& b : k.bufs) {
+      for (const GoldenBuffer& b : k.buffer_args) {
         if (!b.multi.empty() && b.multi.size() != devices) throw Failure(what + " has buffers of different devices");
         item.buffers.push_back(table.buffer(b.multi.empty() ? b : b.multi[d]));
       }
-      item.fixed_vars = {k.fixedvars.begin(), k.fixedvars.end()};
+      item.fixed_vars = {k.fixed_variables.begin(), k.fixed_variables.end()};
       if (devices > 1) item.fixed_vars.emplace_back("_device_num", int64_t(d));
       schedule().items.push_back(std::move(item));
     }
@@ -289,8 +291,9 @@ class ScheduleReader {
     const ArgumentBases found(inline_calls(list).value_or_throw(), record_);
     for (auto& [slot, bases] : found.bases(is_call ? Op::PARAM : Op::BUFFER)) {
       int64_t buffer = slot;
-      if (is_call && parameters_.slots.contains(slot)) buffer = parameters_.slots.at(slot);
-      else if (is_call || !std::ranges::any_of(parameters_.slots, [&](auto& p) { return p.second == slot; })) continue;
+      if (is_call && parameters_.buffer_slots.contains(slot)) buffer = parameters_.buffer_slots.at(slot);
+      else if (is_call || !std::ranges::any_of(parameters_.buffer_slots, [&](auto& p) { return p.second == slot; }))
+        continue;
       auto& known = out[buffer];  // an argument before this one has set it if both are parts of one buffer
       if (known != bases) known.insert(known.end(), bases.begin(), bases.end());
     }
@@ -341,11 +344,11 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
         if (auto it = given.find(name); it != given.end()) argument = with_value(argument, it->second);
         out.arguments.push_back(argument);
         if (!is_variable(argument)) {
-          out.slots[slot] = slot_of_buffer(buffer_below(argument));
+          out.buffer_slots[slot] = slot_of_buffer(buffer_below(argument));
         } else if (auto value = bound_value(argument)) {
           out.variables.by_slot[slot] = *value;
           values[name].insert(*value);
-          if (auto bounds = variable_bounds(argument)) out.bounds[name] = *bounds;
+          if (auto bounds = variable_bounds(argument)) out.variable_bounds[name] = *bounds;
         }
       }
       for (auto& [name, numbers] : values)
@@ -353,7 +356,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
       for (auto& [name, value] : given)
         if (values.contains(name)) out.variables.by_name[name] = value;
       for (auto& [name, value] : out.variables.by_name)
-        out.sources[name] = std::to_string(value) + (given.contains(name) ? ", given" : ", recorded");
+        out.value_sources[name] = std::to_string(value) + (given.contains(name) ? ", given" : ", recorded");
       break;
     }
     return out;
@@ -361,7 +364,7 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
 }
 
 const std::string* text_of(const GoldenStage& stage) {
-  return stage.full ? &*stage.full : stage.ir ? &*stage.ir : nullptr;
+  return stage.full_text ? &*stage.full_text : stage.ir ? &*stage.ir : nullptr;
 }
 
 Result<TensorText> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,

@@ -95,7 +95,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     std::vector<BufferSpec> buffers;
     const std::vector<BufferSpec> all = buffers_of(nodes);
     for (int64_t number : program.globals) {
-      auto found = std::ranges::find(all, number, &BufferSpec::number);
+      auto found = std::ranges::find(all, number, &BufferSpec::argument_number);
       if (found == all.end()) throw Failure("the AST has no buffer " + std::to_string(number));
       buffers.push_back(*found);
     }
@@ -148,11 +148,11 @@ Result<std::string> with_image_sizes(std::string source, const std::vector<Buffe
     if (std::sscanf(name.c_str(), "data%9lld_%9lld_%9lld_4%n", &number, &height, &width, &end) != 3 ||
         size_t(end) != name.size())
       return Diag{"the name of the image '" + name + "' does not tell its size"};
-    auto buffer = std::ranges::find(buffers, number, &BufferSpec::number);
+    auto buffer = std::ranges::find(buffers, number, &BufferSpec::argument_number);
     if (buffer == buffers.end()) return Diag{"the kernel has no buffer for the image '" + name + "'"};
     if (buffer->dtype != dtypes::float32 && buffer->dtype != dtypes::float16)
       return Diag{"the image '" + name + "' is of " + std::string(buffer->dtype.repr())};
-    if (buffer->size < height * width * 4)
+    if (buffer->num_elements < height * width * 4)
       return Diag{"the image '" + name + "' is larger than its buffer, " + buffer->describe()};
     sizes += "enum { " + name + "_w = " + std::to_string(width) + ", " + name + "_h = " + std::to_string(height) +
              ", " + name + "_half = " + (buffer->dtype == dtypes::float16 ? "1" : "0") + " };\n";

@@ -32,16 +32,16 @@ Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Rep
                     const RunOptions& options, const InputGraph& in, std::string& source) {
   source = fill_in_name(option, options.input, in);
   if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
-  if (!in.report.repro) return {};
+  if (!in.read_report.repro) return {};
   source = in.file;
-  return unbundled(*in.report.repro.*bundled);
+  return arrays_from_bundle(*in.read_report.repro.*bundled);
 }
 
 }  // namespace
 
 RunOptions with_bundle(RunOptions options, const InputGraph& in) {
-  if (!in.report.repro) return options;
-  const Repro& bundle = *in.report.repro;
+  if (!in.read_report.repro) return options;
+  const Repro& bundle = *in.read_report.repro;
   if (options.device.name.empty()) options.device.name = bundle.device;
   for (auto& [name, value] : bundle.variables) options.input.variables.try_emplace(name, value);
   auto asked = [&](const char* name) {
@@ -56,25 +56,26 @@ RunOptions with_bundle(RunOptions options, const InputGraph& in) {
 }
 
 Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
-  return catch_failures([&] { return arrays_given(options.input.arrays, &Repro::inputs, options, in, source); });
+  return catch_failures([&] { return arrays_given(options.input.arrays_file, &Repro::inputs, options, in, source); });
 }
 Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source) {
-  if (!options.compare.reference.empty()) return Arrays();
-  return catch_failures([&] { return arrays_given(options.compare.expect, &Repro::expected, options, in, source); });
+  if (!options.compare.reference_device.empty()) return Arrays();
+  return catch_failures(
+      [&] { return arrays_given(options.compare.expected_file, &Repro::expected, options, in, source); });
 }
 
 Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in) {
   TrialInputs out{.variables = options.input.variables};
-  auto arrays = given_inputs(options, in, out.file);
+  auto arrays = given_inputs(options, in, out.arrays_file);
   if (!arrays) return arrays.diag();
   out.arrays = std::move(*arrays);
-  if (options.input.arrays.empty() || options.input.seed) out.seed = options.input.seed.value_or(0);
+  if (options.input.arrays_file.empty() || options.input.seed) out.seed = options.input.seed.value_or(0);
   else out.seed.reset();
-  if (in.record) out.recorded = in.record->var_vals;
+  if (in.record) out.recorded_variables = in.record->var_vals;
   return out;
 }
 
-std::vector<ReproArray> bundled(const Arrays& arrays) {
+std::vector<ReproArray> arrays_to_bundle(const Arrays& arrays) {
   std::vector<ReproArray> out;
   for (const auto& [name, a] : arrays)
     out.push_back({name,
@@ -84,7 +85,7 @@ std::vector<ReproArray> bundled(const Arrays& arrays) {
   return out;
 }
 
-Arrays unbundled(const std::vector<ReproArray>& arrays) {
+Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays) {
   Arrays out;
   for (const ReproArray& a : arrays) {
     out.push_back({a.name, Array(a.dtype, a.shape)});
@@ -97,7 +98,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                         Repro repro) {
   repro.device = place.device_option();
   const char* fault = std::getenv("TGC_FAULT");
-  if (repro.fault.empty() && fault) repro.fault = fault;
+  if (repro.seeded_fault.empty() && fault) repro.seeded_fault = fault;
   const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
   const VariableValues& given = options.input.variables;
   for (const VariableSpec& v : variables_of(nodes))  // --var may name a variable that test-case reduction has removed:
@@ -107,14 +108,14 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (t.rtol) repro.tolerance["rtol"] = *t.rtol;
   if (t.atol) repro.tolerance["atol"] = *t.atol;
   if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
-  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", session.compiler()->release()}};
+  repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", session.compiler()->release_name()}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of(nodes);
   std::erase_if(repro.inputs, [&](const ReproArray& a) {  // omit arrays that the kernel only stores to and that begin
                                                           // as 0
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
-    return b != buffers.end() && !b->read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
+    return b != buffers.end() && !b->is_read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
   });
   GraphInfo info{.name = in.info.name,
                  .stage = in.info.stage,
@@ -122,8 +123,8 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
                  .settings = session.compiler()->settings_of_bundle(in, place.target ? place.target->device : "")};
   if (!in.list.empty()) return repro_to_json(repro, list_to_json(in.list, info));
   UOp root = in.root;
-  if (!session.over.opts.empty() && root.is(Op::SINK)) {  // store the opts of --opts in the bundle's graph
-    auto opts = std::move(read_opts(*in.graph, session.over.opts, "--opts").value_or_throw());
+  if (!session.overrides.opts.empty() && root.is(Op::SINK)) {  // store the opts of --opts in the bundle's graph
+    auto opts = std::move(read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
     root = with_opts(root, opts);
   }
   return repro_to_json(repro, graph_to_json(root, info));
@@ -134,7 +135,7 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
   repro.description = repro.description.substr(0, repro.description.find('\n'));
   return catch_failures([&] {
     const std::string& graph = name.empty() ? in.info.name : name;
-    std::string path = take_path(options.output.repro, options, graph, is_of_recording(in)).value_or_throw();
+    std::string path = take_path(options.output.repro_path, options, graph, is_of_recording(in)).value_or_throw();
     write_file(path, bundle_text(session, options, in, place, std::move(repro))).value_or_throw();
     return path;
   });
@@ -143,13 +144,13 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
 // ---- running a bundle again
 
 bool is_to_repeat(const InputGraph& in, const RunOptions& options) {
-  bool more = !options.output.repro.empty() || !options.output.save.empty() || options.device.timed_runs ||
-              options.compare.each_stage || options.device.sanitize;
-  return in.report.repro && !in.report.repro->symptom.empty() && !more;
+  bool more = !options.output.repro_path.empty() || !options.output.save_path.empty() || options.device.timed_runs ||
+              options.compare.runs_each_stage || options.device.use_sanitizer;
+  return in.read_report.repro && !in.read_report.repro->symptom.empty() && !more;
 }
 
-RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& given) {
-  const Repro& bundle = *in.report.repro;
+RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOptions& given) {
+  const Repro& bundle = *in.read_report.repro;
   RepeatReport out{.kernel = in.info.name, .recorded_kind = bundle.symptom};
   const RunOptions options = with_bundle(given, in);
   out.device = options.device.name;
@@ -165,24 +166,27 @@ RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& gi
       return out;
     }
   auto now = symptom_of(session, in, options);
-  if (now) out.current = *now;
+  if (now) out.current_failure = *now;
   else out.error = now.diag().text();
   return out;
 }
 
 std::string RepeatReport::text() const {
   std::string where = kernel + " on " + device + ": ";
-  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current.message + "\n";
+  if (still_happens()) return where + "it still happens, '" + recorded_kind + "': " + current_failure.message + "\n";
   where += "it no longer happens: '" + recorded_kind + "' it was, ";
-  if (current.kind == Kind::None) return where + "and all is well\n";
-  return where + "now it is '" + std::string(name_of(current.kind)) + "': " + current.message + "\n";
+  if (current_failure.kind == Kind::None) return where + "and all is well\n";
+  return where + "now it is '" + std::string(name_of(current_failure.kind)) + "': " + current_failure.message + "\n";
 }
 
 std::string RepeatReport::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", kernel).member("device", device).member("was", recorded_kind);
     if (!error.empty()) json.member("error", error);
-    else json.member("now", name_of(current.kind)).member("said", current.message).member("happens", still_happens());
+    else
+      json.member("now", name_of(current_failure.kind))
+          .member("said", current_failure.message)
+          .member("happens", still_happens());
   }) + "\n";
 }
 

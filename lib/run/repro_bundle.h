@@ -24,8 +24,8 @@ Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, s
 // of `in` binds. With --inputs and without --seed, no array is random. Fails if a file cannot be read.
 Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in);
 
-std::vector<ReproArray> bundled(const Arrays& arrays);
-Arrays unbundled(const std::vector<ReproArray>& arrays);
+std::vector<ReproArray> arrays_to_bundle(const Arrays& arrays);
+Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays);
 
 // Returns the text of a repro bundle of the graph. `repro` holds the failure and the arrays; this function adds the
 // device, variables, tolerance, seeded fault and versions.
@@ -41,10 +41,10 @@ Result<std::string> write_bundle(const Session& session, const RunOptions& optio
 struct RepeatReport {
   std::string kernel, device;
   std::string recorded_kind;  // kind of the failure that the bundle records
-  FailureSignature current;
+  FailureSignature current_failure;
   std::string error;          // why the bundle could not be run; empty if it ran
 
-  bool still_happens() const { return error.empty() && name_of(current.kind) == recorded_kind; }
+  bool still_happens() const { return error.empty() && name_of(current_failure.kind) == recorded_kind; }
   int exit_code() const { return !error.empty() ? 2 : still_happens() ? 1 : 0; }
   std::string text() const;
   std::string json() const;    // the report as one line of JSON
@@ -52,6 +52,6 @@ struct RepeatReport {
 // Returns whether a run of `in` repeats a failure: `in` is a bundle of a failure, and no option (--repro, --save,
 // --bench, --each-stage, --sanitize) asks for other results.
 bool is_to_repeat(const InputGraph& in, const RunOptions& options);
-RepeatReport repeat(const Session& session, InputGraph& in, const RunOptions& options);
+RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOptions& options);
 
 }  // namespace tgc

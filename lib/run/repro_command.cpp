@@ -43,7 +43,7 @@ std::string repeated_options(const Session& session, const RunOptions& options, 
   auto number = [&](const char* name, const std::optional<double>& v) {
     if (v) add(name, formatted("%.17g", *v));
   };
-  const Overrides& over = session.over;
+  const Overrides& over = session.overrides;
   InputName input = InputName::parse(options.input.name);
   bool one_of_many = options.input.kernel.empty() && input.file != "-" && input.id.empty() &&
                      in.file.find('#') != in.file.npos;
@@ -51,21 +51,22 @@ std::string repeated_options(const Session& session, const RunOptions& options, 
   add("device", options.device.name);
   add("target", over.target);
   if (options.device.name.empty() && over.target.empty()) out += place_options(place);
-  for (const std::string& s : over.sets) add("set", s);
+  for (const std::string& s : over.settings_texts) add("set", s);
   add("opts", over.opts);
-  add("from", over.from), add("weights", over.weights);
-  if (over.native) out += " --native";
-  add("live", over.live);
+  add("from", over.from_stage), add("weights", over.weights_file);
+  if (over.prefers_native) out += " --native";
+  add("live", over.live_command);
   for (auto& [name, value] : options.input.variables) add("var", name + "=" + std::to_string(value));
   number("rtol", options.compare.tolerance.rtol);
   number("atol", options.compare.tolerance.atol);
   if (options.compare.tolerance.ulp) add("ulp", std::to_string(*options.compare.tolerance.ulp));
-  return out + (options.compare.each_stage ? " --each-stage" : "") + (options.input.recorded ? " --recorded" : "") +
-         over.other_options;
+  return out + (options.compare.runs_each_stage ? " --each-stage" : "") +
+         (options.input.use_recorded ? " --recorded" : "") + over.other_options;
 }
 
 std::string bundle_command(const Session& session, const std::string& path) {
-  Session compiling{.over = {.live = session.over.live, .other_options = session.over.other_options}};
+  Session compiling{
+      .overrides = {.live_command = session.overrides.live_command, .other_options = session.overrides.other_options}};
   return "tgc run " + shell_word(path) + repeated_options(compiling, {}, {}, {});
 }
 
@@ -86,7 +87,7 @@ std::string fill_in_name(const std::string& pattern, const InputOptions& input, 
 Result<std::string> take_path(const std::string& pattern, const RunOptions& options, const std::string& name,
                               bool is_record) {
   std::string path = fill_in_name(pattern, options.input, name, is_record);
-  if (options.output.taken && !options.output.taken->take(path))
+  if (options.output.taken_paths && !options.output.taken_paths->take_path(path))
     return Diag{.message = "another kernel's results are there already",
                 .file = path,
                 .expected = pattern == path ? "--save='{}.npz', which names a file for each"
@@ -95,12 +96,12 @@ Result<std::string> take_path(const std::string& pattern, const RunOptions& opti
 }
 
 Result<std::string> failure_stem(const RunOptions& options, const std::string& name) {
-  const std::filesystem::path folder = options.output.save_failures;
+  const std::filesystem::path folder = options.output.failures_folder;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Diag{.message = error.message(), .file = folder.string()};
   const std::string stem = file_name_of(name);
-  return (folder / (options.output.taken ? options.output.taken->distinct(stem) : stem)).string();
+  return (folder / (options.output.taken_paths ? options.output.taken_paths->distinct_path(stem) : stem)).string();
 }
 
 Status keep_failure(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
@@ -109,12 +110,14 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
   auto command = [&] {
     return fault_prefix() + "tgc run " + shell_word(input) + repeated_options(session, options, in, place);
   };
-  if (options.output.save_failures.empty()) {
+  if (options.output.failures_folder.empty()) {
     if (input == "-") return Unit{};
-    report.repeat_command = command() +
-                            (options.input.arrays.empty() ? "" : " --inputs=" + shell_word(options.input.arrays)) +
-                            (options.compare.expect.empty() ? "" : " --expect=" + shell_word(options.compare.expect)) +
-                            (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
+    report.repeat_command =
+        command() + (options.input.arrays_file.empty() ? "" : " --inputs=" + shell_word(options.input.arrays_file)) +
+        (options.compare.expected_file.empty()
+             ? ""
+             : " --expect=" + shell_word(options.compare.expected_file)) +
+        (report.seed && *report.seed ? " --seed=" + std::to_string(*report.seed) : "");
     return Unit{};
   }
   return catch_failures([&] {
@@ -122,7 +125,7 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
     const std::string stem = failure_stem(options, input_path.filename().string()).value_or_throw() + "-";
     auto write = [&](const std::string& what, const Arrays& arrays) {
       write_npz(stem + what + ".npz", arrays).value_or_throw();
-      report.written.push_back(stem + what + ".npz");
+      report.written_files.push_back(stem + what + ".npz");
     };
     write("inputs", inputs);
     if (!expected.empty()) write("expected", expected);
@@ -130,7 +133,7 @@ Status keep_failure(const Session& session, const RunOptions& options, const Inp
     if (input == "-") {
       input = stem + "kernel.txt";
       write_file(input, in.text).value_or_throw();
-      report.written.push_back(input);
+      report.written_files.push_back(input);
     }
     report.repeat_command = command() + " --inputs=" + shell_word(stem + "inputs.npz") +
                             (expected.empty() ? "" : " --expect=" + shell_word(stem + "expected.npz"));

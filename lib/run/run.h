@@ -26,38 +26,41 @@ struct ModelReport {
   std::string device_option;      // value of --device that selects this device
   std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
-  std::string floats;             // distribution of the random floats; empty: the default one
-  std::string sizes = {};         // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if
-                                  // a second run passed: "also of all sizes"; else empty
+  std::string float_distribution;             // distribution of the random floats; empty: the default one
+  std::string input_sizes = {};  // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if
+      // a second run passed: "also of all sizes"; else empty
   double load_seconds = 0;        // time of reading the file
   double build_seconds = 0;       // time of building the graph, or of scheduling it
   double total_seconds = 0;       // time of scheduling, compiling and running
-  ScheduleResult ran;
+  ScheduleResult schedule_result;
   int timed_runs = 0;
-  std::vector<std::string> names;   // names of the results `ran.values`: those of the model, or data0, data1, ...
-  std::vector<Comparison> outputs;  // comparisons with the expected arrays: those of --expect or, for a recorded
+  // names of the results `ran.values`: those of the model, or data0, data1, ...
+  std::vector<std::string> result_names;
+  std::vector<Comparison> comparisons;  // comparisons with the expected arrays: those of --expect or, for a recorded
                                     // schedule, REF's
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
   size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
   size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing
-  std::optional<StageDifference> stages = {};  // the recorded stages of a graph of another release
+  std::optional<StageDifference> stage_difference = {};  // the recorded stages of a graph of another release
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"
                                                       // or "3, given"
-  std::string hazard = {};           // a hazard in a recorded kernel: two iterations access the same element; empty:
+  // a hazard in a recorded kernel: two iterations access the same element; empty:
+  std::string hazard_text = {};
                                      // none was found
-  OrderReport order = {};            // faults in the order of a recorded schedule's kernels
+  OrderReport order_report = {};            // faults in the order of a recorded schedule's kernels
   std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
-  bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::unscheduled
+  bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::is_unscheduled
   std::vector<std::string> also_tried = {};  // values of variables with which a second run of a schedule passed:
                                              // "pos=31"
-  std::vector<std::string> written = {};     // files that --save-failures wrote
+  std::vector<std::string> written_files = {};     // files that --save-failures wrote
   std::string repeat_command = {};           // the command that repeats a failed run of a schedule with the files in
-                                             // `written`
-  std::string not_kept;             // why the results of a failed run could not be saved; else empty
-  std::string different;            // message on the first kernel that differs from REF, with the command to repeat it
+                                             // `written_files`
+  std::string not_kept_reason;             // why the results of a failed run could not be saved; else empty
+  // message on the first kernel that differs from REF, with the command to repeat it
+  std::string first_different_kernel;
   std::string error;                // the error that ended the run; empty if there is none
-  bool kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
+  bool is_kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
 
   // Returns the text of the first array that differs, of the compared outputs or of the wrong stage; "" if none
   // differs.
@@ -83,15 +86,15 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
 
 // The report of folders of ONNX conformance cases (lib/model/conformance.h).
 struct ConformanceReport {
-  struct Row {
-    int passed = 0, wrong = 0, error = 0;
-    int all() const { return passed + wrong + error; }
+  struct SuiteCounts {
+    int num_passed = 0, num_wrong = 0, num_errors = 0;
+    int num_all() const { return num_passed + num_wrong + num_errors; }
   };
-  std::map<std::string, Row> suites;
-  Row all;
+  std::map<std::string, SuiteCounts> suites;
+  SuiteCounts all_suites;
   std::string failures;  // one line for each case that failed
 
-  int exit_code() const { return all.wrong + all.error ? 1 : 0; }
+  int exit_code() const { return all_suites.num_wrong + all_suites.num_errors ? 1 : 0; }
   std::string text() const;  // returns `failures`, then a table with one row for each suite
   std::string json() const;
 };

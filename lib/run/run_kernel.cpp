@@ -48,7 +48,7 @@ ElapsedReporter::ElapsedReporter(const Session& session, std::string what) {
     std::unique_lock lock(mutex);
     for (int seconds = 1; stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }),
              !stop.stop_requested(); seconds++)
-      if (seconds >= kFirst) session.progress(what + ": " + std::to_string(seconds) + " s");
+      if (seconds >= kFirst) session.report_progress(what + ": " + std::to_string(seconds) + " s");
   };
   try {
     thread_ = std::jthread(std::move(report));
@@ -61,64 +61,62 @@ class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
       : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()),
-        candidate_(candidate_of(session, in, options.input.recorded)) {}
+        candidate_(candidate_of(session, in, options.input.use_recorded)) {}
 
   void run() {
-    candidate_->check().value_or_throw();
-    place_ = std::move(candidate_->place(o_.device.name).value_or_throw());
+    candidate_->check_input().value_or_throw();
+    place_ = std::move(candidate_->choose_place(o_.device.name).value_or_throw());
     Placement& place = *place_;
     report_.device = place.label;
     check_emulation(place).value_or_throw();
-    Executable kernel = std::move(candidate_->prepare(place, lowering()).value_or_throw());
-    report_.ran = candidate_->ran();
+    Executable kernel = std::move(candidate_->prepare_executable(place, lowering()).value_or_throw());
+    report_.what_ran = candidate_->what_ran();
     note_variables(kernel);
     trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
                    o_.device.execute_options(place_in_ref()));
-    trial_->begin(kernel).value_or_throw();
+    trial_->begin_trial(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
-    // run the reference in parallel with the kernel, unless --each-stage needs its arrays or it would disturb timed
-    // runs
-    const bool runs_beside = !o_.compare.each_stage && !options_for(place).repeats;
+    // run the reference beside the kernel, unless --each-stage needs its arrays or it would disturb timed runs
+    const bool runs_beside = !o_.compare.runs_each_stage && !options_for(place).num_repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.each_stage) {  // before the kernel runs: if the kernel crashes, the report still has the stage
+    if (o_.compare.runs_each_stage) {  // before the kernel runs, which may crash: the report still has the stage
       const Arrays none;
       // includes the arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
-      report_.stages = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
-                                  o_.compare.expect.empty() ? none : expected_)
+      report_.stage_difference = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
+                                  o_.compare.expected_file.empty() ? none : expected_)
                            .value_or_throw();
     }
     Result<Execution> ran = executed(kernel, place, trial_->inputs());
     device_failed_ = !ran;
     if (runs_beside) {
       auto expected = catch_failures(reference);
-      // if both fail, report the reference's error, which says for example where an access is out of bounds; but not a
-      // timeout
+      // if both fail, report the reference's error, such as an access out of bounds, unless it is a timeout
       if (expected || ran || !is_out_of_time(expected.diag())) expected_ = std::move(expected.value_or_throw());
     }
     Execution done = std::move(ran.value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
-      debug_.kernel_ran(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.seconds);
+      debug_.on_kernel_run(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.run_seconds);
     compare(done.outputs, place);
     compare_recorded_list();
-    const bool is_to_compare = o_.compare.reference.empty() && report_.result() == RunReport::Result::NotCompared;
-    if (auto why = candidate_->not_compared(); why && is_to_compare)
+    const bool is_compared = report_.result() != RunReport::Result::NotCompared;
+    if (auto why = candidate_->not_compared_reason(); why && o_.compare.reference_device.empty() && !is_compared)
       throw Failure(Diag{.message = "nothing was compared: " + (why->empty() ? not_compared_reason(place) : *why),
                          .expected = "--device=DEV or --expect=F.npz"});
     if (auto other = run_on_more_inputs(kernel, place)) done.outputs = std::move(*other);
     if (auto other = run_at_bounds(kernel, place)) done.outputs = std::move(*other);
-    if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.seconds));
+    if (o_.device.timed_runs > 0) bench(kernel, place, std::move(done.run_seconds));
     bool failed = report_.result() == RunReport::Result::Failed;
     auto kept = catch_failures([&] {
       save(done.outputs);
-      if (failed && o_.output.repro.empty())
+      if (failed && o_.output.repro_path.empty())
         keep_failure(session_, o_, in_, place, trial_->inputs(), expected_, done.outputs, report_).value_or_throw();
       return Unit{};
     });
     if (!kept && !failed) throw Failure(kept.diag());
-    if (!kept) report_.not_kept = kept.diag().text();
+    if (!kept) report_.not_kept_reason = kept.diag().text();
   }
 
   // Writes a repro bundle of the failure, which replaces the npz files and the command that repeats the run.
@@ -132,15 +130,15 @@ class KernelRun {
     Arrays inputs = trial_ ? copy_of(trial_->inputs()) : Arrays();
     if (!report_.error.empty() && !is_over) kind = symptom_of(session_, in_, o_, &inputs).value_or_throw().kind;
     std::string said = report_.error;
-    for (const Comparison& c : report_.arrays)
-      if (said.empty() && !c.passed()) said = c.text();
-    Repro bundle{.symptom = std::string(name_of(kind)), .description = said, .inputs = bundled(inputs),
-                 .expected = bundled(expected_)};
+    for (const Comparison& c : report_.comparisons)
+      if (said.empty() && !c.has_passed()) said = c.text();
+    Repro bundle{.symptom = std::string(name_of(kind)), .description = said, .inputs = arrays_to_bundle(inputs),
+                 .expected = arrays_to_bundle(expected_)};
     InputGraph kept = in_;
     if (auto list = candidate_->recorded_list(); !list.empty()) kept.list.assign(list.begin(), list.end());
     const std::string path = write_bundle(session_, o_, kept, *place_, std::move(bundle)).value_or_throw();
-    if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.sanitize) check_repeats(path);
-    report_.written.push_back(path);
+    if (kind == FailureSignature::Kind::Wrong && !is_over && !o_.device.use_sanitizer) check_repeats(path);
+    report_.written_files.push_back(path);
     report_.repeat_command = bundle_command(session_, path);
   }
 
@@ -156,9 +154,9 @@ class KernelRun {
   // kernel fails only sometimes, or another release made its source.
   void check_repeats(const std::string& path) const {
     auto again = catch_failures([&] {
-      auto source = std::move(Source::open(session_, path).value_or_throw());
-      auto graph = std::move(source.next().value_or_throw());
-      return repeat(session_, *graph, {.device = {.timeout_seconds = o_.device.timeout_seconds}});
+      auto source = std::move(GraphSource::open(session_, path).value_or_throw());
+      auto graph = std::move(source.next_graph().value_or_throw());
+      return repeat_failure(session_, *graph, {.device = {.timeout_seconds = o_.device.timeout_seconds}});
     });
     if (again && again->still_happens()) return;
     std::filesystem::remove(path);
@@ -171,21 +169,21 @@ class KernelRun {
   // ---- from the kernel's graph to machine code
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
   std::string not_compared_reason(const Placement& place) const {
-    if (!report_.arrays.empty()) return "rounding, or what C leaves undefined, decides every element";
+    if (!report_.comparisons.empty()) return "rounding, or what C leaves undefined, decides every element";
     return "the kernel ran on " + place.label + " alone";
   }
 
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = o_.device.execute_options(place);
-    out.repeats = o_.device.timed_runs;
-    if (!out.repeats) out.repeats = settings().DEBUG >= 2;  // tinygrad times the kernel if DEBUG>=2
+    out.num_repeats = o_.device.timed_runs;
+    if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // tinygrad times the kernel if DEBUG>=2
     return out;
   }
 
   Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
     return with_elapsed_time(place.label, [&] {
-      return candidate_->run(kernel, place, inputs, o_.input.variables, o_.device, options);
+      return candidate_->run_executable(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
   // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile.
@@ -207,11 +205,12 @@ class KernelRun {
   // Stores the variables and the seed that the trial has chosen in the report. The options get the variables too, for
   // the command that repeats the run.
   void take_trial(const Executable& kernel) {
-    report_.values = trial_->chosen();
-    for (auto& [name, v] : report_.values) o_.input.variables[name] = v.value;
-    if (!trial_->draws(kernel)) return;
+    report_.variable_values = trial_->chosen_variables();
+    for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;
+    if (!trial_->draws_arrays(kernel)) return;
     report_.seed = trial_->distribution()->seed;
-    if (trial_->distribution()->has_unit()) report_.floats = trial_->distribution()->text() + ": others make NaNs";
+    if (auto& draw = trial_->distribution(); draw->has_unit())
+      report_.float_distribution = draw->text() + ": others make NaNs";
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 
@@ -228,17 +227,19 @@ class KernelRun {
   // --reference names a file with a graph, runs that graph now.
   Expected expected_arrays(const Executable& kernel, const Placement& place) {
     std::string source;
-    if (Arrays out = given_expected(o_, in_, source).value_or_throw(); !o_.compare.expect.empty() || !out.empty()) {
+    Arrays out = given_expected(o_, in_, source).value_or_throw();
+    if (!o_.compare.expected_file.empty() || !out.empty()) {
       report_.reference = source;
       take_expected(out, kernel, source).value_or_throw();
       return already_known(std::move(out));
     }
-    const bool runs_as_it_stands = place.is_ref && !place.target && report_.ran.empty();
-    std::string reference = !o_.compare.reference.empty() ? o_.compare.reference : runs_as_it_stands ? "none" : "REF";
-    if (reference == "none") return already_known({});
-    if (o_.compare.reference.empty() && has_custom())
+    const bool runs_as_it_stands = place.is_ref && !place.target && report_.what_ran.empty();
+    std::string reference = o_.compare.reference_device;
+    if (reference == "none" || (reference.empty() && runs_as_it_stands)) return already_known({});
+    if (reference.empty() && has_custom())
       throw Failure(Diag{.message = "REF runs no code of CUSTOM nodes, so there is nothing to compare with",
                          .expected = "--reference=none, --expect=F.npz, or --reference=DEV, a device that runs it"});
+    if (reference.empty()) reference = "REF";
     if (std::filesystem::exists(InputName::parse(reference).file))
       return already_known(outputs_of_graph(reference, kernel));
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
@@ -255,21 +256,21 @@ class KernelRun {
   // Runs the graph of the file `input` in REF, on the kernel's input arrays, and returns what the graph stores.
   Arrays outputs_of_graph(const std::string& input, const Executable& kernel) {
     report_.reference = input;
-    auto source = std::move(Source::open(session_, input).value_or_throw());
-    auto graph = std::move(source.next().value_or_throw());
+    auto source = std::move(GraphSource::open(session_, input).value_or_throw());
+    auto graph = std::move(source.next_graph().value_or_throw());
     if (!graph || graph->is_tensor_graph)
       throw Failure(Diag{.message = "there is no kernel to compare with", .file = input});
     const Arrays inputs = inputs_of(kernel);
     const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(place_in_ref()));
-    Arrays outputs = outputs_of_reference(
-        with_elapsed_time("REF", [&] { return graph->list.empty() ? ref.run(graph->root) : ref.run(graph->list); }));
+    Arrays outputs = outputs_of_reference(with_elapsed_time(
+        "REF", [&] { return graph->list.empty() ? ref.run_reference(graph->root) : ref.run_reference(graph->list); }));
     take_expected(outputs, kernel, input).value_or_throw();
     return outputs;
   }
 
   Expected begin_reference(Executable& kernel, Placement& place, const Arrays& inputs) {
     ExecuteOptions options = options_for(place);
-    options.repeats = 0;
+    options.num_repeats = 0;
     auto run = begin_execution(kernel, *place.device, inputs, o_.input.variables, options);
     return [this, run, where = place.label] { return outputs_of_reference(with_elapsed_time(where, run)); };
   }
@@ -282,11 +283,11 @@ class KernelRun {
   void compare(const Arrays& actual, const Placement& place) {
     if (expected_.empty() && !report_.reference.empty())
       throw Failure("nothing was compared: the kernel stores no array");
-    report_.arrays = std::move(trial_->compare(actual, expected_, o_.compare).value_or_throw());
-    if (std::ranges::any_of(report_.arrays, &Comparison::recheck_cut))
-      report_.out_of_time.push_back("the rerun that tells rounding from faults");
+    report_.comparisons = std::move(trial_->compare_arrays(actual, expected_, o_.compare).value_or_throw());
+    if (std::ranges::any_of(report_.comparisons, &Comparison::was_recheck_cut))
+      report_.runs_left_out.push_back("the rerun that tells rounding from faults");
     std::string renderer = place.target ? std::string(name_of(place.target->renderer)) : "";
-    std::string cause = expected_divergence(in_.root, report_.arrays, renderer);
+    std::string cause = expected_divergence(in_.root, report_.comparisons, renderer);
     if (!cause.empty()) report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
   }
 
@@ -295,9 +296,9 @@ class KernelRun {
     if (!candidate_->runs_recorded_source() || expected_.empty()) return;
     const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(place_in_ref()),
                               trial_->distribution());
-    Execution list = std::move(ref.run(candidate_->recorded_list()).value_or_throw());
-    auto arrays = std::move(trial_->compare(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw());
-    for (Comparison& c : arrays) c.name += " of the list", report_.arrays.push_back(std::move(c));
+    Execution list = std::move(ref.run_reference(candidate_->recorded_list()).value_or_throw());
+    auto arrays = trial_->compare_arrays(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw();
+    for (Comparison& c : arrays) c.name += " of the list", report_.comparisons.push_back(std::move(c));
   }
 
   // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (more_input_sets).
@@ -315,13 +316,14 @@ class KernelRun {
     Arrays inputs = std::move(trial_->inputs_of(set).value_or_throw());
     if (inputs.empty()) return std::nullopt;
     KernelTrial wide = another_trial();
-    wide.begin(trial_->chosen(), std::move(inputs));
-    auto expected = wide.reference();
+    wide.begin_trial(trial_->chosen_variables(), std::move(inputs));
+    auto expected = wide.run_reference();
     if (!expected) return leave_out(expected.diag(), "inputs " + std::string(name_of(set))), std::nullopt;
     Arrays own = std::move(wide.inputs_for(kernel).value_or_throw());
     auto done = executed(kernel, place, own);
     if (!done && expected->notes.empty()) {
-      report_.drawn = set, report_.sizes = name_of(set), trial_->begin(trial_->chosen(), std::move(own));
+      report_.input_set = set, report_.input_sizes = name_of(set);
+      trial_->begin_trial(trial_->chosen_variables(), std::move(own));
       throw Failure(done.diag());
     }
     std::string cause = expected->notes;  // the undefined operations that REF ran: a device may give any result for
@@ -332,9 +334,9 @@ class KernelRun {
       options.accepts_rounding = true;
       Arrays settled;
       arrays = std::move(
-          wide.compare(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
-      if (std::ranges::all_of(arrays, &Comparison::passed)) {
-        report_.sizes += (report_.sizes.empty() ? "also " : ", ") + std::string(name_of(set));
+          wide.compare_arrays(done->outputs, expected->outputs, options, Recheck::Always, &settled).value_or_throw());
+      if (std::ranges::all_of(arrays, &Comparison::has_passed)) {
+        report_.input_sizes += (report_.input_sizes.empty() ? "also " : ", ") + std::string(name_of(set));
         return std::nullopt;
       }
       cause = expected_divergence(in_.root, arrays, place.target ? std::string(name_of(place.target->renderer)) : "");
@@ -346,63 +348,61 @@ class KernelRun {
       report_.notes += (report_.notes.empty() ? "" : ", ") + cause;
       return std::nullopt;
     }
-    report_.drawn = set, report_.sizes = name_of(set), report_.seed = trial_->distribution()->seed;
-    report_.arrays = std::move(arrays);
+    report_.input_set = set, report_.input_sizes = name_of(set), report_.seed = trial_->distribution()->seed;
+    report_.comparisons = std::move(arrays);
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
   // Handles an error of REF for other inputs or values of variables. Leaves these values out if no time is left, or if
   // the AST has no meaning for them (a kernel fault). Throws other errors.
   void leave_out(const Diag& error, const std::string& values) {
-    if (is_out_of_time(error)) report_.out_of_time.push_back("the run with " + values);
+    if (is_out_of_time(error)) report_.runs_left_out.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);
   }
   // Returns whether a kernel that passed runs again with other values: the kernel is small and was compared with its
   // AST in REF.
   bool tries_more(const Placement& place) const {
     constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
-    return report_.reference == "REF" && in_.list.empty() && !options_for(place).repeats &&
+    return report_.reference == "REF" && in_.list.empty() && !options_for(place).num_repeats &&
            report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
   }
   KernelTrial another_trial() const {
     return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
                        o_.device.execute_options(place_in_ref()));
   }
-
   // After a run that passed, runs the kernel with the smallest and with the largest values of its variables. If the
   // results differ, reports that run and returns its results. Does not try values with which the AST has no meaning,
   // for example because it accesses memory outside of its buffers.
   std::optional<Arrays> run_at_bounds(Executable& kernel, Placement& place) {
     if (!tries_more(place)) return std::nullopt;
     const VariableValues usual = o_.input.variables;
-    for (ChosenVariables& bound : variables_at_bounds(kernel, trial_->chosen())) {
+    for (ChosenVariables& bound : variables_at_bounds(kernel, trial_->chosen_variables())) {
       KernelTrial trial = another_trial();
-      trial.begin(std::move(bound), copy_of(trial_->inputs()));
+      trial.begin_trial(std::move(bound), copy_of(trial_->inputs()));
       for (auto& [name, value] : trial.variables()) o_.input.variables[name] = value;
-      auto expected = trial.reference();
-      if (!expected) leave_out(expected.diag(), text_of(trial.chosen()));
+      auto expected = trial.run_reference();
+      if (!expected) leave_out(expected.diag(), text_of(trial.chosen_variables()));
       else if (expected->notes.empty()) {
         auto done = executed(kernel, place, trial.inputs());
         if (!done && is_out_of_time(done.diag())) {
-          report_.out_of_time.push_back("the run with " + text_of(trial.chosen()));
+          report_.runs_left_out.push_back("the run with " + text_of(trial.chosen_variables()));
           o_.input.variables = usual;
           return std::nullopt;
         }
-        report_.values = trial.chosen();
+        report_.variable_values = trial.chosen_variables();
         Execution stored = std::move(done.value_or_throw());
-        auto arrays = std::move(trial.compare(stored.outputs, expected->outputs, o_.compare).value_or_throw());
-        if (!std::ranges::all_of(arrays, &Comparison::passed)) {
-          report_.arrays = std::move(arrays);
+        auto arrays = std::move(trial.compare_arrays(stored.outputs, expected->outputs, o_.compare).value_or_throw());
+        if (!std::ranges::all_of(arrays, &Comparison::has_passed)) {
+          report_.comparisons = std::move(arrays);
           *trial_ = std::move(trial), expected_ = std::move(expected->outputs);
           return std::move(stored.outputs);
         }
-        report_.also_tried.push_back(trial.chosen());
+        report_.also_tried.push_back(trial.chosen_variables());
       }
-      report_.values = trial_->chosen(), o_.input.variables = usual;
+      report_.variable_values = trial_->chosen_variables(), o_.input.variables = usual;
     }
     return std::nullopt;
   }
-
   // Returns whether, for each differing element, at least one of the two values is infinite or NaN.
   bool is_non_finite(const Arrays& actual, const Arrays& expected) const {
     for (const NamedArray& e : expected) {
@@ -418,40 +418,40 @@ class KernelRun {
 
   // ---- results
   void save(const Arrays& outputs) {
-    if (o_.output.save.empty()) return;
-    report_.written.push_back(
-        take_path(o_.output.save, o_, in_.info.name, is_of_recording(in_)).value_or_throw());
-    write_npz(report_.written.back(), outputs).value_or_throw();
+    if (o_.output.save_path.empty()) return;
+    report_.written_files.push_back(
+        take_path(o_.output.save_path, o_, in_.info.name, is_of_recording(in_)).value_or_throw());
+    write_npz(report_.written_files.back(), outputs).value_or_throw();
   }
 
   void bench(const Executable& kernel, Placement& place, std::vector<double> seconds) {
     if (size_t wanted = size_t(o_.device.timed_runs); seconds.size() < wanted)
-      report_.out_of_time.push_back(std::to_string(wanted - seconds.size()) + " of " + counted(wanted, "timed run"));
+      report_.runs_left_out.push_back(std::to_string(wanted - seconds.size()) + " of " + counted(wanted, "timed run"));
     if (seconds.empty()) return;
-    report_.bench = {.seconds = std::move(seconds),
-                     .cost = kernel.cost(o_.input.variables).value_or(Executable::Cost{}),
-                     .device = place.label.substr(0, place.label.find_first_of(":,")),
-                     .name = kernel.name().empty() ? "kernel" : kernel.name(),
-                     .arguments = trial_->inputs().size(),
-                     .bytes = bytes_of(trial_->inputs())};
+    report_.timed_runs = {.run_seconds = std::move(seconds),
+                          .kernel_cost = kernel.cost(o_.input.variables).value_or(Executable::Cost{}),
+                          .device = place.label.substr(0, place.label.find_first_of(":,")),
+                          .name = kernel.name().empty() ? "kernel" : kernel.name(),
+                          .num_arguments = trial_->inputs().size(),
+                          .buffer_bytes = bytes_of(trial_->inputs())};
     if (!place.is_ref) return;
     auto evaluated = catch_failures([&] { return evaluations(place); });
-    if (evaluated) report_.bench->evaluations = *evaluated;
+    if (evaluated) report_.timed_runs->num_evaluations = *evaluated;
     else if (!is_out_of_time(evaluated.diag())) throw Failure(evaluated.diag());
-    else report_.out_of_time.push_back("the number of evaluations");
+    else report_.runs_left_out.push_back("the number of evaluations");
   }
-
   // Returns the number of UOps that REF evaluates in one run of the kernel.
   uint64_t evaluations(Placement& place) {
-    RefOptions counting{.count_evaluations = true};
+    RefOptions counting{.counts_evaluations = true};
     std::vector<UOp> list = in_.list;
     if (list.empty() && place.target)
       list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
     auto made = list.empty() ? Executable::for_ref(in_.root, counting) : Executable::for_ref(list, counting);
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
-    options.repeats = 0;
-    return execute(kernel, *place.device, trial_->inputs(), o_.input.variables, options).value_or_throw().evaluations;
+    options.num_repeats = 0;
+    auto done = execute(kernel, *place.device, trial_->inputs(), o_.input.variables, options);
+    return done.value_or_throw().num_evaluations;
   }
 
   const Session& session_;
@@ -469,9 +469,9 @@ class KernelRun {
 // Reports a race between threads of a recorded list as an error. Results cannot show a missing barrier, because REF
 // runs the threads of a work group in lockstep.
 void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
-  if (!in.record || session.compiler()->compiles(in) || report.result() != RunReport::Result::Passed) return;
+  if (!in.record || session.compiler()->can_compile(in) || report.result() != RunReport::Result::Passed) return;
   auto pipeline = recorded_pipeline(in);
-  if (auto race = find_recorded_race(*pipeline)) report.error = race->text(), report.kernel_fault = true;
+  if (auto race = find_recorded_race(*pipeline)) report.error = race->text(), report.is_kernel_fault = true;
 }
 
 }  // namespace
@@ -485,14 +485,14 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
     const RunOptions own = with_bundle(options, in);
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    if (!ran) report.error = with_time_option(ran.diag()).text(), report.kernel_fault = ran.diag().kernel_fault;
-    if (ran && own.compare.reference != "none") check_barriers(session, in, report);
-    if (!options.output.repro.empty() && report.exit_code() != 0) run.keep_bundle();
+    if (!ran) report.error = with_time_option(ran.diag()).text(), report.is_kernel_fault = ran.diag().kernel_fault;
+    if (ran && own.compare.reference_device != "none") check_barriers(session, in, report);
+    if (!options.output.repro_path.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};
   });
   if (!done) {  // no bundle was written, so the result is Trouble even if the kernel failed
     report.error += (report.error.empty() ? "" : "\n") + done.diag().text();
-    report.kernel_fault = false;
+    report.is_kernel_fault = false;
   }
   return report;
 }

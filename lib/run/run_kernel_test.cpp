@@ -55,19 +55,20 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
   for (std::string f : {"a+b", "(a.sqrt()+b)", "(a*a+b*b).sqrt()"}) {
     CAPTURE(f);
     TemporaryFile file;
-    RunReport saved = run(elementwise(f), {.device = {.name = "CPU"}, .output = {.save = file.path}});
+    RunReport saved = run(elementwise(f), {.device = {.name = "CPU"}, .output = {.save_path = file.path}});
     passes(saved);
-    RunReport same = run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expect = file.path}});
+    RunReport same = run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.expected_file = file.path}});
     passes(same);
-    CHECK(same.floats == saved.floats);
-    CHECK(saved.floats.empty() == (f != "(a.sqrt()+b)"));
-    passes(run(elementwise(f), {.device = {.name = "REF"}, .compare = {.expect = file.path}}));
-    passes(run(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expect = file.path}}));
-    const RunOptions with_clang{.device = {.name = "CPU"}, .compare = {.reference = "CPU:CLANG"}};
-    CHECK(run(elementwise(f), with_clang).floats == saved.floats);
-    CHECK(run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference = "none"}}).floats == saved.floats);
+    CHECK(same.float_distribution == saved.float_distribution);
+    CHECK(saved.float_distribution.empty() == (f != "(a.sqrt()+b)"));
+    passes(run(elementwise(f), {.device = {.name = "REF"}, .compare = {.expected_file = file.path}}));
+    passes(run(elementwise(f), {.device = {.name = "CPU:CLANG"}, .compare = {.expected_file = file.path}}));
+    const RunOptions with_clang{.device = {.name = "CPU"}, .compare = {.reference_device = "CPU:CLANG"}};
+    CHECK(run(elementwise(f), with_clang).float_distribution == saved.float_distribution);
+    CHECK(run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference_device = "none"}})
+              .float_distribution == saved.float_distribution);
     const RunOptions other_seed{
-        .input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expect = file.path}};
+        .input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expected_file = file.path}};
     CHECK(run(elementwise(f), other_seed).result() ==
           RunReport::Result::Failed);
   }
@@ -92,7 +93,7 @@ TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays t
   }
   RunReport floats = run(elementwise("a*b+a"), on_cpu);
   passes(floats);
-  CHECK(floats.sizes == "also of all sizes");
+  CHECK(floats.input_sizes == "also of all sizes");
   // a / b is infinite or NaN in many elements, whose maximum depends on the order
   passes(run(elementwise("(a*b.reciprocal()).maximum(a)"), on_cpu));
   const RunReport gather = run(
@@ -101,7 +102,7 @@ TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays t
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(51), (), 2).index(at)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(50), (), 0).index(i, ptr=True).store(a).end(i).sink()\n", on_cpu);
   passes(gather);
-  CHECK(gather.sizes == "also of all sizes");
+  CHECK(gather.input_sizes == "also of all sizes");
 }
 
 TEST_CASE("run_kernel finds a difference in large inputs that only the AST reads") {
@@ -130,9 +131,9 @@ TEST_CASE("run_kernel does not pass if nothing was compared") {
   CHECK(report.text(1, false).starts_with("test: run, not compared, on REF (inputs from seed 0)"));
   CHECK(report.json().find("\"result\":\"ran\"") != std::string::npos);
   RunCounts counts;
-  for (int i = 0; i < 6; i++) counts.add(report.result());
+  for (int i = 0; i < 6; i++) counts.add_result(report.result());
   CHECK(counts.text() == "6 of 6 kernels run, none compared\n");
-  counts.add(run(elementwise("a+b"), {.device = {.name = "CPU"}}).result());
+  counts.add_result(run(elementwise("a+b"), {.device = {.name = "CPU"}}).result());
   CHECK(counts.text() == "1 of 7 kernels passed, 6 run, not compared\n");
 }
 
@@ -146,8 +147,8 @@ TEST_CASE("run_kernel uses each graph's own settings and target") {
             second = run_kernel(session, slow, {.device = {.timed_runs = 1}});
   passes(first), passes(second);
   CHECK(second.device == "CPU:CLANG");
-  REQUIRE((first.bench && second.bench));
-  CHECK(first.bench->name != second.bench->name);
+  REQUIRE((first.timed_runs && second.timed_runs));
+  CHECK(first.timed_runs->name != second.timed_runs->name);
 }
 
 TEST_CASE("run_kernel checks names and ranges of variables") {
@@ -155,7 +156,7 @@ TEST_CASE("run_kernel checks names and ranges of variables") {
   text = "n = UOp.variable('n', 1, 64)\n" + text.replace(text.find("range(64"), 8, "range(n");
   const RunReport drawn = run(text, {.device = {.name = "CPU"}});
   passes(drawn);
-  CHECK(drawn.values.at("n").from == "drawn");
+  CHECK(drawn.variable_values.at("n").value_source == "drawn");
   CHECK(run(text, {.input = {.variables = {{"n", 65}}}, .device = {.name = "CPU"}}).error ==
         "the variable 'n' cannot be 65, expected 1 to 64");
   RunReport bound = run(text, {.input = {.variables = {{"n", 8}, {"m", 1}}}, .device = {.name = "CPU"}});
@@ -170,10 +171,10 @@ TEST_CASE("run_kernel checks names and ranges of variables") {
 }
 
 TEST_CASE("run_kernel runs every stage in REF") {
-  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.each_stage = true}});
+  RunReport report = run(elementwise("a+b"), {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
   passes(report);
-  REQUIRE(report.stages);
-  CHECK(report.stages->stages_run > 3);
+  REQUIRE(report.stage_difference);
+  CHECK(report.stage_difference->num_stages_run > 3);
 }
 
 TEST_CASE("run_kernel --each-stage: threads that are still loops have their own registers") {
@@ -187,15 +188,16 @@ TEST_CASE("run_kernel --each-stage: threads that are still loops have their own 
       "v = (b.index(i*32+r)+sum*UOp.const(dtypes.float, -0.03)).reduce(r, arg=Ops.MAX)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   Session session;
-  session.over.target = "CUDA";
+  session.overrides.target = "CUDA";
   for (const char* opts : {"[Opt(OptOps.LOCAL, 0, 8), Opt(OptOps.GROUP, 1, 8), Opt(OptOps.GROUP, 0, 8)]",
                            "[Opt(OptOps.GROUPTOP, 1, 8), Opt(OptOps.LOCAL, 0, 4), Opt(OptOps.GROUP, 0, 4)]"}) {
-    session.over.opts = opts;
+    session.overrides.opts = opts;
     InputGraph in = loaded(text);
-    RunReport report = run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.each_stage = true}});
+    RunReport report =
+        run_kernel(session, in, {.device = {.name = "REF"}, .compare = {.runs_each_stage = true}});
     INFO(opts);
     passes(report);
-    CHECK(report.stages->stages_run > 10);
+    CHECK(report.stage_difference->num_stages_run > 10);
   }
 }
 
@@ -233,7 +235,7 @@ TEST_CASE("run_kernel: a time limit holds for the whole trial of a kernel") {
   // The reference runs before a timed kernel.
   report = run_for_a_second(endless("int"), {.device = {.name = "CPU", .timed_runs = 3}});
   CHECK(report.error == "the reference, REF: " + timeout);
-  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.each_stage = true}});
+  report = run_for_a_second(endless("int"), {.device = {.name = "CPU"}, .compare = {.runs_each_stage = true}});
   CHECK(report.error == "the reference, REF: " + timeout);
 }
 
@@ -245,26 +247,27 @@ TEST_CASE("run_kernel reports what it left out for lack of time") {
   write_npz(expect.path, wrong).value_or_throw();
   // The result differs. The rerun in REF that would tell whether rounding is the reason does not end.
   RunReport report = run_for_a_second(
-      endless("int"), {.device = {.name = "CPU"}, .compare = {.expect = expect.path}});
+      endless("int"), {.device = {.name = "CPU"}, .compare = {.expected_file = expect.path}});
   CHECK(report.error == "");
   CHECK(report.result() == RunReport::Result::Failed);
-  CHECK(report.out_of_time == std::vector<std::string>{"the rerun that tells rounding from faults"});
+  CHECK(report.runs_left_out == std::vector<std::string>{"the rerun that tells rounding from faults"});
   CHECK(report.text(1, false).find("\n  left out for lack of time: the rerun that tells rounding from faults\n") !=
         std::string::npos);
   CHECK(report.json().find("\"out_of_time\":[\"the rerun that tells rounding from faults\"]") != std::string::npos);
   // A hundred million timed runs take longer than a second: some of them are left out.
   report = run_for_a_second(elementwise("a+b"), {.device = {.name = "CPU", .timed_runs = 100'000'000}});
   passes(report);
-  REQUIRE(report.bench);
-  CHECK(!report.bench->seconds.empty());
-  REQUIRE(report.out_of_time.size() == 1);
-  CHECK(report.out_of_time[0].ends_with(" of 100000000 timed runs"));
+  REQUIRE(report.timed_runs);
+  CHECK(!report.timed_runs->run_seconds.empty());
+  REQUIRE(report.runs_left_out.size() == 1);
+  CHECK(report.runs_left_out[0].ends_with(" of 100000000 timed runs"));
 }
 
 TEST_CASE("run_kernel: a time limit holds for --repro and for bundles too") {
   TemporaryFile bundle;
-  RunReport report = run_for_a_second(endless("float"), {.device = {.name = "CPU"}, .output = {.repro = bundle.path}});
-  CHECK(report.written == std::vector<std::string>{bundle.path});
+  RunReport report =
+      run_for_a_second(endless("float"), {.device = {.name = "CPU"}, .output = {.repro_path = bundle.path}});
+  CHECK(report.written_files == std::vector<std::string>{bundle.path});
   const auto begin = Clock::now();
   InputGraph slow = loaded(endless("float")), slow_in_ref = loaded(endless("int"));
   const RunOptions options{.device = {.name = "CPU", .timeout_seconds = 1}};
@@ -295,9 +298,10 @@ TEST_CASE("run_model runs a model without a reference and reports that nothing w
   REQUIRE_MESSAGE(report.error.empty(), report.error);
   CHECK(report.result() == RunReport::Result::NotCompared);
   CHECK(report.text().starts_with(model + ".onnx: run, not compared, on CPU:LLVM, 5 kernels, inputs drawn"));
-  report = run_model(Session(), model + ".onnx", {.device = {.name = "CPU"}, .compare = {.reference = "REF"}});
+  report = run_model(Session(), model + ".onnx",
+                     {.device = {.name = "CPU"}, .compare = {.reference_device = "REF"}});
   CHECK(report.result() == RunReport::Result::Passed);
-  CHECK(report.confirmed_kernels == report.ran.kernels);
+  CHECK(report.confirmed_kernels == report.schedule_result.num_kernels);
   CHECK(report.text().starts_with(model + ".onnx: passed on CPU:LLVM, 5 kernels, inputs drawn"));
 }
 

@@ -42,7 +42,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
 }
 
 // Sets the model's symbolic sizes to the dimensions of the arrays in `given`.
-void bind_sizes(const Model& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
+void bind_sizes(const OnnxModel& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
     if (!a || !info->type.shape || info->type.shape->size() != a->shape().size()) continue;
@@ -76,18 +76,18 @@ class ModelRun {
     place_ = std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
     auto begin = Clock::now();
-    Model model = std::move(Model::open(path, session_.over.weights).value_or_throw());
+    OnnxModel model = std::move(OnnxModel::open(path, session_.overrides.weights_file).value_or_throw());
     report_.load_seconds = seconds_since(begin);
     Graph graph(settings);
     tensor_state(graph).device = place_->target ? place_->target->device : "CPU";
-    read_given(fill_in_name(o_.input.arrays, o_.input, path, false));
+    read_given(fill_in_name(o_.input.arrays_file, o_.input, path, false));
     std::map<std::string, Value> inputs = inputs_of(model, graph);
     begin = Clock::now();
-    ModelOutputs outputs = model.build(graph, inputs).value_or_throw();
+    ModelOutputs outputs = model.build_graph(graph, inputs).value_or_throw();
     report_.build_seconds = seconds_since(begin);
     Tensors tensors;
     for (size_t i = 0; i < outputs.names.size(); i++)
-      collect(outputs.names[i], outputs.values[i], report_.names, tensors);
+      collect(outputs.names[i], outputs.values[i], report_.result_names, tensors);
     name_ = InputName::parse(path).stem();
     run(settings, false,
         [&](ScheduleRunner& runner, const ScheduleOptions& options) { return realize(tensors, runner, options); });
@@ -99,11 +99,11 @@ class ModelRun {
     report_.device = place_->label, report_.device_option = place_->device_option();
     report_.recorded_on = recorded_device(in);
     unit_ = arrays_without_negatives(in.root);
-    read_given(fill_in_name(o_.input.arrays, o_.input, in));
+    read_given(fill_in_name(o_.input.arrays_file, o_.input, in));
     name_ = in.info.name;
     run(graph.settings(), is_of_recording(in),
         [&](ScheduleRunner& runner, const ScheduleOptions& options) {
-          if (o_.model.unscheduled)
+          if (o_.model.is_unscheduled)
             if (auto computed = compute_in_ref(in, options)) return std::move(*computed);
           auto begin = Clock::now();
           Schedule schedule = [&] {
@@ -117,17 +117,18 @@ class ModelRun {
           for (auto& buffers : schedule.outputs)
             for (size_t number : buffers) {
               const ScheduleBuffer& b = schedule.buffers[number];
-              report_.names.push_back(data_name(number));
-              wanted.push_back({number, b.dtype, {b.size}});
+              report_.result_names.push_back(data_name(number));
+              wanted.push_back({number, b.dtype, {b.num_elements}});
             }
-          return std::move(runner.run(schedule, tensor_state(graph).data, wanted, options).value_or_throw());
+          auto out = runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options);
+          return std::move(out.value_or_throw());
         });
   }
 
  private:
   // Throws Failure if the user set --each-stage or --recorded, which apply only to kernels.
   void refuse_kernel_options() const {
-    const char* asked = o_.compare.each_stage ? "--each-stage" : o_.input.recorded ? "--recorded" : nullptr;
+    const char* asked = o_.compare.runs_each_stage ? "--each-stage" : o_.input.use_recorded ? "--recorded" : nullptr;
     if (asked)
       throw Failure(Diag{.message = std::string(asked) + " of a model or a tensor graph",
                          .expected = "a kernel, for example one that --kernel=N picks"});
@@ -137,22 +138,22 @@ class ModelRun {
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
-        o_.output.save.empty() ? "" : take_path(o_.output.save, o_, name_, is_record).value_or_throw();
-    const std::string expect = fill_in_name(o_.compare.expect, o_.input, name_, is_record);
+        o_.output.save_path.empty() ? "" : take_path(o_.output.save_path, o_, name_, is_record).value_or_throw();
+    const std::string expect = fill_in_name(o_.compare.expected_file, o_.input, name_, is_record);
     refuse_kernel_options();
     check_emulation(*place_).value_or_throw();
-    bool by_kernel = !o_.compare.reference.empty() && o_.compare.reference != "none";
-    if (!o_.output.repro.empty() && !by_kernel)
+    bool by_kernel = !o_.compare.reference_device.empty() && o_.compare.reference_device != "none";
+    if (!o_.output.repro_path.empty() && !by_kernel)
       throw Failure(Diag{.message = "--repro of a model or a tensor graph keeps the first kernel that differs from REF",
                          .expected = "--reference=REF besides"});
-    if (by_kernel && o_.compare.reference != "REF")
-      throw Failure(Diag{.message = "--reference=" + o_.compare.reference + " of a model",
+    if (by_kernel && o_.compare.reference_device != "REF")
+      throw Failure(Diag{.message = "--reference=" + o_.compare.reference_device + " of a model",
                          .expected = "REF, which is compared kernel by kernel"});
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
-    if (o_.model.unscheduled) runner.do_not_fuse();
-    runner.watch(o_.model.watcher);
-    ScheduleOptions options{.in_process = o_.device.in_process,
+    if (o_.model.is_unscheduled) runner.do_not_fuse();
+    runner.set_watcher(o_.model.watcher);
+    ScheduleOptions options{.runs_in_process = o_.device.runs_in_process,
                             .timeout_seconds = o_.device.timeout_for(*place_),
                             .trial_seconds = o_.device.trial_seconds(),
                             .compile_seconds = o_.device.timeout_seconds.value_or(0),
@@ -160,22 +161,22 @@ class ModelRun {
                             .before_kernel = o_.model.before_kernel,
                             .on_kernel = o_.model.on_kernel};
     report_.reference = by_kernel ? "REF" : expect;
-    if (o_.device.sanitize) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
+    if (o_.device.use_sanitizer) options.before_kernel = [&](const KernelStep& step) { sanitize_kernel(step); };
     if (by_kernel) options.on_kernel = [&](const KernelStep& step) { check_kernel(step); };
     auto begin = Clock::now();
-    report_.ran = work(runner, options);
+    report_.schedule_result = work(runner, options);
     report_.total_seconds = seconds_since(begin);
     if (!expect.empty()) compare(expect);
-    report_.stores_nothing = !report_.ran.kernels && report_.names.empty();
+    report_.stores_nothing = !report_.schedule_result.num_kernels && report_.result_names.empty();
     if (by_kernel && report_.result() == RunReport::Result::NotCompared)
       throw Failure("nothing was compared: " + (report_.notes.empty() ? "no kernel ran" : report_.notes[0]));
     if (save.empty()) return;
     Arrays arrays;
-    for (size_t i = 0; i < report_.names.size(); i++)
-      arrays.push_back({report_.names[i], report_.ran.values[i].copy()});
+    for (size_t i = 0; i < report_.result_names.size(); i++)
+      arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
     auto saved = write_npz(save, arrays);
     if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
-    if (!saved) report_.not_kept = saved.diag().text();
+    if (!saved) report_.not_kept_reason = saved.diag().text();
   }
 
   // ---- inputs
@@ -190,7 +191,8 @@ class ModelRun {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     fill_random(array, *seed_, name, floats);
-    if (floats == Floats::Unit) drawn_.unit.insert(name), report_.floats = drawn_.text() + ": others make NaNs";
+    if (floats == Floats::Unit)
+      drawn_.unit.insert(name), report_.float_distribution = drawn_.text() + ": others make NaNs";
   }
   // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
@@ -201,7 +203,7 @@ class ModelRun {
   // The number of each buffer in the schedule that the default options make. The numbers name the arrays of the
   // buffers, so that runs with another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
-  bool is_another_schedule() const { return o_.model.unscheduled || o_.model.watcher; }
+  bool is_another_schedule() const { return o_.model.is_unscheduled || o_.model.watcher; }
   // Returns the number of each buffer of `in` in the schedule that the default options make. Schedules a copy of the
   // graph, because scheduling caches facts that change later rewrites. If `outputs` is not null, sets it to the buffers
   // of each output.
@@ -230,7 +232,7 @@ class ModelRun {
         const size_t root = schedule.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]);
         const ScheduleBuffer& b = schedule.buffers[root];
         if (item.ast.is(Op::BUFFER_VIEW)) continue;  // stores nothing
-        if (!accesses[i].writes || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
+        if (!accesses[i].is_written || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
         throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
                                       data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
                            .kernel_fault = true});
@@ -266,14 +268,14 @@ class ModelRun {
       auto known = numbers.find(m.buffer);
       // all buffers that kernels read have numbers of the schedule; this buffer is not read
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
-      contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.size);
+      contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.num_elements);
     }
     Placement ref = place_in_ref();
-    ScheduleOptions in_ref{.in_process = options.in_process, .timeout_seconds = o_.device.timeout_for(ref)};
+    ScheduleOptions in_ref{.runs_in_process = options.runs_in_process, .timeout_seconds = o_.device.timeout_for(ref)};
     const auto way = o_.model.perturbation;
     auto arrays = std::move(run_tensor_program(*program, contents, in_ref, way, &ref).value_or_throw());
     report_.is_computed_in_ref = true;
-    ScheduleResult out{.kernels = program->kernels.size()};
+    ScheduleResult out{.num_kernels = program->kernels.size()};
     for (size_t i = 0; i < arrays.size(); i++) {
       if (values[i].is(Op::CONST)) continue;  // a constant needs no buffer
       std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
@@ -281,7 +283,7 @@ class ModelRun {
       for (size_t d = 0; d < buffers.size(); d++) {
         Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(buffers.size())});
         std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
-        report_.names.push_back(data_name(buffers[d]));
+        report_.result_names.push_back(data_name(buffers[d]));
         out.values.push_back(std::move(part));
       }
     }
@@ -311,13 +313,13 @@ class ModelRun {
       auto known = numbers.find(b.uop);
       std::string name = data_name(known == numbers.end() ? i : known->second);
       used.insert(name);
-      auto array = given_or_drawn(b.uop, name, b.dtype, b.size);
-      tensor_state(graph).data[b.uop] = {array->data(), array->nbytes(), array};
+      auto array = given_or_drawn(b.uop, name, b.dtype, b.num_elements);
+      tensor_state(graph).buffer_data[b.uop] = {array->data(), array->nbytes(), array};
     }
     check_used(used, "the graph reads no buffer");
   }
 
-  std::map<std::string, Value> inputs_of(const Model& model, Graph& graph) {
+  std::map<std::string, Value> inputs_of(const OnnxModel& model, Graph& graph) {
     std::map<std::string, int64_t> sizes = o_.input.variables;
     bind_sizes(model, given_, sizes);
     std::map<std::string, Value> out;
@@ -356,52 +358,51 @@ class ModelRun {
     Arrays expected = std::move(read_arrays(file).value_or_throw());
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
     for (auto& e : expected) {
-      auto found = std::ranges::find(report_.names, e.name);
-      if (found == report_.names.end())
+      auto found = std::ranges::find(report_.result_names, e.name);
+      if (found == report_.result_names.end())
         throw Failure(Diag{.message = "the model has no output '" + e.name + "'", .file = file});
-      const Array& a = report_.ran.values[size_t(found - report_.names.begin())];
+      const Array& a = report_.schedule_result.values[size_t(found - report_.result_names.begin())];
       if (!std::ranges::equal(a.shape(), e.array.shape()))
         throw Failure(
             Diag{.message = "the output '" + e.name + "' is " + a.describe() + ", the file has " + e.array.describe(),
                  .file = file});
-      report_.outputs.push_back(std::move(compare_arrays(e.name, a, e.array, o_.compare.tolerance).value_or_throw()));
+      auto compared = compare_arrays(e.name, a, e.array, o_.compare.tolerance);
+      report_.comparisons.push_back(std::move(compared.value_or_throw()));
     }
-    for (const std::string& name : report_.names)
+    for (const std::string& name : report_.result_names)
       if (!find_array(expected, name))
         throw Failure(Diag{.message = "the file lacks the output '" + name + "'", .file = file});
   }
-
   // Runs the kernel under AddressSanitizer with the arrays that the schedule will pass to it.
   void sanitize_kernel(const KernelStep& step) {
-    session_.progress("kernel " + std::to_string(step.number + 1) + " under AddressSanitizer");
+    session_.report_progress("kernel " + std::to_string(step.kernel_number + 1) + " under AddressSanitizer");
     Executable kernel = std::move(make_executable({.root = step.ast}, *place_).value_or_throw());
     const ExecuteOptions options{.timeout_seconds = o_.device.timeout_for(*place_)};
     auto done = execute_sanitized(kernel, step.before, step.variables, options);
-    std::string where = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ")";
+    std::string where = "kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) + ")";
     if (!done) throw failure_at(where, done.diag());
     report_.sanitized_kernels++;
   }
-
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
     constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
-    if (!report_.different.empty()) return;
+    if (!report_.first_different_kernel.empty()) return;
     if (!o_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
-      report_.notes.push_back("kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) +
+      report_.notes.push_back("kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) +
                               ") was not compared: it is too large for REF; --timeout=S allows it");
       return;
     }
-    session_.progress("comparing kernel " + std::to_string(step.number + 1) + " with REF");
+    session_.report_progress("comparing kernel " + std::to_string(step.kernel_number + 1) + " with REF");
     const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(place_in_ref()));
-    Execution done = std::move(ref.run(step.ast).value_or_throw());
+    Execution done = std::move(ref.run_reference(step.ast).value_or_throw());
     Arrays expected;
     for (const NamedArray& before : step.before) {
       const Array* stored = find_array(done.outputs, before.name);
       expected.push_back({before.name, (stored ? *stored : before.array).copy()});
     }
     const CompareOptions compare{.tolerance = o_.compare.tolerance};
-    auto arrays = std::move(ref.compare(step.ast, step.after, expected, compare).value_or_throw());
-    auto differs = std::ranges::find_if_not(arrays, &Comparison::passed);
+    auto arrays = std::move(ref.compare_arrays(step.ast, step.after, expected, compare).value_or_throw());
+    auto differs = std::ranges::find_if_not(arrays, &Comparison::has_passed);
     if (differs != arrays.end()) return keep_kernel(step, *differs);
     report_.confirmed_kernels++;
   }
@@ -409,34 +410,33 @@ class ModelRun {
   void keep_kernel(const KernelStep& step, const Comparison& c) {
     std::string again;
     auto kept = catch_failures([&] {
-      if (!o_.output.repro.empty()) again = kept_as_bundle(step, c);
-      else if (!o_.output.save_failures.empty()) again = kept_as_files(step);
+      if (!o_.output.repro_path.empty()) again = kept_as_bundle(step, c);
+      else if (!o_.output.failures_folder.empty()) again = kept_as_files(step);
       return Unit{};
     });
-    report_.different = "kernel " + std::to_string(step.number) + " (" + ansistrip(step.name) + ") differs from REF: " +
-                        c.text();
-    if (c.recheck_cut)
-      report_.different += "\n  left out for lack of time: the rerun that tells rounding from faults";
-    if (!again.empty()) report_.different += "\n  again: " + again;
-    if (!kept) report_.different += "\n  it could not be kept: " + kept.diag().text();
+    report_.first_different_kernel = "kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) +
+                                     ") differs from REF: " + c.text();
+    if (c.was_recheck_cut)
+      report_.first_different_kernel += "\n  left out for lack of time: the rerun that tells rounding from faults";
+    if (!again.empty()) report_.first_different_kernel += "\n  again: " + again;
+    if (!kept) report_.first_different_kernel += "\n  it could not be kept: " + kept.diag().text();
   }
-
   // Writes the arrays of the failing kernel to files. Returns a command that repeats the failure with these files.
   // Throws Failure.
   std::string kept_as_files(const KernelStep& step) {
-    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.number)).value_or_throw();
+    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.kernel_number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
     std::string again = "tgc run " + shell_word(stem + ".txt") + " --inputs=" + shell_word(stem + "-inputs.npz") +
                         place_options(*place_);
     for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
-    return again + session_.over.other_options;
+    return again + session_.overrides.other_options;
   }
   std::string kept_as_bundle(const KernelStep& step, const Comparison& c) {
     RunOptions options = o_;
     options.input.variables = step.variables;
-    InputGraph in{.graph = borrowed(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
-    Repro bundle{.symptom = "wrong", .description = c.text(), .inputs = bundled(step.before)};
+    InputGraph in{.graph = borrow_graph(step.ast.graph()), .root = step.ast, .info = {.name = ansistrip(step.name)}};
+    Repro bundle{.symptom = "wrong", .description = c.text(), .inputs = arrays_to_bundle(step.before)};
     const std::string path = write_bundle(session_, options, in, *place_, std::move(bundle), name_).value_or_throw();
     return bundle_command(session_, path);
   }
@@ -460,7 +460,7 @@ ModelReport reported(const Session& session, const std::string& name, const RunO
     ModelRun run(session, options, report);
     return work(run), Unit{};
   });
-  if (!done) report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
+  if (!done) report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
   return report;
 }
 

@@ -52,10 +52,11 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
     return Diag{.message = "no model.onnx in or below the folders", .expected = "folders of ONNX conformance cases"};
   ConformanceReport out;
   for (size_t i = 0; i < cases.size(); i++) {
-    session.progress(std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": " + cases[i]);
+    session.report_progress(std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": " + cases[i]);
     CaseResult r = run_in_worker(cases[i], session, options, *settings);
     bool wrong = r.outcome == CaseResult::Outcome::Wrong;
-    for (auto* row : {&out.all, &out.suites[r.suite]}) (r.passed() ? row->passed : wrong ? row->wrong : row->error)++;
+    for (auto* row : {&out.all_suites, &out.suites[r.suite]})
+      (r.passed() ? row->num_passed : wrong ? row->num_wrong : row->num_errors)++;
     if (!r.passed()) out.failures += (wrong ? "wrong  " : "error  ") + r.suite + "/" + r.name + ": " + r.message + "\n";
   }
   return out;
@@ -63,18 +64,22 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
 
 std::string ConformanceReport::text() const {
   std::string out = failures + "suite                  cases  passed   wrong   error\n";
-  auto line = [&](const std::string& name, const Row& r) {
-    out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.all(), r.passed, r.wrong, r.error);
+  auto line = [&](const std::string& name, const SuiteCounts& r) {
+    out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.num_all(), r.num_passed, r.num_wrong, r.num_errors);
   };
   for (auto& [name, row] : suites) line(name, row);
-  if (suites.size() > 1) line("all", all);
+  if (suites.size() > 1) line("all", all_suites);
   return out;
 }
 
 std::string ConformanceReport::json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("cases", all.all()).member("passed", all.passed).member("wrong", all.wrong).member("errors", all.error);
-  }) + "\n";
+           json.member("cases", all_suites.num_all())
+               .member("passed", all_suites.num_passed)
+               .member("wrong", all_suites.num_wrong)
+               .member("errors", all_suites.num_errors);
+         }) +
+         "\n";
 }
 
 }  // namespace tgc

@@ -19,19 +19,19 @@ Diag with_time_option(Diag error, std::string_view who) {
 }
 
 ExecuteOptions DeviceOptions::execute_options(const Placement& place) const {
-  return {.in_process = in_process, .timeout_seconds = timeout_for(place)};
+  return {.runs_in_process = runs_in_process, .timeout_seconds = timeout_for(place)};
 }
 
 ExecuteOptions DeviceOptions::ref_in_process() const {
-  return {.in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
+  return {.runs_in_process = true, .timeout_seconds = timeout_for(place_in_ref())};
 }
 
 void compile_for_device(Session& session, RunOptions& options) {
-  options.input.recorded |= session.compiler()->compile_for(options.device.name, session.over);
+  options.input.use_recorded |= session.compiler()->compile_for(options.device.name, session.overrides);
 }
 
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings) {
-  return choose_placement(device, device.empty() ? session.default_target() : session.over.target, settings);
+  return choose_placement(device, device.empty() ? session.default_target() : session.overrides.target, settings);
 }
 
 Target lowering_target(const Placement& place, const Settings& settings) {
@@ -59,26 +59,27 @@ struct Row {
 };
 
 bool has_device_reference(const RunOptions& o) {
-  return !o.compare.reference.empty() && o.compare.reference != "REF" && o.compare.reference != "none";
+  return !o.compare.reference_device.empty() && o.compare.reference_device != "REF" &&
+         o.compare.reference_device != "none";
 }
 
 // All other options of `run` and `bisect` are honoured by each task, or refused while the input is read.
 constexpr Row kRows[] = {
-    {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.recorded; },
+    {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.use_recorded; },
      "no --recorded: the recorded kernels are what runs"},
-    {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.recorded; },
+    {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.use_recorded; },
      "no --recorded: the recorded stages are what is bisected, or --native"},
-    {"--sanitize", kSchedule, [](const RunOptions& o) { return o.device.sanitize; },
+    {"--sanitize", kSchedule, [](const RunOptions& o) { return o.device.use_sanitizer; },
      "one of its kernels as the input"},
-    {"--sanitize", kBisectRecorded, [](const RunOptions& o) { return o.device.sanitize; },
+    {"--sanitize", kBisectRecorded, [](const RunOptions& o) { return o.device.use_sanitizer; },
      "--native, or no --sanitize to bisect the recorded stages"},
-    {"--repro", kRunSchedule, [](const RunOptions& o) { return !o.output.repro.empty(); },
+    {"--repro", kRunSchedule, [](const RunOptions& o) { return !o.output.repro_path.empty(); },
      "--save-failures=DIR, which keeps the arrays of a failure and prints the command that repeats it"},
-    {"--repro", kBisect, [](const RunOptions& o) { return !o.output.repro.empty(); },
+    {"--repro", kBisect, [](const RunOptions& o) { return !o.output.repro_path.empty(); },
      "no --repro: the recording repeats the search, and `tgc run --save-failures=DIR` keeps the arrays"},
     {"--reference", kSchedule, has_device_reference, "--reference=REF, or --expect=F.npz"},
     {"--reference", kBisectRecorded, has_device_reference, "--expect=F.npz, or --native"},
-    {"--reference=none", kBisect, [](const RunOptions& o) { return o.compare.reference == "none"; },
+    {"--reference=none", kBisect, [](const RunOptions& o) { return o.compare.reference_device == "none"; },
      "no --reference: bisect compares"},
 };
 

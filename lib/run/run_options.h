@@ -21,12 +21,12 @@ class Watcher;
 struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it; part of file names and of the command that repeats the run
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
-  std::string arrays = {};  // --inputs: a file of input arrays; empty: the arrays are random
+  std::string arrays_file = {};  // --inputs: a file of input arrays; empty: the arrays are random
   std::optional<uint64_t> seed = {};  // --seed of the random arrays; if unset: 0 without --inputs, and with --inputs no
                                       // array is random
-  InputSet drawn = InputSet::Usual;   // the set of the random arrays; only bisect sets this
+  InputSet input_set = InputSet::Usual;   // the set of the random arrays; only bisect sets this
   VariableValues variables = {};      // --var: values of variables; for a model, of its symbolic sizes
-  bool recorded = false;  // --recorded: run the linear list and stages of the golden record, not tgc's
+  bool use_recorded = false;  // --recorded: run the linear list and stages of the golden record, not tgc's
   bool is_only_kernel = false;     // the command runs one kernel, so a --var that the kernel lacks is an error
   bool is_one_of_several = false;  // the command has several INPUTs, so each report names its own
 };
@@ -37,8 +37,8 @@ struct DeviceOptions {
   // --timeout: seconds for the whole trial of one kernel: compiling, all runs, comparing and saving; 0: no limit;
   // unset: see timeout_for()
   std::optional<double> timeout_seconds = {};
-  bool in_process = false;  // --in-process: run kernels without a worker process
-  bool sanitize = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
+  bool runs_in_process = false;  // --in-process: run kernels without a worker process
+  bool use_sanitizer = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
   int timed_runs = 0;       // --bench: number of timed runs after the first run
 
   // Returns the seconds that --timeout allows for a trial, for a DeadlineScope; 0: no limit.
@@ -54,18 +54,19 @@ struct DeviceOptions {
 
 // Files that a run writes.
 struct OutputOptions {
-  std::string save = {};        // --save: path of an npz file for the results
-  std::string repro = {};       // --repro: path of a repro bundle, written instead of npz files if a run fails
-  std::string save_failures = {};  // --save-failures: folder for the arrays of failing runs as npz files; empty: none
-  TakenPaths* taken = nullptr;  // paths that earlier runs of the command wrote and that this run must not overwrite
+  std::string save_path = {};        // --save: path of an npz file for the results
+  std::string repro_path = {};       // --repro: path of a repro bundle, written instead of npz files if a run fails
+  std::string failures_folder = {};  // --save-failures: folder for the arrays of failing runs as npz files; empty: none
+  // paths that earlier runs of the command wrote and that this run must not overwrite
+  TakenPaths* taken_paths = nullptr;
 };
 
 // Options for runs of many kernels, that is, of models and tensor graphs (see ScheduleOptions).
 struct ModelOptions {
   // Compute a tensor graph directly in REF, without a schedule. If that is not possible, or for a model, make a kernel
   // for each operation.
-  bool unscheduled = false;
-  std::optional<int> perturbation = {};  // for `unscheduled`: which perturbation of rounding to apply
+  bool is_unscheduled = false;
+  std::optional<int> perturbation = {};  // for `is_unscheduled`: which perturbation of rounding to apply
                                          // (perturb_rounding.h)
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
   Watcher* watcher = nullptr;  // observes the rewrites that turn the graph into a schedule

@@ -18,20 +18,23 @@ constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 // Returns whether, for each array that differs, no time was left to find out if rounding alone decides its elements.
 // `report` must be that of a failed run.
 bool is_undecided(const ModelReport& report) {
-  return report.error.empty() && report.order.faults.empty() && report.hazard.empty() && !report.outputs.empty() &&
-         std::ranges::all_of(report.outputs, [](const Comparison& c) { return c.passed() || c.recheck_cut; });
+  return report.error.empty() && report.order_report.faults.empty() && report.hazard_text.empty() &&
+         !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {
+           return c.has_passed() || c.was_recheck_cut;
+         });
 }
 
-// Replaces the result of a record that was not compared because no time was left. `work`: RecordedTensorGraph::work().
+// Replaces the result of a record that was not compared because no time was left. `work`:
+// RecordedTensorGraph::estimated_work().
 void report_no_time_left(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
-  if (!current_deadline().is_over() || report.kernel_fault || result == RunReport::Result::Passed) return;
+  if (!current_deadline().is_over() || report.is_kernel_fault || result == RunReport::Result::Passed) return;
   if (result == RunReport::Result::Failed && !is_undecided(report)) return;
   const std::string size = work > 0 ? formatted(": REF evaluates about %.1g UOps for it", work) : std::string();
-  report.error = Diag{.message = "the comparison " + out_of_time(current_deadline().seconds).message + size,
+  report.error = Diag{.message = "the comparison " + out_of_time(current_deadline().limit_seconds).message + size,
                       .expected = "--timeout=S, which allows more time, or smaller arrays"}
                      .text();
-  report.ran.values.clear(), report.names.clear();
+  report.schedule_result.values.clear(), report.result_names.clear();
 }
 
 ModelReport run_within(double seconds, const Session& session, const InputGraph& in, const RunOptions& options,
@@ -44,8 +47,8 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
   auto done = catch_failures([&] {
     check_honoured(finds_stage ? RunTask::BisectSchedule : RunTask::RunSchedule, options, in).value_or_throw();
     RecordedRun run(session, in, options, report, finds_stage);
-    auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    work = run.graph().work();
+    auto ran = catch_failures([&] { return run.run_record(), Unit{}; });
+    work = run.graph().estimated_work();
     ran.value_or_throw();
     more = run.graph().more_values();
     run.run_on_whole_numbers();
@@ -54,8 +57,8 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     return Unit{};
   });
   if (!done) {
-    report.error = done.diag().text(), report.kernel_fault = done.diag().kernel_fault;
-    report.ran.values.clear();  // the values have no names yet
+    report.error = done.diag().text(), report.is_kernel_fault = done.diag().kernel_fault;
+    report.schedule_result.values.clear();  // the values have no names yet
   }
   report_no_time_left(report, work);
   if (!only_compares_with_ref(options) || report.result() != RunReport::Result::Passed) more.clear();
@@ -63,7 +66,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     RunOptions other = options;
     other.input.variables = values;
     ModelReport again{.model = report.model, .is_schedule = report.is_schedule, .kernel_ids = report.kernel_ids};
-    auto ran = catch_failures([&] { return RecordedRun(session, in, other, again, finds_stage).run(), Unit{}; });
+    auto ran = catch_failures([&] { return RecordedRun(session, in, other, again, finds_stage).run_record(), Unit{}; });
     // A failure here is not reported, because the bounds of a program's variables may be wider than the values that
     // occur.
     if (!ran || again.result() != RunReport::Result::Passed) continue;

@@ -23,7 +23,7 @@ Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& i
                             const ExecuteOptions& options) {
   const Arrays own = with_dtypes_of(inputs, buffers_of(nodes_of(graph)));
   const ReferenceRunner ref(own, variables, options);
-  auto done = graph.list.empty() ? ref.run(graph.root) : ref.run(graph.list);
+  auto done = graph.list.empty() ? ref.run_reference(graph.root) : ref.run_reference(graph.list);
   if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of(toposort(ast)));
   return done;
 }
@@ -45,7 +45,7 @@ Result<LastRecorded> last_recorded(const Session& session, const InputGraph& in)
   for (size_t i = rows->size(); i-- > 0;) {
     const Pipeline::Row& row = (*rows)[i];
     if (!has_new_graph(row)) continue;
-    auto graph = (*pipeline)->imported(row);
+    auto graph = (*pipeline)->imported_graph(row);
     if (graph) return LastRecorded{std::move(*graph), row.list.empty() ? std::string(row.stage->name) : ""};
     why = std::string(row.stage->name) + ": " + graph.diag().message;
   }
@@ -72,19 +72,19 @@ class StageRuns {
     const std::string where = "after '" + std::string(name) + "'";
     auto done = run_graph(graph, in_.root, inputs_, options_.input.variables, in_ref_);
     if (!done) throw failure_at(where, done.diag());
-    found.stages_run++;
+    found.num_stages_run++;
     if (expected_.empty() && first_.empty()) return first_ = std::move(done->outputs), true;
     auto compared = compare(done->outputs, Recheck::Always);
     if (!compared) throw failure_at(where, compared.diag());
-    auto is_left_out = [](const Comparison& c) { return c.left_out > 0 && c.left_out == c.size; };
+    auto is_left_out = [](const Comparison& c) { return c.num_left_out > 0 && c.num_left_out == c.num_elements; };
     if (std::ranges::any_of(*compared, is_left_out))  // no element of an array was compared: repeat without a recheck
       compared = compare(done->outputs, Recheck::Never);
-    bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::passed);
-    if (std::ranges::any_of(*compared, &Comparison::recheck_cut))
+    bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::has_passed);
+    if (std::ranges::any_of(*compared, &Comparison::was_recheck_cut))
       throw failure_at(where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
                                .expected = "--timeout=S where it may take longer"});
-    auto has_left_out = [](const Comparison& c) { return c.left_out > 0; };
-    if (!passed || std::ranges::any_of(*compared, has_left_out)) found.arrays = std::move(*compared);
+    auto has_left_out = [](const Comparison& c) { return c.num_left_out > 0; };
+    if (!passed || std::ranges::any_of(*compared, has_left_out)) found.comparisons = std::move(*compared);
     if (!passed) found.stage = name;
     return passed;
   }
@@ -93,7 +93,8 @@ class StageRuns {
 
  private:
   Result<std::vector<Comparison>> compare(const Arrays& outputs, Recheck recheck) const {
-    return ref_.compare(in_.root, outputs, expected_.empty() ? first_ : expected_, options_.compare, recheck);
+    return ref_.compare_arrays(in_.root, outputs, expected_.empty() ? first_ : expected_, options_.compare,
+                               recheck);
   }
 
   const InputGraph& in_;
@@ -110,7 +111,7 @@ std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
   copy.graph->extension<ImportedFrom>() = imported_from(in);
   copy.info.target = target.name();
-  session.over.target.clear(), session.over.recorded |= recorded;
+  session.overrides.target.clear(), session.overrides.prefers_recorded |= recorded;
   return std::move(session.pipeline(std::move(copy)).value_or_throw());
 }
 
@@ -124,20 +125,20 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
     StageRuns runs(in, options, inputs, expected);
     ImportedGraph before{.graph = in.graph, .root = in.root};
     if (!runs.is_same("ast", before)) return std::move(runs.found);
-    const auto pipeline = pipeline_of_copy(session, in, target, options.input.recorded);
+    const auto pipeline = pipeline_of_copy(session, in, target, options.input.use_recorded);
     const auto rows = pipeline->rows().value_or_throw();
     for (const Pipeline::Row& row : rows) {
       if (row.error) throw Failure(*row.error);
       if (!has_new_graph(row)) continue;
-      auto graph = pipeline->imported(row);
+      auto graph = pipeline->imported_graph(row);
       if (!graph) {
-        runs.found.refused.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
+        runs.found.refused_stages.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
         continue;
       }
       // many recorded stages change only what the import changes as well, such as weak dtypes: do not run their graphs
       // again
       if (graph->list.empty() && graph->graph != before.graph && same_graph(before.root, graph->root))
-        runs.found.stages_run++;
+        runs.found.num_stages_run++;
       else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);
       if (graph->list.empty()) before = std::move(*graph);
     }
@@ -160,9 +161,9 @@ Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffe
   Arrays out;
   for (const NamedArray& a : arrays) {
     auto spec = std::ranges::find_if(buffers, [&](const BufferSpec& b) { return b.name() == a.name; });
-    const bool changes = spec != buffers.end() && !(spec->dtype == a.array.dtype()) && spec->size >= 0 &&
-                         size_t(spec->size * spec->dtype.itemsize()) == a.array.nbytes();
-    out.push_back({a.name, changes ? with_dtype(a.array, spec->dtype, {spec->size}) : a.array.copy()});
+    const bool changes = spec != buffers.end() && !(spec->dtype == a.array.dtype()) && spec->num_elements >= 0 &&
+                         size_t(spec->num_elements * spec->dtype.itemsize()) == a.array.nbytes();
+    out.push_back({a.name, changes ? with_dtype(a.array, spec->dtype, {spec->num_elements}) : a.array.copy()});
   }
   return out;
 }

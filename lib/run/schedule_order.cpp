@@ -136,7 +136,7 @@ class OrderChecker {
     if (!list_) throw Failure("no stage lists the kernels");
     const OrderGraph graph(split_->root, list_of(list_->root));
     if (graph.size() != schedule_.items.size()) throw Failure("a call became several kernels");
-    out_.depends_on_stale.resize(graph.size());
+    out_.kernel_reads_stale.resize(graph.size());
     std::map<std::string, Kernels> writers;  // by the name of a buffer
     for (size_t k = 0; k < graph.size(); k++) {
       accesses_.push_back(accesses_of(schedule_.items[k]));
@@ -145,7 +145,7 @@ class OrderChecker {
       auto& names = names_.emplace_back();
       for (size_t i = 0; i < arguments.size(); i++) {
         names.push_back(name_of(arguments[i]));
-        if (accesses_[k][i].writes) writers[names[i]].insert(k);
+        if (accesses_[k][i].is_written) writers[names[i]].insert(k);
       }
     }
     for (size_t reader = 0; reader < graph.size(); reader++)
@@ -154,7 +154,7 @@ class OrderChecker {
           if (reader != writer) check_pair(graph, reader, i, writer);
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
-        if (out_.depends_on_stale[before]) out_.depends_on_stale[k] = true;
+        if (out_.kernel_reads_stale[before]) out_.kernel_reads_stale[k] = true;
     if (plan_) check_plan(read_list(*text_of(*plan_)), {});
     return std::move(out_);
   }
@@ -189,7 +189,7 @@ class OrderChecker {
     UOp buffer = buffer_of(argument);
     const int64_t slot = slot_of_buffer(buffer);
     if (buffer.is(Op::PARAM))
-      if (auto it = parameters_.slots.find(slot); it != parameters_.slots.end())
+      if (auto it = parameters_.buffer_slots.find(slot); it != parameters_.buffer_slots.end())
         return "data" + std::to_string(it->second);
     return "memory " + std::to_string(slot);
   }
@@ -200,9 +200,9 @@ class OrderChecker {
     const UOp read = graph.arguments(reader)[i];
     const auto written = graph.arguments(writer);
     const Kernels& stored = graph.kernels_stored_in(read);
-    const bool is_read = accesses_[reader][i].reads, is_write = accesses_[reader][i].writes;
+    const bool is_read = accesses_[reader][i].is_read, is_write = accesses_[reader][i].is_written;
     for (size_t j = 0; j < written.size(); j++) {
-      if (!accesses_[writer][j].writes || names_[writer][j] != name) continue;
+      if (!accesses_[writer][j].is_written || names_[writer][j] != name) continue;
       const Kernels& before = graph.kernels_stored_in(written[j]);
       if (stored.contains(writer)) {
         if (writer > reader && overlap(reader, i, !is_read, writer, j))
@@ -214,10 +214,10 @@ class OrderChecker {
         if (!(is_stale || writer < reader) || !overlap(reader, i, false, writer, j)) continue;
         add(is_stale ? out_.stale_reads : out_.faults, reader, writer, name, "write after read",
             kernel_text(reader) + " reads " + name + " as it is before " + kernel_text(writer) + " stores to it");
-        if (is_stale) out_.depends_on_stale[reader] = true;
-      } else if (reader < writer && !before.contains(reader) && (is_write || is_read) && out_.undecided.size() < 4 &&
-                 overlap(reader, i, !is_read, writer, j)) {
-        out_.undecided.push_back(kernel_text(reader) + " and " + kernel_text(writer) + " access " + name);
+        if (is_stale) out_.kernel_reads_stale[reader] = true;
+      } else if (reader < writer && !before.contains(reader) && (is_write || is_read) &&
+                 out_.undecided_pairs.size() < 4 && overlap(reader, i, !is_read, writer, j)) {
+        out_.undecided_pairs.push_back(kernel_text(reader) + " and " + kernel_text(writer) + " access " + name);
       }
     }
   }
@@ -239,7 +239,7 @@ class OrderChecker {
     auto one = accessed_elements(first.ast, int64_t(i), stores, variables_of(first));
     auto other = accessed_elements(second.ast, int64_t(j), true, variables_of(second));
     if (!one || !other) return true;
-    const int64_t shift = (y.offset - x.offset) / x.dtype.itemsize();
+    const int64_t shift = (y.offset_bytes - x.offset_bytes) / x.dtype.itemsize();
     for (int64_t& element : *other) element += shift;
     std::vector<int64_t> common;
     std::ranges::set_intersection(*one, *other, std::back_inserter(common));
@@ -265,8 +265,8 @@ class OrderChecker {
   std::string shown(const Buffer& b, const Use& use) const {
     if (use.is_planned) return "memory " + std::to_string(b.first);
     if (b.first < kExternal) return "data" + std::to_string(b.first);
-    auto it = parameters_.slots.find(b.first - kExternal);
-    return "data" + std::to_string(it == parameters_.slots.end() ? b.first - kExternal : it->second);
+    auto it = parameters_.buffer_slots.find(b.first - kExternal);
+    return "data" + std::to_string(it == parameters_.buffer_slots.end() ? b.first - kExternal : it->second);
   }
 
   // Compares the list of calls before planning with the recorded kernels, whose memory the planner chose.
@@ -276,15 +276,15 @@ class OrderChecker {
     std::map<Buffer, Use> uses;
     for (size_t k = 0; k < list.num_src(); k++) {
       const auto arguments = buffers_of(list.src(k));
-      if (arguments.size() != record_.kernels[k].bufs.size()) return;
+      if (arguments.size() != record_.kernels[k].buffer_args.size()) return;
       for (size_t i = 0; i < arguments.size(); i++) {
-        const GoldenBuffer& b = record_.kernels[k].bufs[i];
+        const GoldenBuffer& b = record_.kernels[k].buffer_args[i];
         for (size_t d = 0; d < std::max<size_t>(b.multi.size(), 1); d++) {
           const auto [buffer, device] = part_of(arguments[i], d);
           if (!buffer.in({Op::BUFFER, Op::PARAM})) continue;
           const bool is_param = buffer.is(Op::PARAM);
           const Buffer key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
-          const bool is_planned = !is_param && !recorded_.buffers.contains(key.first);
+          const bool is_planned = !is_param && !recorded_.buffer_numbers.contains(key.first);
           if (is_param && check_moved(k, i, d, buffer, planned)) return;
           const GoldenBuffer& part = b.multi.empty() ? b : b.multi[d];
           const Use use{is_planned ? k : 0, is_planned ? k : last, part.base, part.offset,
@@ -373,31 +373,32 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
     }
     return OrderChecker(session, record, release, schedule, parameters).check();
   });
-  return checked ? std::move(*checked) : OrderReport{.not_checked = checked.diag().message};
+  return checked ? std::move(*checked) : OrderReport{.not_checked_reason = checked.diag().message};
 }
 
 std::set<int64_t> note_order(const OrderReport& order, const RecordedSchedule& recorded,
                              std::vector<std::string>& notes) {
   const Schedule& schedule = recorded.kernels.schedule;
   for (const OrderFault& f : order.stale_reads)
-    notes.push_back(f.text + ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
-                             "the kernel reads the new one");
+    notes.push_back(f.explanation +
+                    ", but depends on what that kernel stores: tinygrad keeps no copy of the old content, so "
+                    "the kernel reads the new one");
   std::set<size_t> decided_by_stale;  // numbers of the schedule's buffers
-  for (size_t k = 0; k < order.depends_on_stale.size(); k++) {
-    if (!order.depends_on_stale[k]) continue;
+  for (size_t k = 0; k < order.kernel_reads_stale.size(); k++) {
+    if (!order.kernel_reads_stale[k]) continue;
     const auto accesses = accesses_of(schedule.items[k]);
     for (size_t i = 0; i < accesses.size(); i++) {
       const size_t number = schedule.items[k].buffers[i];
-      if (accesses[i].writes) decided_by_stale.insert(schedule.buffers[number].view_of.value_or(number));
+      if (accesses[i].is_written) decided_by_stale.insert(schedule.buffers[number].view_of.value_or(number));
     }
   }
   std::set<int64_t> out;
-  for (auto& [slot, numbers] : recorded.buffers)
+  for (auto& [slot, numbers] : recorded.buffer_numbers)
     if (std::ranges::any_of(numbers, [&](size_t n) { return decided_by_stale.contains(n); })) {
       out.insert(slot);
       notes.push_back("data" + std::to_string(slot) + " was not compared, since such a read decides it");
     }
-  for (const std::string& text : order.undecided)
+  for (const std::string& text : order.undecided_pairs)
     notes.push_back("the graph does not decide in which order " + text);
   return out;
 }

@@ -15,14 +15,14 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 struct OrderFault {
   size_t first = 0, second = 0;  // numbers of kernels of the record; `first` must run before `second`
   std::string buffer;            // "data1", or "memory 2" for memory between kernels
-  std::string edge;              // the dependency between the kernels: "write after read: kernel 1 must run before
-                                 // kernel 0"; empty for a fault of a single kernel, where `first` equals `second`
+  std::string dependency_kind;  // the dependency between the kernels: "write after read: kernel 1 must run before
+      // kernel 0"; empty for a fault of a single kernel, where `first` equals `second`
   std::string function;          // tinygrad's function that should ensure the dependency: "create_schedule
                                  // (schedule/__init__.py)"
-  std::string text;              // the explanation, in one sentence
+  std::string explanation;              // the explanation, in one sentence
   bool is_of_plan = false;       // true: `function` chose wrong memory, arguments or values; false: it lacks the edge
 
-  std::string detail() const { return text + (is_of_plan ? "" : ", but the schedule has the other order"); }
+  std::string detail() const { return explanation + (is_of_plan ? "" : ", but the schedule has the other order"); }
 };
 
 struct OrderReport {
@@ -30,9 +30,10 @@ struct OrderReport {
   // Kernels that read the content of a buffer from before a store, although they depend on the kernel that stores. No
   // order is right, and tinygrad keeps no copy of the old content.
   std::vector<OrderFault> stale_reads;
-  std::vector<bool> depends_on_stale;  // for each kernel: true if its results depend on a stale read
-  std::vector<std::string> undecided;  // pairs of kernels whose order the graph does not decide, at most four of them
-  std::string not_checked;             // why the order was not checked; empty: it was
+  std::vector<bool> kernel_reads_stale;  // for each kernel: true if its results depend on a stale read
+  // pairs of kernels whose order the graph does not decide, at most four of them
+  std::vector<std::string> undecided_pairs;
+  std::string not_checked_reason;             // why the order was not checked; empty: it was
 };
 
 // Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage

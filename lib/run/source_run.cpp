@@ -116,8 +116,11 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
     if (!array && size == sizes.end())
       throw Failure(Diag{.message = "the size of '" + p.name + "' is not known",
                          .expected = "--arg " + p.name + "=N, its number of elements, or an array in --inputs"});
-    out.buffers.push_back({.number = int64_t(out.buffers.size()), .dtype = *dtype,
-                           .size = array ? array->size() : size->second.number, .read = true, .written = !p.is_const});
+    out.buffers.push_back({.argument_number = int64_t(out.buffers.size()),
+                           .dtype = *dtype,
+                           .num_elements = array ? array->size() : size->second.number,
+                           .is_read = true,
+                           .is_written = !p.is_const});
     out.names.push_back(p.name);
     if (size != sizes.end()) sizes.erase(size);
   }
@@ -233,8 +236,8 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     check_emulation(place).value_or_throw();
     check_launch_size(*place.target, source.grid, source.block);
     Arrays given;
-    if (!options.input.arrays.empty()) given = std::move(read_arrays(options.input.arrays).value_or_throw());
-    Arguments arguments = arguments_of(kernel, source.sizes, given);
+    if (!options.input.arrays_file.empty()) given = std::move(read_arrays(options.input.arrays_file).value_or_throw());
+    Arguments arguments = arguments_of(kernel, source.size_texts, given);
     for (NamedArray& a : given)
       if (auto at = std::ranges::find(arguments.names, a.name); at != arguments.names.end())
         a.name = "data" + std::to_string(at - arguments.names.begin());
@@ -248,60 +251,62 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
             .value_or_throw());
     const InputDistribution draw{.seed = options.input.seed.value_or(0)};
     Arrays inputs = std::move(
-        input_arrays(executable.buffers(), given, options.input.arrays, draw).value_or_throw());
+        input_arrays(executable.buffers(), given, options.input.arrays_file, draw).value_or_throw());
     ExecuteOptions execution = options.device.execute_options(place);
-    execution.repeats = options.device.timed_runs;
+    execution.num_repeats = options.device.timed_runs;
     Execution done =
         std::move(execute(executable, *place.device, inputs, arguments.values, execution).value_or_throw());
-    SourceRunReport report{.kernel = kernel.name, .device = place.label, .seconds = std::move(done.seconds)};
+    SourceRunReport report{.kernel = kernel.name, .device = place.label, .run_seconds = std::move(done.run_seconds)};
     for (NamedArray& a : done.outputs) {
       a.name = arguments.names.at(size_t(std::stoul(a.name.substr(4))));
-      report.results.push_back(std::move(a));
+      report.result_arrays.push_back(std::move(a));
     }
-    if (!options.compare.expect.empty()) {
-      const Arrays expected = std::move(read_arrays(options.compare.expect).value_or_throw());
+    if (!options.compare.expected_file.empty()) {
+      const Arrays expected = std::move(read_arrays(options.compare.expected_file).value_or_throw());
       for (const NamedArray& e : expected) {
-        const Array* actual = find_array(report.results, e.name);
-        if (!actual) throw Failure("the kernel stores no array '" + e.name + "' of " + options.compare.expect);
-        report.compared.push_back(
+        const Array* actual = find_array(report.result_arrays, e.name);
+        if (!actual)
+          throw Failure("the kernel stores no array '" + e.name + "' of " + options.compare.expected_file);
+        report.comparisons.push_back(
             compare_arrays(e.name, *actual, e.array, options.compare.tolerance).value_or_throw());
       }
     }
-    if (!options.output.save.empty()) write_npz(options.output.save, report.results).value_or_throw();
+    if (!options.output.save_path.empty()) write_npz(options.output.save_path, report.result_arrays).value_or_throw();
     return report;
   });
   return report ? std::move(report) : Result<SourceRunReport>(in_hand_written(report.diag(), file));
 }
 
-bool SourceRunReport::passed() const {
-  return std::ranges::all_of(compared, &Comparison::passed);
+bool SourceRunReport::has_passed() const {
+  return std::ranges::all_of(comparisons, &Comparison::has_passed);
 }
 
 std::string SourceRunReport::text() const {
-  const char* result = compared.empty() ? "run, not compared," : passed() ? "passed" : "FAILED";
+  const char* result = comparisons.empty() ? "run, not compared," : has_passed() ? "passed" : "FAILED";
   std::string out = kernel + ": " + result + " on " + device + "\n";
-  for (const NamedArray& a : results)
+  for (const NamedArray& a : result_arrays)
     out += "  " + a.name + ", " + a.array.describe() + ": " + values_text(a.array) + "\n";
-  for (const Comparison& c : compared) out += "  " + c.text() + "\n";
-  if (!seconds.empty())
-    out += formatted("  %s: least %.2f us, median %.2f us\n", counted(seconds.size(), "run").c_str(),
-                     quantile(seconds, 0) * 1e6, quantile(seconds, 0.5) * 1e6);
+  for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
+  if (!run_seconds.empty())
+    out += formatted("  %s: least %.2f us, median %.2f us\n", counted(run_seconds.size(), "run").c_str(),
+                     quantile(run_seconds, 0) * 1e6, quantile(run_seconds, 0.5) * 1e6);
   return out;
 }
 
 std::string SourceRunReport::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", kernel).member("device", device);
-    json.member("result", compared.empty() ? "ran" : passed() ? "passed" : "failed");
+    json.member("result", comparisons.empty() ? "ran" : has_passed() ? "passed" : "failed");
     json.key("results").array([&] {
-      for (const NamedArray& a : results)
+      for (const NamedArray& a : result_arrays)
         json.object([&] { json.member("name", a.name).member("array", a.array.describe()); });
     });
     json.key("differing").array([&] {
-      for (const Comparison& c : compared)
-        if (!c.passed()) json.object([&] { json.member("name", c.name).member("different", c.different); });
+      for (const Comparison& c : comparisons)
+        if (!c.has_passed()) json.object([&] { json.member("name", c.name).member("different", c.num_different); });
     });
-    if (!seconds.empty()) json.member("seconds", quantile(seconds, 0)).member("median", quantile(seconds, 0.5));
+    if (!run_seconds.empty())
+      json.member("seconds", quantile(run_seconds, 0)).member("median", quantile(run_seconds, 0.5));
   }) + "\n";
 }
 

@@ -15,7 +15,7 @@ struct SourceRunOptions {
   std::string target;              // --target; empty: the default target of the language
   std::string kernel;              // name of the kernel's function; empty: the only kernel of the file
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::vector<std::string> sizes;  // NAME=N or NAME=TYPE[N]: N elements at a pointer, or the value N
+  std::vector<std::string> size_texts;  // NAME=N or NAME=TYPE[N]: N elements at a pointer, or the value N
 };
 
 // Parses "64,2" as sizes along x, y and z.
@@ -23,10 +23,10 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 
 struct SourceRunReport {
   std::string kernel, device;
-  Arrays results;                   // the arrays of all pointers that are not const, with the parameters' names
-  std::vector<Comparison> compared; // each array of --expect compared with the result; empty without --expect
-  std::vector<double> seconds;      // the times of the timed runs (--bench)
-  bool passed() const;
+  Arrays result_arrays;                   // the arrays of all pointers that are not const, with the parameters' names
+  std::vector<Comparison> comparisons; // each array of --expect compared with the result; empty without --expect
+  std::vector<double> run_seconds;      // the times of the timed runs (--bench)
+  bool has_passed() const;
   std::string text() const;
   std::string json() const;
 };

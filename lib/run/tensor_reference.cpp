@@ -92,7 +92,7 @@ bool has_parameters(UOp root) {
 void leave_out_inner_buffers(TensorProgram& program, UOp root) {
   const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
   std::erase_if(program.outputs, [&](const TensorOutput& o) {
-    return !o.source && o.buffer && o.buffer.is(Op::BUFFER) && !buffers.contains(o.buffer);
+    return !o.source_index && o.buffer && o.buffer.is(Op::BUFFER) && !buffers.contains(o.buffer);
   });
 }
 
@@ -104,12 +104,12 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
   auto slot_of = [&](UOp buffer) -> int64_t {
     if (!buffer || (has_params && !buffer.is(Op::PARAM)) || buffer.tag() == Arg("between kernels")) return -1;
     if (!buffer.is(Op::PARAM)) return slot_of_buffer(buffer);
-    auto it = parameters.slots.find(slot_of_buffer(buffer));
-    return it == parameters.slots.end() ? -1 : it->second;
+    auto it = parameters.buffer_slots.find(slot_of_buffer(buffer));
+    return it == parameters.buffer_slots.end() ? -1 : it->second;
   };
   for (const TensorMemory& m : memories) reference.inputs.push_back(slot_of(m.buffer));
   for (const TensorOutput& o : reference.program.outputs)
-    reference.outputs.push_back(o.source ? value_slot(*o.source) : slot_of(o.buffer));
+    reference.outputs.push_back(o.source_index ? value_slot(*o.source_index) : slot_of(o.buffer));
 }
 
 TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters, bool with_values = false,
@@ -117,7 +117,7 @@ TensorReference imported(TensorText text, UOp root, const TensorParameters& para
   TensorReference out{.graph = text.graph};
   std::vector<UOp> arguments;  // in place of the PARAMs of `root`
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
-  const TensorImport what{.arguments = arguments, .invalid = invalid, .with_values = with_values};
+  const TensorImport what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
   if (with_values) leave_out_inner_buffers(out.program, root);
   find_slots(out, parameters);
@@ -184,11 +184,16 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
       const TensorMemory& m = program.memories[i];
       UOp name = names.node(Op::NOOP, m.dtype, {}, int64_t(i));
       auto found = contents.find(i);
-      schedule.buffers.push_back({.uop = name, .device = "CPU", .size = m.size, .dtype = m.dtype, .view_of = m.view_of,
-                                  .offset = m.offset, .is_input = found != contents.end()});
+      schedule.buffers.push_back({.uop = name,
+                                  .device = "CPU",
+                                  .num_elements = m.num_elements,
+                                  .dtype = m.dtype,
+                                  .view_of = m.view_of,
+                                  .offset_bytes = m.view_offset,
+                                  .is_input = found != contents.end()});
       if (found != contents.end()) known[name] = {found->second->data(), found->second->nbytes(), found->second};
     }
-    for (const TensorOutput& o : program.outputs) schedule.buffers[o.memory].is_output = true;
+    for (const TensorOutput& o : program.outputs) schedule.buffers[o.memory_index].is_output = true;
     std::vector<std::unique_ptr<Graph>> perturbed;
     for (const TensorKernel& k : program.kernels) {
       UOp ast = k.ast;
@@ -201,10 +206,11 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
     schedule.sink = names.sink({});
     std::vector<WantedArray> wanted;
     for (const TensorOutput& o : program.outputs)
-      wanted.push_back({o.memory, program.memories[o.memory].dtype, {program.memories[o.memory].size}});
+      wanted.push_back(
+          {o.memory_index, program.memories[o.memory_index].dtype, {program.memories[o.memory_index].num_elements}});
     Placement ref = place_in_ref();
     ScheduleRunner runner(place ? *place : ref, 2);
-    return std::move(std::move(runner.run(schedule, known, wanted, options).value_or_throw()).values);
+    return std::move(std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw()).values);
   });
 }
 
@@ -219,7 +225,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
       const int64_t slot = reference.inputs[i];
       if (slot < 0) continue;
       auto found = buffers.find(slot);
-      if (found == buffers.end() || int64_t(found->second->nbytes()) != m.size * m.dtype.itemsize())
+      if (found == buffers.end() || int64_t(found->second->nbytes()) != m.num_elements * m.dtype.itemsize())
         throw Failure("buffer " + std::to_string(slot) + " of the graph is another one than that of the schedule");
       contents[i] = found->second;
     }

@@ -76,17 +76,17 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
   for (size_t i = 0; i < program.memories.size(); i++) {
     const TensorMemory& m = program.memories[i];
     if (!m.buffer) continue;
-    auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.size});
+    auto array = std::make_shared<Array>(m.dtype, std::vector<int64_t>{m.num_elements});
     const std::string name = "data" + std::to_string(m.buffer.id());
     fill_random(*array, seed, name);
     if (large_integers) make_integers_large(*array);
-    if (of_all_sizes) (void)fill_all_sizes(*array, name, sizes.sizes[sizes.whole[i]], constants, seed);
+    if (of_all_sizes) (void)fill_all_sizes(*array, name, sizes.array_sizes[sizes.whole_arrays[i]], constants, seed);
     const Array* known = content ? content(m.buffer) : nullptr;
-    if (known && known->dtype() == m.dtype && known->size() == m.size)
+    if (known && known->dtype() == m.dtype && known->size() == m.num_elements)
       std::memcpy(array->data(), known->data(), known->nbytes());
     contents[i] = std::move(array);
   }
-  const ScheduleOptions options{.in_process = true};
+  const ScheduleOptions options{.runs_in_process = true};
   return std::move(run_tensor_program(program, contents, options).value_or_throw());
 }
 
@@ -109,7 +109,7 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
   if (!is_faulty(program.kernels.size())) return std::nullopt;
   const size_t wrong = *first_wrong(0, program.kernels.size(), is_faulty);
   for (size_t i = 0; i < program.outputs.size(); i++)
-    if (std::ranges::count(program.kernels[wrong - 1].memories, program.outputs[i].memory))
+    if (std::ranges::count(program.kernels[wrong - 1].memories, program.outputs[i].memory_index))
       return FaultyOutput{i, text};
   return std::nullopt;
 }
@@ -123,17 +123,17 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
   std::optional<int64_t> differs;
   if (sides.have_same_places) {
     auto comparison = std::move(compare_arrays("value", after, before, tolerance).value_or_throw());
-    out.is_exact = comparison.max_abs == 0;
-    if (comparison.worst) differs = comparison.worst->index;
-    else if (comparison.first) differs = comparison.first->index;
-    if (!comparison.different) differs = std::nullopt;
-    out.points = int(std::min<int64_t>(comparison.different, 1 << 20));
+    out.is_exact = comparison.max_abs_error == 0;
+    if (comparison.worst_difference) differs = comparison.worst_difference->flat_index;
+    else if (comparison.first_difference) differs = comparison.first_difference->flat_index;
+    if (!comparison.num_different) differs = std::nullopt;
+    out.num_points = int(std::min<int64_t>(comparison.num_different, 1 << 20));
   } else {
     differs = foreign_element(before, after, tolerance.for_dtype(before.dtype()).rtol);
-    out.points = differs ? 1 : 0;
+    out.num_points = differs ? 1 : 0;
   }
   if (!differs) return out;
-  out.kind = Kind::Differ, out.beyond_rounding = true;
+  out.kind = Kind::Differ, out.is_beyond_rounding = true;
   out.after = element_text(after, *differs);
   out.before = sides.have_same_places ? element_text(before, *differs) : "no element has this value";
   int64_t rest = *differs;
@@ -141,7 +141,7 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
   std::vector<int64_t> at(dims.size());
   for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) at[axis] = rest % dims[axis];
   for (size_t i = 0; i < dims.size(); i++)
-    out.point[i < sides.loops.size() ? "r" + sides.loops[i].arg()[0].repr() : "i" + std::to_string(i)] =
+    out.witness[i < sides.loops.size() ? "r" + sides.loops[i].arg()[0].repr() : "i" + std::to_string(i)] =
         std::to_string(at[i]);
   return out;
 }
@@ -171,20 +171,23 @@ Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::
       auto fault = ran.diag().kernel_fault ? faulty_output(pairs.program, seed, false) : std::nullopt;
       if (!fault || fault->output % 2 == 0) throw Failure(ran.diag());
       out.culprit = pairs.culprits[fault->output / 2];
-      out.sides = {.kind = Kind::Open, .after = fault->text};
+      out.value_comparison = {.kind = Kind::Open, .after = fault->text};
       return out;
     }
     const std::vector<Array>& values = *ran;
     for (size_t i = 0; i < pairs.culprits.size() && !out.culprit; i++) {
       const Array &expected = values[2 * i], &actual = values[2 * i + 1];
-      out.compared++;
+      out.num_compared++;
       auto c = std::move(
           compare_arrays("value", actual, expected, tolerance_of(pairs.program, expected)).value_or_throw());
-      if (!c.different) continue;
-      const int64_t at = c.worst ? c.worst->index : c.first ? c.first->index : 0;
+      if (!c.num_different) continue;
+      const int64_t at = c.worst_difference   ? c.worst_difference->flat_index
+                         : c.first_difference ? c.first_difference->flat_index
+                                              : 0;
       out.culprit = pairs.culprits[i];
-      out.sides = {.kind = Kind::Differ, .before = element_text(expected, at), .after = element_text(actual, at)};
-      out.sides.point["element"] = std::to_string(at);
+      out.value_comparison = {
+          .kind = Kind::Differ, .before = element_text(expected, at), .after = element_text(actual, at)};
+      out.value_comparison.witness["element"] = std::to_string(at);
     }
     return out;
   });

@@ -55,7 +55,7 @@ HostMemory::HostMemory(size_t bytes) : size_(bytes) {
   for_each_piece(rounded, [&](size_t at, size_t size) { std::memset(data_.get() + at, 0, size); });
 }
 
-HostMemory HostMemory::shared(size_t bytes) {
+HostMemory HostMemory::allocate_shared(size_t bytes) {
   size_t mapped = std::max<size_t>(bytes, 1);
   void* p = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw Failure("not enough memory for an array of " + bytes_text(bytes));
@@ -84,7 +84,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
   if (uint64_t free = memory_for(double(bytes)); uint64_t(bytes) > free)
     throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(free) +
                   " are free)");
-  memory_ = shared ? HostMemory::shared(size_t(bytes)) : HostMemory(size_t(bytes));
+  memory_ = shared ? HostMemory::allocate_shared(size_t(bytes)) : HostMemory(size_t(bytes));
 }
 
 Array Array::copy() const {

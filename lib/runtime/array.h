@@ -21,7 +21,7 @@ class HostMemory {
   HostMemory() = default;
   explicit HostMemory(size_t bytes);
   // Returns memory that is shared with forked child processes: this process sees the writes of its children.
-  static HostMemory shared(size_t bytes);
+  static HostMemory allocate_shared(size_t bytes);
   uint8_t* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
@@ -43,7 +43,7 @@ class Array {
   // passed deadline.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // Creates an array of zeros in memory that is shared with forked child processes.
-  static Array shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
+  static Array allocate_shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
 
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
@@ -100,7 +100,7 @@ struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> owner = {};
-  bool mapped = false;  // true if the bytes are pages of a file, which the system can drop and read again
+  bool is_mapped = false;  // true if the bytes are pages of a file, which the system can drop and read again
 };
 
 }  // namespace tgc

@@ -39,38 +39,38 @@ class Comparer {
     if (bits_at(actual_, i) == bits_at(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
     if (difference == 0) difference = 1;  // the doubles can be equal although the 64-bit integers differ
-    out_.max_abs = std::max(out_.max_abs, difference);
+    out_.max_abs_error = std::max(out_.max_abs_error, difference);
     double e = std::fabs(element_as_double(expected_, i));
-    if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / e);
+    if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / e);
     differs(i, difference);
   }
 
   void compare_float(int64_t i) {
     double a = element_as_double(actual_, i), e = element_as_double(expected_, i);
-    out_.nan_actual += std::isnan(a), out_.nan_expected += std::isnan(e);
-    out_.inf_actual += std::isinf(a), out_.inf_expected += std::isinf(e);
+    out_.num_nan_actual += std::isnan(a), out_.num_nan_expected += std::isnan(e);
+    out_.num_inf_actual += std::isinf(a), out_.num_inf_expected += std::isinf(e);
     if (std::isnan(a) && std::isnan(e)) return;
     if (!std::isfinite(a) || !std::isfinite(e)) {
-      if (a != e) out_.non_finite++, differs(i, std::numeric_limits<double>::infinity());
+      if (a != e) out_.num_non_finite++, differs(i, std::numeric_limits<double>::infinity());
       return;
     }
     if (a == e) return;
     double difference = std::fabs(a - e), allowed = out_.tolerance.atol + out_.tolerance.rtol * std::fabs(e);
     uint64_t ulp = ulp_distance(actual_.dtype(), bits_at(actual_, i), bits_at(expected_, i));
-    out_.max_abs = std::max(out_.max_abs, difference);
-    if (e != 0) out_.max_rel = std::max(out_.max_rel, difference / std::fabs(e));
-    out_.max_ulp = std::max(out_.max_ulp, ulp);
+    out_.max_abs_error = std::max(out_.max_abs_error, difference);
+    if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / std::fabs(e));
+    out_.max_ulp_error = std::max(out_.max_ulp_error, ulp);
     if (difference <= allowed || (out_.tolerance.ulp && ulp <= *out_.tolerance.ulp)) return;
     differs(i, allowed > 0 ? difference / allowed : difference * 1e30);
   }
 
   void differs(int64_t i, double badness) {
-    out_.different++;
+    out_.num_different++;
     if (where_) (*where_)[size_t(i)] = true;
-    if (!out_.first) out_.first = element(i);
-    if (out_.worst && badness <= worst_) return;
+    if (!out_.first_difference) out_.first_difference = element(i);
+    if (out_.worst_difference && badness <= worst_) return;
     worst_ = badness;
-    out_.worst = element(i);
+    out_.worst_difference = element(i);
   }
 
   ElementDifference element(int64_t i) const { return {i, element_text(actual_, i), element_text(expected_, i)}; }
@@ -106,7 +106,7 @@ Result<Comparison> compared(const std::string& name, const Array& actual, const 
   out.dtype = actual.dtype();
   out.shape.assign(expected.shape().begin(), expected.shape().end());
   out.tolerance = options.for_dtype(out.dtype);
-  out.size = actual.size();
+  out.num_elements = actual.size();
   return catch_failures([&] { return Comparer(out, actual, expected, where).run(), std::move(out); });
 }
 
@@ -182,31 +182,35 @@ Result<std::vector<bool>> differing_elements(const Array& actual, const Array& e
 std::string Comparison::text() const {
   bool is_float = dtypes::is_float(dtype);
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
-  std::string errors = "max abs " + number(max_abs) + ", max rel " + number(max_rel) +
-                       (is_float && max_ulp <= kMostUlpShown ? ", max ulp " + std::to_string(max_ulp) : "");
-  if (non_finite == different && different) errors = counted(non_finite, "element") + " infinite or NaN on one side";
-  else if (non_finite) errors += ", and " + counted(non_finite, "element") + " infinite or NaN on one side";
-  std::string others = left_out ? "; " + std::to_string(left_out) + " of " + std::to_string(size) +
+  std::string errors = "max abs " + number(max_abs_error) + ", max rel " + number(max_rel_error) +
+                       (is_float && max_ulp_error <= kMostUlpShown ? ", max ulp " + std::to_string(max_ulp_error) : "");
+  if (num_non_finite == num_different && num_different)
+    errors = counted(num_non_finite, "element") + " infinite or NaN on one side";
+  else if (num_non_finite) errors += ", and " + counted(num_non_finite, "element") + " infinite or NaN on one side";
+  std::string others = num_left_out ? "; " + std::to_string(num_left_out) + " of " + std::to_string(num_elements) +
                                       " left out: rounding, or what C leaves undefined, decides them"
                                 : "";
-  if (rounded)
-    others += "; " + std::to_string(rounded) + " of " + std::to_string(size) +
+  if (num_rounded)
+    others += "; " + std::to_string(num_rounded) + " of " + std::to_string(num_elements) +
               " beyond the tolerance, but within the effect of rounding";
-  if (passed() && (inf_actual || nan_actual))
-    others += "; it holds " + (inf_actual ? std::to_string(inf_actual) + " Inf" : "") +
-              (inf_actual && nan_actual ? " and " : "") + (nan_actual ? std::to_string(nan_actual) + " NaN" : "");
-  if (passed()) return out + "same" + (max_abs > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
-  out += std::to_string(different) + " of " + std::to_string(size) + " differ, " + errors + others;
+  if (has_passed() && (num_inf_actual || num_nan_actual))
+    others += "; it holds " + (num_inf_actual ? std::to_string(num_inf_actual) + " Inf" : "") +
+              (num_inf_actual && num_nan_actual ? " and " : "") +
+              (num_nan_actual ? std::to_string(num_nan_actual) + " NaN" : "");
+  if (has_passed())
+    return out + "same" + (max_abs_error > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
+  out += std::to_string(num_different) + " of " + std::to_string(num_elements) + " differ, " + errors + others;
   if (is_float) {
     out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) +
            (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");
-    out += "\n  NaN: " + std::to_string(nan_actual) + ", expected " + std::to_string(nan_expected) +
-           "; Inf: " + std::to_string(inf_actual) + ", expected " + std::to_string(inf_expected);
+    out += "\n  NaN: " + std::to_string(num_nan_actual) + ", expected " + std::to_string(num_nan_expected) +
+           "; Inf: " + std::to_string(num_inf_actual) + ", expected " + std::to_string(num_inf_expected);
   }
   auto place = [&](const char* what, const ElementDifference& d) {
-    return std::string("\n  ") + what + " " + index_text(shape, d.index) + ": " + d.actual + ", expected " + d.expected;
+    return std::string("\n  ") + what + " " + index_text(shape, d.flat_index) + ": " + d.actual + ", expected " +
+           d.expected;
   };
-  return out + place("first", *first) + place("worst", *worst);
+  return out + place("first", *first_difference) + place("worst", *worst_difference);
 }
 
 }  // namespace tgc

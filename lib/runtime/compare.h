@@ -33,7 +33,7 @@ struct ToleranceOptions {
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
-  int64_t index = 0;  // flat index
+  int64_t flat_index = 0;  // flat index
   std::string actual, expected;
 };
 
@@ -42,22 +42,24 @@ struct Comparison {
   DType dtype;
   std::vector<int64_t> shape;
   Tolerance tolerance;
-  int64_t size = 0, different = 0;  // numbers of elements: all, and those beyond the tolerance
-  // The maxima over the elements that are finite in both arrays. max_rel is relative to |expected| and ignores expected
-  // zeros.
-  double max_abs = 0, max_rel = 0;
-  uint64_t max_ulp = 0;
-  int64_t nan_actual = 0, nan_expected = 0, inf_actual = 0, inf_expected = 0;
-  int64_t non_finite = 0;  // number of elements in `different` that are infinite or NaN in an array
+  int64_t num_elements = 0, num_different = 0;  // numbers of elements: all, and those beyond the tolerance
+  // The maxima over the elements that are finite in both arrays. max_rel_error is relative to |expected| and ignores
+  // expected zeros.
+  double max_abs_error = 0, max_rel_error = 0;
+  uint64_t max_ulp_error = 0;
+  int64_t num_nan_actual = 0, num_nan_expected = 0, num_inf_actual = 0, num_inf_expected = 0;
+  int64_t num_non_finite = 0;  // number of elements in `num_different` that are infinite or NaN in an array
   // The first differing element, and the element that exceeds its tolerance most.
-  std::optional<ElementDifference> first, worst;
-  // number of differing elements not counted in `different`: rounding or C's undefined behavior decides their values
-  int64_t left_out = 0;
-  int64_t rounded = 0;  // number of elements beyond the tolerance, not in `different`: rounding explains them
-  bool recheck_cut = false;  // true if no time was left for the recheck, which finds out which of `different` depend
+  std::optional<ElementDifference> first_difference, worst_difference;
+  // number of differing elements not counted in `num_different`: rounding or C's undefined behavior decides their
+  // values
+  int64_t num_left_out = 0;
+  int64_t num_rounded = 0;  // number of elements beyond the tolerance, not in `num_different`: rounding explains them
+  // true if no time was left for the recheck, which finds out which of `num_different` depend
+  bool was_recheck_cut = false;
                              // only on rounding
 
-  bool passed() const { return different == 0; }
+  bool has_passed() const { return num_different == 0; }
   std::string text() const;  // returns one line; if elements differ, also indented lines with the details
 };
 

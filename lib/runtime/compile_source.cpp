@@ -23,7 +23,7 @@ Result<CompileJob> job_for(const KernelSource& source) {
 Result<std::string> compile_source(const KernelSource& source, bool lines) {
   auto job = job_for(source);
   if (!job) return job.diag();
-  job->lines = lines;
+  job->annotates_lines = lines;
   if (source.compile_seconds > 0) job->timeout_seconds = source.compile_seconds;
   return compile(*job, Artifact::Binary);
 }

@@ -30,13 +30,13 @@ constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 constexpr uint64_t kPiece = 16 << 20;  // a copy is sent in messages of at most this many bytes
 
 ByteWriter& operator<<(ByteWriter& out, const DeviceBuffer& b) {
-  return out.number(b.handle).number(b.offset).number(b.bytes);
+  return out.write_number(b.handle).write_number(b.offset).write_number(b.bytes);
 }
 DeviceBuffer buffer_in(ByteReader& in) {
-  uint64_t handle = in.number(), offset = in.number();
-  return {handle, offset, in.number()};
+  uint64_t handle = in.read_number(), offset = in.read_number();
+  return {handle, offset, in.read_number()};
 }
-const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in.number()); }
+const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in.read_number()); }
 
 }  // namespace
 
@@ -44,49 +44,54 @@ const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in
 class ContainedDevice::Server {
  public:
   Server(ContainedDevice& of, Worker& worker)
-      : of_(of), device_(of.device_), shared_(*of.shared_), worker_(worker), kernels_(std::move(of.adopted_)) {}
+      : of_(of),
+        device_(of.device_),
+        shared_(*of.shared_state_),
+        worker_(worker),
+        kernels_(std::move(of.adopted_kernels_)) {}
 
   [[noreturn]] void serve() {
     for (;;) {
       std::string message = worker_.next_message();
       ByteReader in(message);
-      auto call = Call(in.number());
+      auto call = Call(in.read_number());
       ByteWriter out;
       auto done = catch_failures([&] { return take(call, in, out), Unit{}; });
       if (!done && !trouble_) trouble_ = done.diag();
       if (call >= Call::Free) continue;
-      if (trouble_) worker_.answer(*std::exchange(trouble_, std::nullopt));
-      else worker_.answer(out.take());
+      if (trouble_) worker_.send_answer(*std::exchange(trouble_, std::nullopt));
+      else worker_.send_answer(out.take_bytes());
     }
   }
 
  private:
   void take(Call call, ByteReader& in, ByteWriter& out) {
     switch (call) {
-      case Call::Allocate: out << device_.allocate(in.number()).value_or_throw(); break;
+      case Call::Allocate: out << device_.allocate(in.read_number()).value_or_throw(); break;
       case Call::CopyIn: {
         DeviceBuffer to = buffer_in(in);
-        device_.copy_in(to, in.text().data()).value_or_throw();
+        device_.copy_in(to, in.read_text().data()).value_or_throw();
         break;
       }
       case Call::CopyOut: {
         DeviceBuffer from = buffer_in(in);
         std::string bytes(from.bytes, '\0');
         device_.copy_out(bytes.data(), from).value_or_throw();
-        out.text(bytes);
+        out.write_text(bytes);
         break;
       }
       case Call::Load: {
-        KernelSource source{in.text(), in.text(), in.text(), in.text()};
-        if (const uint64_t before = in.number()) source.variables_before_core = before - 1;
-        source.threads_in_turn = in.number() != 0;
-        kernels_.push_back(std::move(device_.load(source, in.text()).value_or_throw()));
-        of_.kernels_.push_back(source.name);
+        KernelSource source{in.read_text(), in.read_text(), in.read_text(), in.read_text()};
+        if (const uint64_t before = in.read_number()) source.variables_before_core = before - 1;
+        source.threads_in_turn = in.read_number() != 0;
+        kernels_.push_back(std::move(device_.load(source, in.read_text()).value_or_throw()));
+        of_.kernel_names_.push_back(source.name);
         break;
       }
       case Call::Time: {
-        double seconds = launched(in, [](Kernel& k, const LaunchArguments& a) { return k.time(a).value_or_throw(); });
-        out.raw(&seconds, sizeof seconds);
+        double seconds =
+            launched(in, [](Kernel& k, const LaunchArguments& a) { return k.time_launch(a).value_or_throw(); });
+        out.write_bytes(&seconds, sizeof seconds);
         break;
       }
       case Call::Synchronize:
@@ -110,42 +115,42 @@ class ContainedDevice::Server {
         copy_between(device_, to, buffer_in(in)).value_or_throw();
         break;
       }
-      case Call::Unload: kernels_.at(in.number() - 1).reset(); break;
+      case Call::Unload: kernels_.at(in.read_number() - 1).reset(); break;
       case Call::Launch:
         launched(in, [](Kernel& k, const LaunchArguments& a) { return k.launch(a).value_or_throw(), 0.0; });
         break;
       case Call::Settle:
-        if (!settled_) settle(in.number());
+        if (!settled_) settle(in.read_number());
         break;
     }
   }
 
-  // Prepares the device for launches of `threads` groups (Device::settle). If it has no driver, drops all rights of the
-  // worker except computing.
+  // Prepares the device for launches of `threads` groups (Device::start_threads). If it has no driver, drops all rights
+  // of the worker except computing.
   void settle(size_t threads) {
     settled_ = true;
-    device_.settle(threads);
+    device_.start_threads(threads);
     // adopted kernels are REF's, which allocate memory while they run; other kernels need little more than their stack
-    uint64_t memory = of_.adopted_anything_ ? available_memory() : kKernelMemory;
-    if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory = memory});
+    uint64_t memory = of_.has_adopted_any_ ? available_memory() : kKernelMemory;
+    if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory_bytes = memory});
   }
 
   template <class Work>
   double launched(ByteReader& in, Work work) {
     if (!settled_) settle(std::max(1u, std::thread::hardware_concurrency()));
-    uint64_t number = in.number();
-    std::vector<DeviceBuffer> buffers(in.number());
+    uint64_t number = in.read_number();
+    std::vector<DeviceBuffer> buffers(in.read_number());
     for (DeviceBuffer& b : buffers) b = buffer_in(in);
-    std::vector<int64_t> variables(in.number());
-    in.raw(variables.data(), variables.size() * sizeof(int64_t));
+    std::vector<int64_t> variables(in.read_number());
+    in.read_bytes(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
-    in.raw(&size, sizeof size);
+    in.read_bytes(&size, sizeof size);
     // Watch this launch's buffers until the next launch: fault reports name them, and the launch may be asynchronous.
     if (is_host_) {
       watched_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
         watched_.push_back({"data" + std::to_string(i), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
-      Worker::watch(watched_);
+      Worker::watch_memory(watched_);
     }
     Kernel& kernel = *kernels_.at(number - 1);
     shared_.running = number;
@@ -173,15 +178,18 @@ class ContainedDevice::ProxyKernel : public Kernel {
  public:
   ProxyKernel(ContainedDevice& device, uint64_t number) : Kernel(device), owner_(device), number_(number) {}
   ~ProxyKernel() override {
-    owner_.give_back([&] { return ByteWriter().number(uint64_t(Call::Unload)).number(number_).take(); });
+    owner_.send_call_quietly(
+        [&] { return ByteWriter().write_number(uint64_t(Call::Unload)).write_number(number_).take_bytes(); });
   }
 
-  Status launch(const LaunchArguments& arguments) override { return owner_.tell(message(Call::Launch, arguments)); }
-  Result<double> time(const LaunchArguments& arguments) override {
+  Status launch(const LaunchArguments& arguments) override {
+    return owner_.send_call(message(Call::Launch, arguments));
+  }
+  Result<double> time_launch(const LaunchArguments& arguments) override {
     return catch_failures([&] {
-      std::string answer = std::move(owner_.ask(message(Call::Time, arguments)).value_or_throw());
+      std::string answer = std::move(owner_.ask_worker(message(Call::Time, arguments)).value_or_throw());
       double seconds;
-      ByteReader(answer).raw(&seconds, sizeof seconds);
+      ByteReader(answer).read_bytes(&seconds, sizeof seconds);
       return seconds;
     });
   }
@@ -189,10 +197,12 @@ class ContainedDevice::ProxyKernel : public Kernel {
  private:
   std::string message(Call call, const LaunchArguments& a) const {
     ByteWriter out;
-    out.number(uint64_t(call)).number(number_).number(a.buffers.size());
+    out.write_number(uint64_t(call)).write_number(number_).write_number(a.buffers.size());
     for (const DeviceBuffer& b : a.buffers) out << b;
-    out.number(a.variables.size()).raw(a.variables.data(), a.variables.size_bytes()).raw(&a.size, sizeof a.size);
-    return out.take();
+    out.write_number(a.variables.size())
+        .write_bytes(a.variables.data(), a.variables.size_bytes())
+        .write_bytes(&a.launch_size, sizeof a.launch_size);
+    return out.take_bytes();
   }
 
   ContainedDevice& owner_;
@@ -202,16 +212,18 @@ class ContainedDevice::ProxyKernel : public Kernel {
 ContainedDevice::ContainedDevice(Device& device, std::string label, double timeout_seconds)
     : device_(device),
       label_(std::move(label)),
-      timeout_(timeout_seconds),
-      shared_(nullptr, [](Shared* s) { munmap(s, sizeof *s); }) {}
+      timeout_seconds_(timeout_seconds),
+      shared_state_(nullptr, [](Shared* s) { munmap(s, sizeof *s); }) {}
 ContainedDevice::~ContainedDevice() = default;
 
-void ContainedDevice::can_reach(const void* begin, size_t bytes) { reach_[reinterpret_cast<uintptr_t>(begin)] = bytes; }
+void ContainedDevice::allow_access(const void* begin, size_t bytes) {
+  accessible_memory_[reinterpret_cast<uintptr_t>(begin)] = bytes;
+}
 
-bool ContainedDevice::reaches(const void* begin, size_t bytes) const {
+bool ContainedDevice::can_access(const void* begin, size_t bytes) const {
   auto address = reinterpret_cast<uintptr_t>(begin);
-  auto it = reach_.upper_bound(address);
-  if (it == reach_.begin()) return false;
+  auto it = accessible_memory_.upper_bound(address);
+  if (it == accessible_memory_.begin()) return false;
   --it;
   return address - it->first <= it->second && bytes <= it->second - (address - it->first);
 }
@@ -220,57 +232,58 @@ Status ContainedDevice::open() {
   if (worker_) return Unit{};
   void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return Diag{"not enough memory for a worker process"};
-  shared_.reset(new (page) Shared);
-  auto made = catch_failures([&] { return device_.has_driver() ? (room_.emplace(), Unit{}) : Unit{}; });
+  shared_state_.reset(new (page) Shared);
+  auto made = catch_failures([&] { return device_.has_driver() ? (driver_room_.emplace(), Unit{}) : Unit{}; });
   if (!made) return made;
   uint64_t memory = available_memory();
   auto worker = WorkerProcess::start([&](Worker& self) -> Status {
-    if (room_) room_->confine(self, memory);
+    if (driver_room_) driver_room_->confine(self, memory);
     if (auto status = device_.open(); !status) return status;
-    self.answer(std::string());
+    self.send_answer(std::string());
     Server(*this, self).serve();
   });
   if (!worker) return worker.diag();
   worker_.emplace(std::move(*worker));
-  auto answer = worker_->receive(timeout_);
+  auto answer = worker_->receive(timeout_seconds_);
   return answer ? Status(Unit{}) : answer.diag();
 }
 
-std::unique_ptr<Kernel> ContainedDevice::adopt(std::unique_ptr<Kernel> kernel, std::string name) {
-  adopted_.push_back(std::move(kernel));
-  adopted_anything_ = true;
-  kernels_.push_back(std::move(name));
-  return std::make_unique<ProxyKernel>(*this, kernels_.size());
+std::unique_ptr<Kernel> ContainedDevice::adopt_kernel(std::unique_ptr<Kernel> kernel, std::string name) {
+  adopted_kernels_.push_back(std::move(kernel));
+  has_adopted_any_ = true;
+  kernel_names_.push_back(std::move(name));
+  return std::make_unique<ProxyKernel>(*this, kernel_names_.size());
 }
 
-Status ContainedDevice::tell(std::string message) {
+Status ContainedDevice::send_call(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
-  return ask("").diag();  // the send failed because the worker died: return why it died
+  return ask_worker("").diag();  // the send failed because the worker died: return why it died
 }
 
-Result<std::string> ContainedDevice::ask(std::string message) {
+Result<std::string> ContainedDevice::ask_worker(std::string message) {
   if (!message.empty()) (void)worker_->send(message);  // ignore a failed send: receive() returns why the worker died
-  auto answer = worker_->receive(timeout_, [this] { return uint64_t(shared_->launches); });
-  uint64_t running = shared_->running;
-  if (answer || !worker_->death() || running == 0 || running > kernels_.size()) return answer;
+  auto answer = worker_->receive(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
+  uint64_t running = shared_state_->running;
+  if (answer || !worker_->death() || running == 0 || running > kernel_names_.size()) return answer;
   Diag diag = answer.diag();
   diag.message = kernel_prefix(running) + diag.message;
   return diag;
 }
 
 std::string ContainedDevice::kernel_prefix(uint64_t kernel) const {
-  return "kernel '" + kernels_.at(kernel - 1) + "' on " + label_ + ": ";
+  return "kernel '" + kernel_names_.at(kernel - 1) + "' on " + label_ + ": ";
 }
 
-void ContainedDevice::settle(size_t threads) {
-  (void)tell(ByteWriter().number(uint64_t(Call::Settle)).number(threads).take());
+void ContainedDevice::start_threads(size_t threads) {
+  (void)send_call(ByteWriter().write_number(uint64_t(Call::Settle)).write_number(threads).take_bytes());
 }
 
 Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
   return catch_failures([&] {
     std::string answer =
-        std::move(ask(ByteWriter().number(uint64_t(Call::Allocate)).number(bytes).take()).value_or_throw());
+        std::move(ask_worker(ByteWriter().write_number(uint64_t(Call::Allocate)).write_number(bytes).take_bytes())
+                      .value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
     made.bytes = bytes;  // do not trust the size in the worker's answer, because this process copies that many bytes
@@ -278,30 +291,32 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
   });
 }
 
-void ContainedDevice::give_back(const std::function<std::string()>& message) noexcept {
+void ContainedDevice::send_call_quietly(const std::function<std::string()>& message) noexcept {
   if (!worker_) return;  // the device was not opened, so there is nothing to release
   try {
-    (void)tell(message());
+    (void)send_call(message());
   } catch (...) {  // if memory runs out, the buffer or kernel is released only when the worker ends
   }
 }
 
 void ContainedDevice::free(const DeviceBuffer& buffer) {
-  give_back([&] {
+  send_call_quietly([&] {
     ByteWriter out;
-    return (out.number(uint64_t(Call::Free)) << buffer).take();
+    return (out.write_number(uint64_t(Call::Free)) << buffer).take_bytes();
   });
 }
 
 Status ContainedDevice::copy_in(const DeviceBuffer& to, const void* from) {
   ByteWriter out;
-  if (reaches(from, to.bytes))
-    return tell((out.number(uint64_t(Call::CopyFrom)) << to).number(reinterpret_cast<uint64_t>(from)).take());
+  if (can_access(from, to.bytes))
+    return send_call(
+        (out.write_number(uint64_t(Call::CopyFrom)) << to).write_number(reinterpret_cast<uint64_t>(from)).take_bytes());
   for (uint64_t at = 0, size; at < to.bytes; at += size) {
     size = std::min(kPiece, to.bytes - at);
     std::string_view piece(static_cast<const char*>(from) + at, size);
     ByteWriter part;
-    auto answer = ask((part.number(uint64_t(Call::CopyIn)) << to.view(at, size)).text(piece).take());
+    auto answer =
+        ask_worker((part.write_number(uint64_t(Call::CopyIn)) << to.part_of(at, size)).write_text(piece).take_bytes());
     if (!answer) return answer.diag();
   }
   return Unit{};
@@ -309,8 +324,9 @@ Status ContainedDevice::copy_in(const DeviceBuffer& to, const void* from) {
 
 Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
   ByteWriter out;
-  if (reaches(to, from.bytes)) {
-    auto sent = tell((out.number(uint64_t(Call::CopyTo)) << from).number(reinterpret_cast<uint64_t>(to)).take());
+  if (can_access(to, from.bytes)) {
+    auto sent = send_call(
+        (out.write_number(uint64_t(Call::CopyTo)) << from).write_number(reinterpret_cast<uint64_t>(to)).take_bytes());
     return sent ? synchronize() : sent;
   }
   return catch_failures([&] {
@@ -318,10 +334,11 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       size = std::min(kPiece, from.bytes - at);
       ByteWriter part;
       std::string answer =
-          std::move(ask((part.number(uint64_t(Call::CopyOut)) << from.view(at, size)).take()).value_or_throw());
+          std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.part_of(at, size)).take_bytes())
+                        .value_or_throw());
       ByteReader in(answer);
-      if (in.number() != size) throw Failure("a worker process sent an answer of the wrong size");
-      in.raw(static_cast<char*>(to) + at, size);
+      if (in.read_number() != size) throw Failure("a worker process sent an answer of the wrong size");
+      in.read_bytes(static_cast<char*>(to) + at, size);
     }
     return Unit{};
   });
@@ -329,16 +346,21 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
 
 Result<std::unique_ptr<Kernel>> ContainedDevice::load(const KernelSource& source, const std::string& code) {
   ByteWriter out;
-  out.number(uint64_t(Call::Load)).text(source.name).text(source.function_name).text(source.target).text(source.text);
-  out.number(source.variables_before_core ? *source.variables_before_core + 1 : 0).number(source.threads_in_turn);
-  auto answer = ask(out.text(code).take());
+  out.write_number(uint64_t(Call::Load))
+      .write_text(source.name)
+      .write_text(source.function_name)
+      .write_text(source.target)
+      .write_text(source.text);
+  out.write_number(source.variables_before_core ? *source.variables_before_core + 1 : 0)
+      .write_number(source.threads_in_turn);
+  auto answer = ask_worker(out.write_text(code).take_bytes());
   if (!answer) return answer.diag();
-  kernels_.push_back(source.name);
-  return std::unique_ptr<Kernel>(std::make_unique<ProxyKernel>(*this, kernels_.size()));
+  kernel_names_.push_back(source.name);
+  return std::unique_ptr<Kernel>(std::make_unique<ProxyKernel>(*this, kernel_names_.size()));
 }
 
 Status ContainedDevice::synchronize() {
-  auto answer = ask(ByteWriter().number(uint64_t(Call::Synchronize)).take());
+  auto answer = ask_worker(ByteWriter().write_number(uint64_t(Call::Synchronize)).take_bytes());
   return answer ? Status(Unit{}) : answer.diag();
 }
 
@@ -346,11 +368,11 @@ bool ContainedDevice::is_host() const { return takes_host_addresses(device_); }
 
 Status ContainedDevice::copy(const DeviceBuffer& to, const DeviceBuffer& from) {
   ByteWriter out;
-  return tell((out.number(uint64_t(Call::Copy)) << to << from).take());
+  return send_call((out.write_number(uint64_t(Call::Copy)) << to << from).take_bytes());
 }
 
 Status ContainedDevice::check_around() {
-  auto answer = ask(ByteWriter().number(uint64_t(Call::CheckAround)).take());
+  auto answer = ask_worker(ByteWriter().write_number(uint64_t(Call::CheckAround)).take_bytes());
   return answer ? Status(Unit{}) : answer.diag();
 }
 

@@ -20,16 +20,16 @@ class ContainedDevice : public Device {
   ~ContainedDevice() override;
 
   // Declares memory of this process that the worker can access directly, so that copies need not go through messages.
-  // The memory must exist before open(). It must be shared (Array::shared) if the worker writes to it, and otherwise
-  // stay unchanged until the worker has read it.
-  void can_reach(const void* begin, size_t bytes);
+  // The memory must exist before open(). It must be shared (Array::allocate_shared) if the worker writes to it, and
+  // otherwise stay unchanged until the worker has read it.
+  void allow_access(const void* begin, size_t bytes);
   // Moves a kernel that has no code to send (REF's) into the worker. Returns a proxy. Call before open(), which forks.
-  std::unique_ptr<Kernel> adopt(std::unique_ptr<Kernel> kernel, std::string name);
+  std::unique_ptr<Kernel> adopt_kernel(std::unique_ptr<Kernel> kernel, std::string name);
 
   Result<std::string> compile(const KernelSource& source) override { return device_.compile(source); }
   Status open() override;  // starts the worker
   bool has_driver() const override { return device_.has_driver(); }
-  void settle(size_t threads) override;
+  void start_threads(size_t threads) override;
   std::string target() const override { return device_.target(); }
   std::string description() const override { return device_.description(); }
   Result<DeviceBuffer> allocate(uint64_t bytes) override;
@@ -47,23 +47,25 @@ class ContainedDevice : public Device {
   class Server;
   class ProxyKernel;
   enum class Call : uint64_t;
-  Status tell(std::string message);
-  void give_back(const std::function<std::string()>& message) noexcept;  // tell() that ignores errors; for destructors
-  Result<std::string> ask(std::string message);
+  Status send_call(std::string message);
+  // send_call() that ignores errors; for destructors
+  void send_call_quietly(const std::function<std::string()>& message) noexcept;
+  Result<std::string> ask_worker(std::string message);
   std::string kernel_prefix(uint64_t kernel) const;  // returns text such as "kernel 'E_4' on CPU:LLVM: "
-  bool reaches(const void* begin, size_t bytes) const;
+  bool can_access(const void* begin, size_t bytes) const;
 
   Device& device_;
   std::string label_;
-  double timeout_;
-  std::optional<DriverRoom> room_;  // the sandbox of a worker that has a driver
+  double timeout_seconds_;
+  std::optional<DriverRoom> driver_room_;  // the sandbox of a worker that has a driver
   std::optional<WorkerProcess> worker_;
-  std::map<uintptr_t, size_t> reach_;
-  std::vector<std::string> kernels_;       // names of the loaded kernels; a kernel's number is its index plus 1
-  std::vector<std::unique_ptr<Kernel>> adopted_;
-  bool adopted_anything_ = false;
+  std::map<uintptr_t, size_t> accessible_memory_;
+  std::vector<std::string> kernel_names_;       // names of the loaded kernels; a kernel's number is its index plus 1
+  std::vector<std::unique_ptr<Kernel>> adopted_kernels_;
+  bool has_adopted_any_ = false;
   struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_;  // memory shared with the worker: running kernel, launch count
+  // memory shared with the worker: running kernel, launch count
+  std::unique_ptr<Shared, void (*)(Shared*)> shared_state_;
 };
 
 // Returns whether a buffer of the device may be an address of this process that existed before open().

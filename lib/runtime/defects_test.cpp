@@ -38,7 +38,7 @@ SeededKernel kernel_of(const std::string& line) {
   in >> word >> file >> out.source.target >> out.source.function_name >> groups >> threads;
   out.source.name = file;
   out.source.text = file_text(file);
-  out.size = {.global = {groups, 1, 1}, .local = {{threads, 1, 1}}};
+  out.size = {.global_size = {groups, 1, 1}, .local_size = {{threads, 1, 1}}};
   while (in >> array) {
     size_t colon = array.find(':');
     DType dtype = array.substr(0, colon) == "float16" ? dtypes::float16 : dtypes::float32;
@@ -107,7 +107,7 @@ TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal are found by comparison 
     if (how == "differs") {
       REQUIRE(wrong.report == "");
       auto compared = std::move(compare_arrays("result", wrong.result, expected, {}).value_or_throw());
-      CHECK_FALSE(compared.passed());
+      CHECK_FALSE(compared.has_passed());
     } else {
       CHECK(wrong.report.find(how + (how.find(' ', 5) == how.npos ? "," : "")) != std::string::npos);
     }

@@ -35,7 +35,7 @@ struct DeviceBuffer {
   uint64_t bytes = 0;
 
   // Returns `size` bytes of this buffer, from byte `at` on. The view shares the memory and must not be freed.
-  DeviceBuffer view(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
+  DeviceBuffer part_of(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 
 // A rendered kernel.
@@ -51,17 +51,17 @@ struct KernelSource {
   bool threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
 };
 
-// Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local` is not set, `global` counts
-// threads and the device chooses the group size.
+// Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local_size` is not set, `global_size`
+// counts threads and the device chooses the group size.
 struct LaunchSize {
-  std::array<uint32_t, 3> global{1, 1, 1};
-  std::optional<std::array<uint32_t, 3>> local = std::array<uint32_t, 3>{1, 1, 1};
+  std::array<uint32_t, 3> global_size{1, 1, 1};
+  std::optional<std::array<uint32_t, 3>> local_size = std::array<uint32_t, 3>{1, 1, 1};
 };
 
 struct LaunchArguments {
   std::span<const DeviceBuffer> buffers;  // in parameter order
   std::span<const int64_t> variables;     // passed after the buffers, as 32-bit integers
-  LaunchSize size;
+  LaunchSize launch_size;
 };
 
 class Device;
@@ -77,7 +77,7 @@ class Kernel {
   // Enqueues one run of the kernel.
   virtual Status launch(const LaunchArguments& arguments) = 0;
   // Runs the kernel, waits, and returns its run time in seconds by the device's clock (by default, the host's clock).
-  virtual Result<double> time(const LaunchArguments& arguments);
+  virtual Result<double> time_launch(const LaunchArguments& arguments);
 
  protected:
   Device& device_;
@@ -97,11 +97,12 @@ class Device {
   virtual Status open() = 0;
 
   // Returns whether launches use a driver (its files, threads, system calls). If so, the worker is confined before
-  // open(), with a driver's rights. If not, the worker is confined after settle(), and can do little but compute.
+  // open(), with a driver's rights. If not, the worker is confined after start_threads(), and can do little but
+  // compute.
   virtual bool has_driver() const { return true; }
   // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels, because a
   // process without a driver loses the right to do this later. The default does nothing.
-  virtual void settle(size_t /*threads*/) {}
+  virtual void start_threads(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.
   virtual std::string target() const = 0;
@@ -121,7 +122,7 @@ class Device {
   virtual Status synchronize() = 0;
 };
 
-inline Result<double> Kernel::time(const LaunchArguments& arguments) {
+inline Result<double> Kernel::time_launch(const LaunchArguments& arguments) {
   if (auto status = device_.synchronize(); !status) return status.diag();
   auto begin = std::chrono::steady_clock::now();
   if (auto status = launch(arguments); !status) return status.diag();

@@ -26,7 +26,7 @@ Result<std::unique_ptr<Device>> make_plugin_device(std::string_view path_and_opt
   auto library = DynamicLibrary::open(names);
   if (!library) return Diag{"the plugin does not load: " + library.diag().message};
   TgcDeviceFunction* make = nullptr;
-  if (auto status = library->bind(make, "tgc_device"); !status)
+  if (auto status = library->bind_function(make, "tgc_device"); !status)
     return Diag{"not a tgc plugin: " + status.diag().message};
   std::unique_ptr<Device> device(make(kDeviceInterfaceVersion, options.c_str()));
   if (!device)
@@ -122,14 +122,14 @@ RuntimeInfo probe_device(std::string_view text) {
         return (*device)->target() + "\n" + (*device)->description();
       },
       {.timeout_seconds = kPatience});
-  info.works = answer.ok();
+  info.is_available = answer.ok();
   if (!answer) {
-    info.detail = answer.diag().message;
+    info.detail_text = answer.diag().message;
     return info;
   }
   size_t line = answer->find('\n');
   info.target = answer->substr(0, line);
-  info.detail = answer->substr(line + 1);
+  info.detail_text = answer->substr(line + 1);
   return info;
 }
 

@@ -25,8 +25,8 @@ std::string_view device_part(std::string_view text);
 struct RuntimeInfo {
   std::string name;              // the backend's name, as --device takes it: "CPU:LLVM", "CL"
   std::string execution_method;  // how the backend compiles and runs kernels: "C, machine code by clang"
-  bool works = false;
-  std::string detail;            // the hardware, or why the backend does not work and what would help
+  bool is_available = false;
+  std::string detail_text;            // the hardware, or why the backend does not work and what would help
   std::string target;            // the default target of kernels; set if the backend works
 };
 // Opens every backend, each in a separate process, so that a driver that crashes or hangs does not affect this one.

@@ -17,8 +17,8 @@ class GpuKernel : public Kernel {
       : Kernel(device), gpu_(device), source_(std::move(source)), module_(module), function_(function) {}
   ~GpuKernel() override {
     for (void* e : events_)
-      if (e) gpu_.functions().destroy_event.call(e);
-    gpu_.functions().unload_module.call(module_);
+      if (e) gpu_.functions().destroy_event.call_driver(e);
+    gpu_.functions().unload_module.call_driver(module_);
   }
 
   Status launch(const LaunchArguments& a) override {
@@ -27,17 +27,17 @@ class GpuKernel : public Kernel {
     return Unit{};
   }
 
-  Result<double> time(const LaunchArguments& a) override {
+  Result<double> time_launch(const LaunchArguments& a) override {
     const GpuFunctions& gpu = gpu_.functions();
     for (void*& e : events_)
       if (!e)
         if (auto status = gpu_.create_event(&e); !status) return status.diag();
-    Status done = gpu_.call(gpu.record_event, events_[0], nullptr);
+    Status done = gpu_.call_driver(gpu.record_event, events_[0], nullptr);
     if (done) done = launch(a);
-    if (done) done = gpu_.call(gpu.record_event, events_[1], nullptr);
-    if (done) done = gpu_.call(gpu.await_event, events_[1]);
+    if (done) done = gpu_.call_driver(gpu.record_event, events_[1], nullptr);
+    if (done) done = gpu_.call_driver(gpu.await_event, events_[1]);
     float milliseconds = 0;
-    if (done) done = gpu_.call(gpu.elapsed_time, &milliseconds, events_[0], events_[1]);
+    if (done) done = gpu_.call_driver(gpu.elapsed_time, &milliseconds, events_[0], events_[1]);
     if (!done) return done.diag();
     return double(milliseconds) * 1e-3;
   }
@@ -57,30 +57,30 @@ Diag GpuDevice::call_error(std::string_view function, int code) const {
 }
 
 Status GpuDevice::init(const std::string& maker) {
-  if (auto status = call(functions_.init, 0u); !status) return status;
+  if (auto status = call_driver(functions_.init, 0u); !status) return status;
   int count = 0;
-  if (auto status = call(functions_.count_devices, &count); !status) return status;
+  if (auto status = call_driver(functions_.count_devices, &count); !status) return status;
   if (count == 0) return Diag{"the " + maker + " driver finds no GPU"};
   return Unit{};
 }
 
 Result<DeviceBuffer> GpuDevice::allocate(uint64_t bytes) {
   void* memory = nullptr;
-  if (int code = functions_.allocate.call(&memory, std::max<uint64_t>(bytes, 1)))
+  if (int code = functions_.allocate.call_driver(&memory, std::max<uint64_t>(bytes, 1)))
     return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
   return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
 }
 
 int GpuDevice::launch(void* function, const LaunchSize& size, void** parameters, void** extra) const {
-  auto [gx, gy, gz] = size.global;
-  auto [lx, ly, lz] = size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
-  return functions_.launch.call(function, gx, gy, gz, lx, ly, lz, 0, nullptr, parameters, extra);
+  auto [gx, gy, gz] = size.global_size;
+  auto [lx, ly, lz] = size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1});
+  return functions_.launch.call_driver(function, gx, gy, gz, lx, ly, lz, 0, nullptr, parameters, extra);
 }
 
-Result<std::unique_ptr<Kernel>> GpuDevice::kernel_of(const KernelSource& source, void* module) {
+Result<std::unique_ptr<Kernel>> GpuDevice::make_kernel(const KernelSource& source, void* module) {
   void* function = nullptr;
-  if (int code = functions_.get_function.call(&function, module, source.function_name.c_str())) {
-    functions_.unload_module.call(module);
+  if (int code = functions_.get_function.call_driver(&function, module, source.function_name.c_str())) {
+    functions_.unload_module.call_driver(module);
     return Diag{std::string(functions_.get_function.name) + " '" + source.function_name + "': " + error_text(code)};
   }
   return std::unique_ptr<Kernel>(std::make_unique<GpuKernel>(*this, source, module, function));
@@ -104,6 +104,6 @@ Result<DynamicLibrary> DynamicLibrary::open(const char* variable, std::initializ
   return open(std::span(names.begin(), names.size()));
 }
 
-void* DynamicLibrary::find(const char* name) const { return handle_ ? dlsym(handle_, name) : nullptr; }
+void* DynamicLibrary::find_symbol(const char* name) const { return handle_ ? dlsym(handle_, name) : nullptr; }
 
 }  // namespace tgc

@@ -20,11 +20,11 @@ class DynamicLibrary {
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
   // Returns the address of a function, or null if the library does not have it.
-  void* find(const char* name) const;
+  void* find_symbol(const char* name) const;
   // Sets `function` to the function `name`; returns an error if the library does not have it.
   template <class Function>
-  Status bind(Function*& function, const char* name) const {
-    function = reinterpret_cast<Function*>(find(name));
+  Status bind_function(Function*& function, const char* name) const {
+    function = reinterpret_cast<Function*>(find_symbol(name));
     if (!function) return Diag{"'" + path_ + "' has no function '" + name + "'"};
     return Unit{};
   }
@@ -40,7 +40,7 @@ class DynamicLibrary {
 template <class... Parameters>
 struct DriverFunction {
   const char* name;
-  int (*call)(Parameters...) = nullptr;  // set by GpuDevice::bind
+  int (*call_driver)(Parameters...) = nullptr;  // set by GpuDevice::bind
 };
 
 struct GpuFunctions {
@@ -63,8 +63,10 @@ class GpuDevice : public Device {
  public:
   std::string description() const override { return name_; }
   Result<DeviceBuffer> allocate(uint64_t bytes) override;
-  void free(const DeviceBuffer& buffer) override { functions_.free.call(reinterpret_cast<void*>(buffer.handle)); }
-  Status synchronize() override { return call(functions_.synchronize); }
+  void free(const DeviceBuffer& buffer) override {
+    functions_.free.call_driver(reinterpret_cast<void*>(buffer.handle));
+  }
+  Status synchronize() override { return call_driver(functions_.synchronize); }
 
   // ---- for kernels
   const GpuFunctions& functions() const { return functions_; }
@@ -75,8 +77,8 @@ class GpuDevice : public Device {
 
   // Calls a bound driver function. An error consists of the function's name and the driver's text: "cuInit: ...".
   template <class... Parameters, class... Arguments>
-  Status call(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
-    if (int code = function.call(arguments...)) return call_error(function.name, code);
+  Status call_driver(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
+    if (int code = function.call_driver(arguments...)) return call_error(function.name, code);
     return Unit{};
   }
 
@@ -85,10 +87,10 @@ class GpuDevice : public Device {
 
   // Binds the functions that CUDA and HIP have in common, and `own`, the functions that only this driver has.
   template <class... Own>
-  Status bind(const DynamicLibrary& library, Own&... own) {
+  Status bind_function(const DynamicLibrary& library, Own&... own) {
     auto bind_each = [&](auto&... functions) {
       Status done = Unit{};
-      ((done = done ? library.bind(functions.call, functions.name) : done), ...);
+      ((done = done ? library.bind_function(functions.call_driver, functions.name) : done), ...);
       return done;
     };
     auto& [init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed, destroy] =
@@ -101,7 +103,7 @@ class GpuDevice : public Device {
   Diag call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
   // Returns the kernel of a loaded module. The kernel's destructor unloads the module.
-  Result<std::unique_ptr<Kernel>> kernel_of(const KernelSource& source, void* module);
+  Result<std::unique_ptr<Kernel>> make_kernel(const KernelSource& source, void* module);
 
   static void* address(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }
 

@@ -23,13 +23,13 @@ Result<DeviceBuffer> HostDevice::allocate(uint64_t bytes) {
 
 Status HostDevice::check_around(const DeviceBuffer& buffer) const {
   auto found = blocks_.find(buffer.handle);
-  std::string damage = found == blocks_.end() ? "" : found->second.damage();
+  std::string damage = found == blocks_.end() ? "" : found->second.damage_text();
   return damage.empty() ? Status(Unit{}) : Diag{damage};
 }
 
 Status HostDevice::check_around_all() const {
   for (auto& [handle, memory] : blocks_)
-    if (std::string damage = memory.damage(); !damage.empty())
+    if (std::string damage = memory.damage_text(); !damage.empty())
       return Diag{"a kernel " + damage + " of a buffer of " + std::to_string(memory.size()) + " bytes"};
   return Unit{};
 }
@@ -104,11 +104,11 @@ void unmap(uint8_t* mapping, size_t bytes) {
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(size_t bytes) : bytes_(bytes) {
+GuardedMemory::GuardedMemory(size_t bytes) : size_bytes_(bytes) {
   size_t page = page_size(), inside = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   size_t pages = (std::max<size_t>(inside, 1) + page - 1) / page * page;
-  mapped_ = pages + 2 * kGuard;
-  bool fits = inside >= bytes && pages >= inside && mapped_ > pages;
+  mapped_bytes_ = pages + 2 * kGuard;
+  bool fits = inside >= bytes && pages >= inside && mapped_bytes_ > pages;
   mapping_ = fits ? map(pages) : nullptr;
   if (!mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   uint8_t *begin = mapping_ + kGuard, *end = begin + pages;
@@ -119,16 +119,16 @@ GuardedMemory::GuardedMemory(size_t bytes) : bytes_(bytes) {
 
 GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
     : mapping_(std::exchange(other.mapping_, nullptr)),
-      mapped_(other.mapped_),
+      mapped_bytes_(other.mapped_bytes_),
       data_(other.data_),
-      bytes_(other.bytes_) {}
+      size_bytes_(other.size_bytes_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (mapping_) unmap(mapping_, mapped_ - 2 * kGuard);
+  if (mapping_) unmap(mapping_, mapped_bytes_ - 2 * kGuard);
 }
 
-std::string GuardedMemory::damage() const {
-  const uint8_t *begin = mapping_ + kGuard, *end = mapping_ + mapped_ - kGuard, *after = data_ + bytes_;
+std::string GuardedMemory::damage_text() const {
+  const uint8_t *begin = mapping_ + kGuard, *end = mapping_ + mapped_bytes_ - kGuard, *after = data_ + size_bytes_;
   if (!is_pattern(after, size_t(end - after))) {
     const uint8_t* last = end;
     while (last[-1] == kPattern) last--;

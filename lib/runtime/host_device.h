@@ -22,16 +22,16 @@ class GuardedMemory {
   ~GuardedMemory();
 
   uint8_t* data() const { return data_; }
-  size_t size() const { return bytes_; }
+  size_t size() const { return size_bytes_; }
 
   // Describes the damage to the pattern: "wrote 4 bytes after the end"; empty if it is intact.
-  std::string damage() const;
+  std::string damage_text() const;
 
  private:
   uint8_t* mapping_ = nullptr;  // begins and ends with guard pages
-  size_t mapped_ = 0;
+  size_t mapped_bytes_ = 0;
   uint8_t* data_ = nullptr;
-  size_t bytes_ = 0;
+  size_t size_bytes_ = 0;
 };
 
 class HostDevice : public Device {

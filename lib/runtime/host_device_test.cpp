@@ -15,11 +15,11 @@ TEST_CASE("guarded memory is zeroed and its pattern intact, also when a mapping 
       for (int round = 0; round < 3; round++) {
         GuardedMemory memory(bytes), second(bytes);
         CHECK(std::count(memory.data(), memory.data() + bytes, 0) == std::ptrdiff_t(bytes));
-        CHECK(memory.damage() == "");
+        CHECK(memory.damage_text() == "");
         std::memset(memory.data(), 1, bytes);
         if (bytes % 64 == 0) continue;  // a multiple of 64 leaves no room for a pattern
         memory.data()[bytes] = 1;
-        CHECK(memory.damage() == "wrote 1 byte after the end");
+        CHECK(memory.damage_text() == "wrote 1 byte after the end");
       }
     }
   });

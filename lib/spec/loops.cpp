@@ -42,14 +42,14 @@ std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
     UOp u = nodes[i];
     if (u.is(Op::RANGE) && u.num_src() > 0 && u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() &&
         u.src(0).vmax().as_int() < 0)
-      return SpecViolation{.node = u, .position = i, .rule = nullptr, .why = "its size is negative"};
+      return SpecViolation{.node = u, .position = i, .rule = nullptr, .reason = "its size is negative"};
     if (!u.is(Op::END) || !u.src(0).is(Op::STORE) || u.src(0).num_src() < 2) continue;
     UOp store = u.src(0);
     for (UOp range : u.src().subspan(1))
       if (overlaps(store, range)) {
         size_t at = size_t(std::ranges::find(nodes, store) - nodes.begin());
         return SpecViolation{.node = store, .position = at, .rule = nullptr,
-                             .why = "every iteration of the range " + range.arg().repr() +
+                             .reason = "every iteration of the range " + range.arg().repr() +
                                     " stores a value of its own to the same element"};
       }
   }

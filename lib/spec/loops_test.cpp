@@ -18,7 +18,7 @@ std::string found(const std::string& index, const std::string& value, const std:
                               "ast = a.index(" + index + ", ptr=True).store(" + value + ").end(" + end + ").sink()\n")
                  .value_or_throw();
   auto violation = verify_loops(toposort(root));
-  return violation ? violation->why : "";
+  return violation ? violation->reason : "";
 }
 
 TEST_CASE("verify_loops: reports iterations that store different values to one element") {
@@ -36,7 +36,7 @@ TEST_CASE("verify_loops: reports a range of negative size") {
   UOp root = read_pyrender(g, "ast = UOp.range(-3, 0, AxisType.LOOP).sink()\n").value_or_throw();
   auto violation = verify_loops(toposort(root));
   REQUIRE(violation);
-  CHECK(violation->why == "its size is negative");
+  CHECK(violation->reason == "its size is negative");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::string SpecViolation::text() const {
   };
   std::string out = "node " + std::to_string(position) + ", " + brief(node);
   if (!node.tag().is_none()) out += " tag=" + node.tag().repr();
-  if (!why.empty()) return out + ": " + why;
+  if (!reason.empty()) return out + ": " + reason;
   out += rule ? ": rejected by rule " + describe(*rule) : std::string(": no rule accepts it");
   for (size_t i = 0; i < node.num_src(); i++) out += "\n  source " + std::to_string(i) + ": " + brief(node.src(i));
   return out;

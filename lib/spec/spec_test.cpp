@@ -31,7 +31,7 @@ void for_each_record(const std::string& file, const std::function<void(const Gol
   auto reader = GoldenReader::open(test_path(file));
   REQUIRE(reader.ok());
   for (;;) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE(record.ok());
     if (!*record) return;
     look(**record);

@@ -79,7 +79,7 @@ void Arena::new_block() {
   // maximum number of blocks of a small arena; clearing a huge page takes longer than allocating so few blocks
   constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
-    bool large = blocks_ >= kFew;
+    bool large = num_blocks_ >= kFew;
     void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);
     (large ? huge_pages_ : chunks_).push_back(chunk);
     next_block_ = reinterpret_cast<uintptr_t>(chunk);
@@ -87,17 +87,17 @@ void Arena::new_block() {
   }
   uintptr_t block = next_block_;
   next_block_ += kBlockSize;
-  blocks_++;
+  num_blocks_++;
   *reinterpret_cast<void**>(block) = owner_;
   cursor_ = block + kHead;
-  limit_ = block + kBlockSize;
+  block_end_ = block + kBlockSize;
 }
 
 void* Arena::allocate_large(size_t size) {
   size = (kHead + size + kBlockSize - 1) & ~(kBlockSize - 1);
   void* block = aligned(kBlockSize, size);
   chunks_.push_back(block);
-  large_bytes_ += size;
+  num_large_bytes_ += size;
   *static_cast<void**>(block) = owner_;
   return static_cast<char*>(block) + kHead;
 }

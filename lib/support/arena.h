@@ -30,7 +30,7 @@ class Arena {
   // Failure if the current deadline has passed.
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
     uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
-    if (p + size > limit_) [[unlikely]] {
+    if (p + size > block_end_) [[unlikely]] {
       if (size > kLarge) return allocate_large(size);
       new_block();
       p = (cursor_ + align - 1) & ~(align - 1);
@@ -64,7 +64,7 @@ class Arena {
     return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
   }
 
-  size_t bytes() const { return blocks_ * kBlockSize + large_bytes_; }  // total size of the blocks
+  size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }  // total size of the blocks
 
  private:
   static constexpr size_t kHead = 16;  // size of the block's head, which holds the owner pointer
@@ -72,10 +72,10 @@ class Arena {
   void* allocate_large(size_t size);
 
   void* owner_;
-  uintptr_t cursor_ = 0, limit_ = 0;
+  uintptr_t cursor_ = 0, block_end_ = 0;
   uintptr_t next_block_ = 0, chunk_end_ = 0;  // address range of the unused blocks of the last chunk
   std::vector<void*> chunks_, huge_pages_;
-  size_t blocks_ = 0, large_bytes_ = 0;
+  size_t num_blocks_ = 0, num_large_bytes_ = 0;
 };
 
 // InlineStack: a stack of trivially copyable values, the first N inline, so that walks of small graphs do not allocate.
@@ -95,7 +95,7 @@ class InlineStack {
   const T* begin() const { return items_; }
   const T* end() const { return items_ + size_; }
   void push_back(T item) {
-    if (size_ == room_) [[unlikely]] grow();
+    if (size_ == capacity_) [[unlikely]] grow();
     new (&items_[size_++]) T(item);
   }
   void pop_back() { size_--; }
@@ -103,19 +103,19 @@ class InlineStack {
 
  private:
   [[gnu::noinline]] void grow() {
-    auto bigger = std::make_unique_for_overwrite<T[]>(2 * room_);
+    auto bigger = std::make_unique_for_overwrite<T[]>(2 * capacity_);
     std::copy(items_, items_ + size_, bigger.get());
-    more_ = std::move(bigger);
-    items_ = more_.get();
-    room_ *= 2;
+    heap_items_ = std::move(bigger);
+    items_ = heap_items_.get();
+    capacity_ *= 2;
   }
 
   union {  // a union leaves the elements uninitialized
-    T first_[N];
+    T inline_items_[N];
   };
-  T* items_ = first_;
-  size_t size_ = 0, room_ = N;
-  std::unique_ptr<T[]> more_;
+  T* items_ = inline_items_;
+  size_t size_ = 0, capacity_ = N;
+  std::unique_ptr<T[]> heap_items_;
 };
 
 }  // namespace tgc

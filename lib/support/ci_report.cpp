@@ -68,20 +68,20 @@ bool has_failed(const CiCase& c) { return c.verdict == CiVerdict::Failed || c.ve
 
 }  // namespace
 
-size_t CiReport::count(CiVerdict verdict) const {
+size_t CiReport::num_with_verdict(CiVerdict verdict) const {
   return size_t(std::ranges::count(cases_, verdict, &CiCase::verdict));
 }
 
-std::string CiReport::junit() const {
+std::string CiReport::junit_xml() const {
   const std::string suite = "tgc " + command_;
   auto attribute = [](std::string_view name, std::string_view value) {
     return " " + std::string(name) + "=\"" + xml_text(value) + "\"";
   };
   const std::string counts = attribute("name", suite) + attribute("tests", std::to_string(cases_.size())) +
-                             attribute("failures", std::to_string(count(CiVerdict::Failed))) +
-                             attribute("errors", std::to_string(count(CiVerdict::Error)));
+                             attribute("failures", std::to_string(num_with_verdict(CiVerdict::Failed))) +
+                             attribute("errors", std::to_string(num_with_verdict(CiVerdict::Error)));
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts + ">\n<testsuite" + counts +
-                    attribute("skipped", std::to_string(count(CiVerdict::Skipped))) + ">\n";
+                    attribute("skipped", std::to_string(num_with_verdict(CiVerdict::Skipped))) + ">\n";
   for (const CiCase& c : cases_) {
     out += "<testcase" + attribute("classname", suite) + attribute("name", c.name);
     if (c.verdict == CiVerdict::Passed) {
@@ -100,7 +100,7 @@ std::string CiReport::junit() const {
   return out + "</testsuite>\n</testsuites>\n";
 }
 
-std::string CiReport::sarif() const {
+std::string CiReport::sarif_json() const {
   return json_text([&](JsonWriter& json) {
     auto text = [&](std::string_view key, std::string_view value) {
       json.key(key).object([&] { json.member("text", value); });
@@ -110,14 +110,14 @@ std::string CiReport::sarif() const {
         json.key("driver").object([&] {
           json.member("name", "tgc").member("version", tgc_version()).key("rules").array([&] {
             for (const CiRule& r : rules_)
-              json.line().object([&] { json.member("id", r.name), text("shortDescription", r.help); });
+              json.start_line().object([&] { json.member("id", r.name), text("shortDescription", r.help_text); });
           });
         });
       });
       json.member("columnKind", "utf16CodeUnits").key("results").array([&] {
         for (const CiCase& c : cases_) {
           if (!has_failed(c)) continue;
-          json.line().object([&] {
+          json.start_line().object([&] {
             json.member("ruleId", c.rule);
             auto rule = std::ranges::find(rules_, c.rule, &CiRule::name);
             if (rule != rules_.end()) json.member("ruleIndex", rule - rules_.begin());
@@ -144,7 +144,7 @@ std::string CiReport::sarif() const {
   });
 }
 
-std::string CiReport::github() const {
+std::string CiReport::workflow_commands() const {
   std::string out;
   for (const CiCase& c : cases_) {
     if (!has_failed(c)) continue;
@@ -157,23 +157,23 @@ std::string CiReport::github() const {
   return out;
 }
 
-bool CiOptions::annotates() {
+bool CiOptions::writes_annotations() {
   const char* value = std::getenv("TGC_ANNOTATE");
   return value && *value;
 }
 
 Status CiOptions::check_environment() {
   const char* value = std::getenv("TGC_ANNOTATE");
-  if (!annotates() || std::string_view(value) == "github") return Unit{};
+  if (!writes_annotations() || std::string_view(value) == "github") return Unit{};
   return Diag{.message = "TGC_ANNOTATE is '" + std::string(value) + "'", .expected = "github, or no such variable"};
 }
 
-Result<std::string> CiOptions::write(const CiReport& report) const {
-  if (!junit.empty())
-    if (auto status = write_file(junit, report.junit()); !status) return status.diag();
-  if (!sarif.empty())
-    if (auto status = write_file(sarif, report.sarif()); !status) return status.diag();
-  return annotates() ? report.github() : std::string();
+Result<std::string> CiOptions::write_reports(const CiReport& report) const {
+  if (!junit_path.empty())
+    if (auto status = write_file(junit_path, report.junit_xml()); !status) return status.diag();
+  if (!sarif_path.empty())
+    if (auto status = write_file(sarif_path, report.sarif_json()); !status) return status.diag();
+  return writes_annotations() ? report.workflow_commands() : std::string();
 }
 
 std::string ci_help() {

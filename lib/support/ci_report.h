@@ -26,7 +26,7 @@ struct CiCase {
 
 // A kind of failure, for the rule list of SARIF.
 struct CiRule {
-  std::string_view name, help;
+  std::string_view name, help_text;
 };
 
 class CiReport {
@@ -35,13 +35,13 @@ class CiReport {
   explicit CiReport(std::string command, std::span<const CiRule> rules = {})
       : command_(std::move(command)), rules_(rules.begin(), rules.end()) {}
 
-  void add(CiCase test) { cases_.push_back(std::move(test)); }
+  void add_case(CiCase test) { cases_.push_back(std::move(test)); }
   const std::vector<CiCase>& cases() const { return cases_; }
-  size_t count(CiVerdict verdict) const;
+  size_t num_with_verdict(CiVerdict verdict) const;
 
-  std::string junit() const;  // one test suite, with every case
-  std::string sarif() const;  // one run, with a result for each case whose verdict is Failed or Error
-  std::string github() const; // a workflow command "::error file=...::..." for each failed case or error
+  std::string junit_xml() const;  // one test suite, with every case
+  std::string sarif_json() const;  // one run, with a result for each case whose verdict is Failed or Error
+  std::string workflow_commands() const; // a workflow command "::error file=...::..." for each failed case or error
 
  private:
   std::string command_;
@@ -51,17 +51,17 @@ class CiReport {
 
 // The reports that the user asked for.
 struct CiOptions {
-  std::string junit, sarif;  // paths of the reports; empty for a report that was not asked for
+  std::string junit_path, sarif_path;  // paths of the reports; empty for a report that was not asked for
 
   // Returns true if a report is to be written or printed, because an option or $TGC_ANNOTATE asks for it.
-  bool any() const { return has_files() || annotates(); }
-  bool has_files() const { return !junit.empty() || !sarif.empty(); }
-  static bool annotates();  // true if $TGC_ANNOTATE is set and not empty
+  bool is_wanted() const { return has_files() || writes_annotations(); }
+  bool has_files() const { return !junit_path.empty() || !sarif_path.empty(); }
+  static bool writes_annotations();  // true if $TGC_ANNOTATE is set and not empty
   // Returns an error if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
   // Writes the files. Returns the annotations, which the command prints; empty if none are asked for. Returns an error
   // if a file cannot be written.
-  Result<std::string> write(const CiReport& report) const;
+  Result<std::string> write_reports(const CiReport& report) const;
 };
 
 std::string ci_help();  // the text of `tgc help ci`

@@ -11,11 +11,11 @@ namespace {
 CiReport sample() {
   static constexpr CiRule kRules[] = {{"other", "Another rule."}, {"stage-differs", "A stage differs."}};
   CiReport report("check", kRules);
-  report.add({.name = "add.0 (CPU)"});
-  report.add({.verdict = CiVerdict::Failed, .name = "a<b>&\"c\"\x01", .rule = "stage-differs",
-              .message = "100% differs", .details = "- c1\n+ c2\n", .file = "a folder/x:y,z.py", .line = 7});
-  report.add({.verdict = CiVerdict::Error, .name = "bad", .rule = "stage-fails", .message = "fails"});
-  report.add({.verdict = CiVerdict::Skipped, .name = "left out", .message = "cannot be replayed"});
+  report.add_case({.name = "add.0 (CPU)"});
+  report.add_case({.verdict = CiVerdict::Failed, .name = "a<b>&\"c\"\x01", .rule = "stage-differs",
+                   .message = "100% differs", .details = "- c1\n+ c2\n", .file = "a folder/x:y,z.py", .line = 7});
+  report.add_case({.verdict = CiVerdict::Error, .name = "bad", .rule = "stage-fails", .message = "fails"});
+  report.add_case({.verdict = CiVerdict::Skipped, .name = "left out", .message = "cannot be replayed"});
   return report;
 }
 
@@ -24,7 +24,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 }  // namespace
 
 TEST_CASE("ci report: JUnit has every case, its counts and no character that XML forbids") {
-  const std::string xml = sample().junit();
+  const std::string xml = sample().junit_xml();
   CHECK(has(xml, "<testsuite name=\"tgc check\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\">"));
   CHECK(has(xml, "name=\"add.0 (CPU)\"/>"));
   CHECK(has(xml, "name=\"a&lt;b&gt;&amp;&quot;c&quot;\\x01\"><failure type=\"stage-differs\" "
@@ -35,7 +35,7 @@ TEST_CASE("ci report: JUnit has every case, its counts and no character that XML
 }
 
 TEST_CASE("ci report: SARIF has a result for each failure only, with the rule, the URI and the line") {
-  const std::string json = sample().sarif();
+  const std::string json = sample().sarif_json();
   CHECK(has(json, R"("ruleId":"stage-differs","ruleIndex":1,"level":"error")"));
   CHECK(has(json, R"("uri":"a%20folder/x%3Ay,z.py"},"region":{"startLine":7})"));
   CHECK(has(json, R"("ruleId":"stage-fails","level":"error")"));
@@ -44,7 +44,7 @@ TEST_CASE("ci report: SARIF has a result for each failure only, with the rule, t
 }
 
 TEST_CASE("ci report: annotations escape what ends a workflow command") {
-  CHECK(sample().github() ==
+  CHECK(sample().workflow_commands() ==
         "::error file=a folder/x%3Ay%2Cz.py,line=7,title=tgc check%3A stage-differs::"
         "a<b>&\"c\"\\x01: 100%25 differs%0A- c1%0A+ c2%0A\n"
         "::error title=tgc check%3A stage-fails::bad: fails\n");
@@ -62,7 +62,7 @@ TEST_CASE("ci report: an unknown value of TGC_ANNOTATE is an error") {
   CHECK_FALSE(CiOptions::check_environment().ok());
   ::setenv("TGC_ANNOTATE", "github", 1);
   CHECK(CiOptions::check_environment().ok());
-  CHECK(CiOptions{}.any());
+  CHECK(CiOptions{}.is_wanted());
   ::unsetenv("TGC_ANNOTATE");
-  CHECK_FALSE(CiOptions{}.any());
+  CHECK_FALSE(CiOptions{}.is_wanted());
 }

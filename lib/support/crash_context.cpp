@@ -10,7 +10,7 @@ thread_local const CrashContext* innermost = nullptr;
 
 }  // namespace
 
-CrashContext::CrashContext(std::string_view work) : outer_(innermost), size_(std::min(work.size(), kRoom)) {
+CrashContext::CrashContext(std::string_view work) : outer_(innermost), size_(std::min(work.size(), kMaxBytes)) {
   std::memcpy(text_, work.data(), size_);
   innermost = this;
 }

@@ -8,7 +8,7 @@ namespace tgc {
 // an inner object is destroyed, the context of the outer object is restored.
 class CrashContext {
  public:
-  static constexpr size_t kRoom = 1000;
+  static constexpr size_t kMaxBytes = 1000;
   explicit CrashContext(std::string_view work);
   CrashContext(const CrashContext&) = delete;
   ~CrashContext();
@@ -18,7 +18,7 @@ class CrashContext {
 
   const CrashContext* outer_;
   size_t size_;
-  char text_[kRoom];
+  char text_[kMaxBytes];
 };
 
 // Returns the calling thread's context, or an empty text if none is set. Safe in a signal handler: allocates nothing.

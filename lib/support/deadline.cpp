@@ -12,7 +12,7 @@ thread_local Deadline current;
 
 }  // namespace
 
-double Deadline::seconds_left() const { return seconds > 0 ? std::max(0.0, -seconds_since(end)) : INFINITY; }
+double Deadline::seconds_left() const { return limit_seconds > 0 ? std::max(0.0, -seconds_since(end_time)) : INFINITY; }
 
 const Deadline& current_deadline() { return current; }
 
@@ -21,14 +21,15 @@ Deadline deadline_within(double seconds) {
   constexpr double kMaxWait = 1e9;  // larger numbers overflow the clock
   auto wait = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kMaxWait)));
   const Deadline own{seconds, Clock::now() + wait};
-  return own.end < current.end ? own : current;
+  return own.end_time < current.end_time ? own : current;
 }
 
-DeadlineScope::DeadlineScope(double seconds) : before_(current) { current = deadline_within(seconds); }
-DeadlineScope::~DeadlineScope() { current = before_; }
+DeadlineScope::DeadlineScope(double seconds) : outer_deadline_(current) { current = deadline_within(seconds); }
+DeadlineScope::~DeadlineScope() { current = outer_deadline_; }
 
 void throw_if_late(double grace) {
-  if (current.seconds > 0 && seconds_since(current.end) > grace) throw Failure(out_of_time(current.seconds));
+  if (current.limit_seconds > 0 && seconds_since(current.end_time) > grace)
+    throw Failure(out_of_time(current.limit_seconds));
 }
 
 Diag out_of_time(double seconds) {

@@ -24,10 +24,10 @@ inline double thread_seconds() {
 // DeadlineScope sets the limit for the calling thread. Long work checks it: for example, rewrites, REF, loops over
 // large arrays, and waits for workers (lib/contain). A forked worker inherits the deadline.
 struct Deadline {
-  double seconds = 0;                             // the time limit, for messages; 0 if there is no limit
-  Clock::time_point end = Clock::time_point::max();
+  double limit_seconds = 0;                             // the time limit, for messages; 0 if there is no limit
+  Clock::time_point end_time = Clock::time_point::max();
 
-  bool is_over() const { return seconds > 0 && Clock::now() >= end; }
+  bool is_over() const { return limit_seconds > 0 && Clock::now() >= end_time; }
   double seconds_left() const;                    // at least 0; infinity if there is no limit
 };
 
@@ -46,7 +46,7 @@ class DeadlineScope {
   DeadlineScope& operator=(const DeadlineScope&) = delete;
 
  private:
-  Deadline before_;
+  Deadline outer_deadline_;
 };
 
 // Extra seconds after the deadline for this process, to compare and to save results that workers deliver at the last

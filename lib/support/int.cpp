@@ -73,8 +73,8 @@ Digits magnitude(uint64_t m) {
   return d;
 }
 Digits magnitude(Int v) {
-  if (!v.is_small()) return v.big()->digits;
-  return magnitude(absolute(v.small()));
+  if (!v.is_small()) return v.big_value()->digits;
+  return magnitude(absolute(v.small_value()));
 }
 
 // Throws Failure beyond kMaxBits, so that repeated squaring cannot exhaust memory. dtypes.index has 800 bits.
@@ -216,7 +216,7 @@ Digits twos_complement(Int v, size_t n) {
 
 template <class Op>
 Int bitwise(Int a, Int b, Op op) {
-  if (a.is_small() && b.is_small()) return op(a.small(), b.small());
+  if (a.is_small() && b.is_small()) return op(a.small_value(), b.small_value());
   size_t n = std::max(magnitude(a).size(), magnitude(b).size()) + 1;
   Digits x = twos_complement(a, n), y = twos_complement(b, n);
   for (size_t i = 0; i < n; i++) x[i] = uint32_t(op(int64_t(x[i]), int64_t(y[i])));
@@ -248,8 +248,8 @@ Digits magnitude(Uint128 m) {
 
 // Returns the truncating quotient and the remainder; requires b != 0.
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
-  if (a.is_small() && b.is_small() && !(a.small() == INT64_MIN && b.small() == -1))
-    return {a.small() / b.small(), a.small() % b.small()};
+  if (a.is_small() && b.is_small() && !(a.small_value() == INT64_MIN && b.small_value() == -1))
+    return {a.small_value() / b.small_value(), a.small_value() % b.small_value()};
   Digits x = magnitude(a), y = magnitude(b), quotient, rest;
   if (x.size() <= 4 && y.size() <= 4) {
     Uint128 n = as_uint128(x), d = as_uint128(y);
@@ -263,7 +263,7 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
 
 // Returns true if `a` and `b` fit int64 and b > 0, so that machine division cannot overflow.
-bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.small() > 0; }
+bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.small_value() > 0; }
 
 }  // namespace
 
@@ -418,7 +418,7 @@ std::strong_ordering Int::compare_large(Int a, Int b) {
 }
 
 Int floor_div(Int a, Int b) {
-  if (can_divide_int64(a, b)) return a.small() / b.small() - (a.small() % b.small() < 0);
+  if (can_divide_int64(a, b)) return a.small_value() / b.small_value() - (a.small_value() % b.small_value() < 0);
   if (b == 0) division_by_zero();
   auto [q, r] = divmod_trunc(a, b);
   return r != 0 && (r.sign() < 0) != (b.sign() < 0) ? q - 1 : q;
@@ -426,8 +426,8 @@ Int floor_div(Int a, Int b) {
 
 Int floor_mod(Int a, Int b) {
   if (can_divide_int64(a, b)) {
-    int64_t rest = a.small() % b.small();
-    return rest < 0 ? rest + b.small() : rest;
+    int64_t rest = a.small_value() % b.small_value();
+    return rest < 0 ? rest + b.small_value() : rest;
   }
   if (b == 0) division_by_zero();
   Int r = divmod_trunc(a, b).second;
@@ -435,12 +435,12 @@ Int floor_mod(Int a, Int b) {
 }
 
 Int cdiv(Int a, Int b) {
-  return can_divide_int64(a, b) ? Int(a.small() / b.small()) : b == 0 ? Int(0) : divmod_trunc(a, b).first;
+  return can_divide_int64(a, b) ? Int(a.small_value() / b.small_value()) : b == 0 ? Int(0) : divmod_trunc(a, b).first;
 }
 Int cmod(Int a, Int b) { return a - cdiv(a, b) * b; }
 
 Int gcd(Int a, Int b) {
-  if (can_divide_int64(a, b) && a.small() > 0) return std::gcd(a.small(), b.small());
+  if (can_divide_int64(a, b) && a.small_value() > 0) return std::gcd(a.small_value(), b.small_value());
   while (b != 0) {
     Int r = divmod_trunc(a, b).second;
     a = b;
@@ -452,9 +452,9 @@ Int gcd(Int a, Int b) {
 double true_div(Int a, Int b) {
   if (b == 0) division_by_zero();
   constexpr int64_t kExact = int64_t(1) << 53;
-  if (a.is_small() && b.is_small() && -kExact <= a.small() && a.small() <= kExact && -kExact <= b.small() &&
-      b.small() <= kExact)
-    return double(a.small()) / double(b.small());
+  if (a.is_small() && b.is_small() && -kExact <= a.small_value() && a.small_value() <= kExact &&
+      -kExact <= b.small_value() && b.small_value() <= kExact)
+    return double(a.small_value()) / double(b.small_value());
   // Scale so that the quotient has at least 66 bits. Set its lowest bit if there is a remainder, for correct rounding.
   int shift = 66 + int(b.bit_length()) - int(a.bit_length());
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();

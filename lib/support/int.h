@@ -35,8 +35,8 @@ class Int {
   static std::optional<Int> parse(std::string_view s);
 
   bool is_small() const { return big_ == nullptr; }
-  int64_t small() const { return small_; }         // valid when is_small()
-  const BigInt* big() const { return big_; }       // null when is_small()
+  int64_t small_value() const { return small_; }         // valid when is_small()
+  const BigInt* big_value() const { return big_; }       // null when is_small()
   std::optional<int64_t> to_int64() const { return big_ ? std::nullopt : std::optional(small_); }
   int64_t int64_or_throw(const char* what) const;  // throws Failure "WHAT is out of range: VALUE"
   uint64_t low64() const;                          // the value modulo 2**64

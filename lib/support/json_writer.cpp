@@ -28,9 +28,9 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void JsonWriter::begin_value() {
-  if (!first_) out_ += ',';
-  if (new_line_) out_ += '\n';
-  first_ = new_line_ = false;
+  if (!is_first_) out_ += ',';
+  if (starts_new_line_) out_ += '\n';
+  is_first_ = starts_new_line_ = false;
 }
 
 std::string json_string(std::string_view text) {
@@ -42,7 +42,7 @@ std::string json_string(std::string_view text) {
 JsonWriter& JsonWriter::key(std::string_view name) {
   value(name);
   out_ += ':';
-  first_ = true;
+  is_first_ = true;
   return *this;
 }
 
@@ -70,16 +70,16 @@ JsonWriter& JsonWriter::raw(std::string_view json) {
   return *this;
 }
 
-void JsonWriter::open(char bracket) {
+void JsonWriter::open_bracket(char bracket) {
   begin_value();
   out_ += bracket;
-  first_ = true;
+  is_first_ = true;
 }
 
-JsonWriter& JsonWriter::close(char bracket) {
-  if (new_line_) out_ += '\n';
+JsonWriter& JsonWriter::close_bracket(char bracket) {
+  if (starts_new_line_) out_ += '\n';
   out_ += bracket;
-  first_ = new_line_ = false;
+  is_first_ = starts_new_line_ = false;
   return *this;
 }
 

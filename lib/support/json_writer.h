@@ -1,5 +1,5 @@
 // JsonWriter: appends JSON to a string and writes the commas, quotes and brackets itself. The output is one line unless
-// the caller asks for line breaks with line(). The writers of graphs and timelines do not use it, for speed.
+// the caller asks for line breaks with start_line(). The writers of graphs and timelines do not use it, for speed.
 //
 //   std::string out;
 //   JsonWriter json(out);
@@ -61,13 +61,13 @@ class JsonWriter {
   // object() writes braces around what `members` writes; array() writes brackets around what `items` writes.
   template <class Members>
   JsonWriter& object(Members&& members) {
-    open('{'), members();
-    return close('}');
+    open_bracket('{'), members();
+    return close_bracket('}');
   }
   template <class Items>
   JsonWriter& array(Items&& items) {
-    open('['), items();
-    return close(']');
+    open_bracket('['), items();
+    return close_bracket(']');
   }
 
   template <class T>
@@ -75,19 +75,19 @@ class JsonWriter {
     return key(name).value(v);
   }
   // Starts a new line before the next value, member or closing bracket.
-  JsonWriter& line() {
-    new_line_ = true;
+  JsonWriter& start_line() {
+    starts_new_line_ = true;
     return *this;
   }
 
  private:
   void begin_value();
-  void open(char bracket);
-  JsonWriter& close(char bracket);
+  void open_bracket(char bracket);
+  JsonWriter& close_bracket(char bracket);
 
   std::string& out_;
-  bool first_ = true;       // true if the next value needs no comma before it
-  bool new_line_ = false;
+  bool is_first_ = true;       // true if the next value needs no comma before it
+  bool starts_new_line_ = false;
 };
 
 // Returns the text of a JSON object whose members `write` writes to a JsonWriter.

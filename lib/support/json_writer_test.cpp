@@ -72,8 +72,8 @@ TEST_CASE("json writer: line() starts a new line") {
   auto rows = [](int n, bool last) {
     return written([&](JsonWriter& json) {
       json.array([&] {
-        for (int i = 0; i < n; i++) json.line().object([&] { json.member("i", i); });
-        if (last) json.line();
+        for (int i = 0; i < n; i++) json.start_line().object([&] { json.member("i", i); });
+        if (last) json.start_line();
       });
     });
   };

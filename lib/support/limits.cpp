@@ -106,7 +106,7 @@ void keep_process_limits() {
 
 Diag over_limit(Limit which) {
   const LimitInfo& info = kLimits[size_t(which)];
-  std::string name(info.name), what(info.help.substr(0, info.help.find(';')));
+  std::string name(info.name), what(info.help_text.substr(0, info.help_text.find(';')));
   log_info(LogTopic::Limits, [&] { return name + "=" + std::to_string(limit(which)) + " was met"; });
   return {.message = "more than " + std::to_string(limit(which)) + " " + what,
           .expected = "at most that, or --limit " + name + "=N for more (`tgc help limits`)"};

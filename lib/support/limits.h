@@ -36,7 +36,7 @@ inline constexpr std::string_view kAboutLimits =
 struct LimitInfo {
   std::string_view name;
   int64_t default_value;
-  std::string_view help;
+  std::string_view help_text;
 };
 std::span<const LimitInfo> all_limits();
 

@@ -86,12 +86,12 @@ class Printer {
         i++;
         continue;
       }
-      size_t begin = i - std::min(i, o_.context), end = i, quiet = 0;
-      for (size_t j = i; j < steps.size() && quiet <= 2 * o_.context; j++) {
+      size_t begin = i - std::min(i, o_.context_lines), end = i, quiet = 0;
+      for (size_t j = i; j < steps.size() && quiet <= 2 * o_.context_lines; j++) {
         quiet = steps[j].op == ' ' ? quiet + 1 : 0;
         if (!quiet) end = j + 1;
       }
-      size_t stop = std::min(steps.size(), end + o_.context);
+      size_t stop = std::min(steps.size(), end + o_.context_lines);
       if (shown >= o_.max_lines) {
         out_ += "  ... and more\n";
         break;
@@ -113,7 +113,7 @@ class Printer {
  private:
   void line(const Step& s) {
     std::string_view text = s.op == '+' ? b_[s.new_line] : a_[s.old_line];
-    const char* color = !o_.color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
+    const char* color = !o_.use_color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
     out_ += color;
     out_ += s.op;
     out_ += ' ';

@@ -29,7 +29,7 @@ TEST_CASE("line_diff: the difference of equal texts is empty") {
 }
 
 TEST_CASE("line_diff: shows a change with its context") {
-  CHECK(line_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\ne\nf\n", {.context = 1}) ==
+  CHECK(line_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\ne\nf\n", {.context_lines = 1}) ==
         "@@ line 3 / 3 @@\n  c\n- d\n+ X\n  e\n");
   CHECK(line_diff("", "x\n") == "@@ line 1 / 1 @@\n+ x\n");
 }
@@ -41,7 +41,7 @@ TEST_CASE("line_diff: both texts can be reconstructed from the difference") {
     for (auto* text : {&a, &b})
       for (size_t i = 0, n = random() % 12; i < n; i++) (*text += char('a' + random() % 3)) += '\n';
     if (a == b) continue;
-    std::string diff = line_diff(a, b, {.context = 100, .max_lines = 1000});
+    std::string diff = line_diff(a, b, {.context_lines = 100, .max_lines = 1000});
     REQUIRE(sides(diff) == std::pair(a, b));
     size_t kept = 0, common = lines_of(a).size();
     for (auto line : lines_of(diff)) kept += line[0] == ' ';

@@ -5,7 +5,8 @@
 namespace tgc {
 
 OrderedPool::OrderedPool(unsigned jobs, size_t backlog)
-    : jobs_(jobs ? jobs : unsigned(Settings().cpu_count())), backlog_(backlog ? backlog : 4 * size_t(jobs_)) {}
+    : max_threads_(jobs ? jobs : unsigned(Settings().cpu_count())),
+      max_backlog_(backlog ? backlog : 4 * size_t(max_threads_)) {}
 
 OrderedPool::~OrderedPool() {
   cancel();
@@ -14,27 +15,27 @@ OrderedPool::~OrderedPool() {
 
 bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
   std::unique_lock lock(mutex_);
-  space_.wait(lock, [&] { return error_ || queue_.size() + delivering_ < backlog_; });
+  has_space_.wait(lock, [&] { return error_ || queue_.size() + is_delivering_ < max_backlog_; });
   if (error_) return false;
   queue_.push_back(std::move(task));
-  if (jobs_ == 1) {
+  if (max_threads_ == 1) {
     run_next(lock);
-  } else if (queue_.size() - num_started_ > idle_ && threads_.size() < jobs_) {
-    auto begun = settle([&] { threads_.emplace_back([this] { work(); }); });
+  } else if (queue_.size() - num_started_ > num_idle_ && threads_.size() < max_threads_) {
+    auto begun = catch_outcome([&] { threads_.emplace_back([this] { run_worker(); }); });
     if (!begun && threads_.empty()) run_next(lock);  // no thread could be created, so run the task on this thread
-    else if (!begun) ready_.notify_one();
+    else if (!begun) has_work_.notify_one();
   } else {
-    ready_.notify_one();
+    has_work_.notify_one();
   }
   return !error_;
 }
 
-void OrderedPool::work() {
+void OrderedPool::run_worker() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    idle_++;
-    ready_.wait(lock, [&] { return num_started_ < queue_.size() || closed_; });
-    idle_--;
+    num_idle_++;
+    has_work_.wait(lock, [&] { return num_started_ < queue_.size() || is_closed_; });
+    num_idle_--;
     if (num_started_ == queue_.size()) return;
     run_next(lock);
   }
@@ -43,48 +44,48 @@ void OrderedPool::work() {
 void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
   Task& task = *queue_[num_started_++];  // the task stays in queue_ until it is done
   lock.unlock();
-  task.run();
+  task.run_task();
   lock.lock();
-  task.done = true;
-  if (!delivering_) deliver_what_is_next(lock);  // a thread that is delivering also delivers this task
+  task.is_done = true;
+  if (!is_delivering_) deliver_what_is_next(lock);  // a thread that is delivering also delivers this task
 }
 
 void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {
-  delivering_ = true;
-  while (!queue_.empty() && queue_.front()->done) {
+  is_delivering_ = true;
+  while (!queue_.empty() && queue_.front()->is_done) {
     std::unique_ptr<Task> task = std::move(queue_.front());
     queue_.pop_front();
     num_started_--;
     if (!error_) {
       lock.unlock();
-      Status status = task->deliver();
+      Status status = task->deliver_result();
       task.reset();
       lock.lock();
-      if (!status) stop(status.diag());
+      if (!status) stop_with(status.diag());
     }
-    space_.notify_one();
+    has_space_.notify_one();
   }
-  delivering_ = false;
+  is_delivering_ = false;
 }
 
-void OrderedPool::stop(Diag why) {
+void OrderedPool::stop_with(Diag why) {
   if (error_) return;
   error_ = std::move(why);
   queue_.resize(num_started_);
-  space_.notify_all();
+  has_space_.notify_all();
 }
 
 void OrderedPool::cancel() {
   std::lock_guard lock(mutex_);
-  stop({.message = "cancelled"});
+  stop_with({.message = "cancelled"});
 }
 
 Status OrderedPool::finish() {
   {
     std::lock_guard lock(mutex_);
-    closed_ = true;
+    is_closed_ = true;
   }
-  ready_.notify_all();
+  has_work_.notify_all();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
   if (error_) return *error_;

@@ -20,24 +20,24 @@ namespace tgc {
 
 namespace detail {
 template <class T>
-struct Settled {
+struct CaughtOutcome {
   using type = Result<T>;
 };
 template <>
-struct Settled<void> {
+struct CaughtOutcome<void> {
   using type = Status;
 };
 template <class T>
-struct Settled<Result<T>> {
+struct CaughtOutcome<Result<T>> {
   using type = Result<T>;
 };
 }  // namespace detail
 
 // Calls `body` and returns its result as a Result: a Result unchanged, void as Unit, an exception as a Diag.
 template <class Body>
-auto settle(Body&& body) {
+auto catch_outcome(Body&& body) {
   using T = decltype(body());
-  using Out = typename detail::Settled<T>::type;
+  using Out = typename detail::CaughtOutcome<T>::type;
   try {
     if constexpr (std::is_void_v<T>) return body(), Out(Unit{});
     else return Out(body());
@@ -79,19 +79,19 @@ class OrderedPool {
   class Task {
    public:
     virtual ~Task() = default;
-    virtual void run() = 0;        // must not throw
-    virtual Status deliver() = 0;  // must not throw
-    bool done = false;
+    virtual void run_task() = 0;        // must not throw
+    virtual Status deliver_result() = 0;  // must not throw
+    bool is_done = false;
   };
 
   template <class Run, class Deliver>
   class TaskOf : public Task {
    public:
     TaskOf(Run run, Deliver deliver) : run_(std::move(run)), deliver_(std::move(deliver)) {}
-    void run() override { outcome_.emplace(settle(run_)); }
-    Status deliver() override {
+    void run_task() override { outcome_.emplace(catch_outcome(run_)); }
+    Status deliver_result() override {
       if (!*outcome_) return outcome_->diag();
-      return settle([&] {
+      return catch_outcome([&] {
         if constexpr (std::is_invocable_v<Deliver&>) return deliver_();
         else return deliver_(std::move(**outcome_));
       });
@@ -100,24 +100,24 @@ class OrderedPool {
    private:
     Run run_;
     Deliver deliver_;
-    std::optional<decltype(settle(std::declval<Run&>()))> outcome_;
+    std::optional<decltype(catch_outcome(std::declval<Run&>()))> outcome_;
   };
 
   bool enqueue(std::unique_ptr<Task> task);
-  void work();
+  void run_worker();
   void run_next(std::unique_lock<std::mutex>& lock);
   void deliver_what_is_next(std::unique_lock<std::mutex>& lock);
-  void stop(Diag why);  // requires mutex_ to be locked
+  void stop_with(Diag why);  // requires mutex_ to be locked
 
-  const unsigned jobs_;
-  const size_t backlog_;
+  const unsigned max_threads_;
+  const size_t max_backlog_;
   std::mutex mutex_;  // guards all members below
-  std::condition_variable ready_, space_;
+  std::condition_variable has_work_, has_space_;
   std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order; num_started_ of them are started
   size_t num_started_ = 0;                  // number of started tasks in queue_
-  size_t idle_ = 0;                         // number of threads that wait for work
-  bool delivering_ = false;                 // true while a thread delivers a task, which it has removed from queue_
-  bool closed_ = false;                     // true if no more tasks will be submitted
+  size_t num_idle_ = 0;                         // number of threads that wait for work
+  bool is_delivering_ = false;                 // true while a thread delivers a task, which it has removed from queue_
+  bool is_closed_ = false;                     // true if no more tasks will be submitted
   std::optional<Diag> error_;             // the error that stopped the pool
   std::vector<std::thread> threads_;
 };

@@ -47,7 +47,7 @@ class PickleReader {
   // References need no new nodes: DUP and BINGET put one on the stack with one or two bytes. The stack never has more
   // entries than bytes were read, so the limit on the input's size bounds it, too.
   void push_known(uint32_t node) { stack_.push_back(node); }
-  void push_number(int64_t n) { push({.kind = Kind::Number, .number = n}); }
+  void push_number(int64_t n) { push({.kind = Kind::Number, .int_value = n}); }
   void push_bytes(Kind kind, uint64_t size) {
     if (p_.bytes_.size() - at_ < size) fail("it ends early");
     if (size > UINT32_MAX) fail("a text of more than 4 GiB");
@@ -63,13 +63,13 @@ class PickleReader {
       at_ += size;
     } else if (size) {
       unsigned unused = unsigned(64 - 8 * size);
-      node.number = int64_t(number(size) << unused) >> unused;
+      node.int_value = int64_t(number(size) << unused) >> unused;
     }
     push(node);
   }
   void push_list(Kind kind) {
     p_.lists_.emplace_back();
-    push({.kind = kind, .begin = uint32_t(p_.lists_.size() - 1)});
+    push({.kind = kind, .items_begin = uint32_t(p_.lists_.size() - 1)});
   }
 
   uint32_t pop() {
@@ -91,10 +91,10 @@ class PickleReader {
     return mark;
   }
   void push_items(Kind kind, size_t from) {
-    Node node{.kind = kind, .begin = uint32_t(p_.items_.size())};
+    Node node{.kind = kind, .items_begin = uint32_t(p_.items_.size())};
     if (p_.items_.size() + (stack_.size() - from) > most_) throw Failure(over_limit(Limit::Nodes));
     p_.items_.insert(p_.items_.end(), stack_.begin() + long(from), stack_.end());
-    node.end = uint32_t(p_.items_.size());
+    node.items_end = uint32_t(p_.items_.size());
     stack_.resize(from);
     push(node);
   }
@@ -109,7 +109,7 @@ class PickleReader {
     bool is_list_like = to.kind == kind || (kind == Kind::List && to.kind == Kind::Set);
     if (!is_list_like) fail("another kind of value");
     if (kind == Kind::Dict && (stack_.size() - from) % 2) fail("a key without a value");
-    auto& list = p_.lists_[to.begin];
+    auto& list = p_.lists_[to.items_begin];
     list.insert(list.end(), stack_.begin() + long(from), stack_.end());
     stack_.resize(from);
   }
@@ -163,14 +163,14 @@ class PickleReader {
     uint32_t no_state = kNothing;
     uint32_t begin = uint32_t(p_.items_.size());
     p_.items_.insert(p_.items_.end(), {callee, arguments, no_state});
-    push({.kind = Kind::Object, .end = begin + 3, .begin = begin});
+    push({.kind = Kind::Object, .items_end = begin + 3, .items_begin = begin});
   }
   void build() {
     uint32_t state = pop();
     if (stack_.size() <= floor()) fail("nothing on the stack");
     const Node& object = p_.nodes_[stack_.back()];
     if (object.kind != Kind::Object) fail("a state of something that is not an object");
-    p_.items_[object.begin + 2] = state;
+    p_.items_[object.items_begin + 2] = state;
   }
 
   // Executes one opcode. Returns true if it was STOP, the last opcode.
@@ -179,14 +179,14 @@ class PickleReader {
       case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
       case 0x95: number(8); break;  // FRAME and its length, which is not needed
       case 'N': push({}); break;
-      case 0x88: push({.kind = Kind::Bool, .number = 1}); break;
+      case 0x88: push({.kind = Kind::Bool, .int_value = 1}); break;
       case 0x89: push({.kind = Kind::Bool}); break;
       case 'K': push_number(int64_t(number(1))); break;
       case 'M': push_number(int64_t(number(2))); break;
       case 'J': push_number(int32_t(uint32_t(number(4)))); break;
       case 0x8a: push_long(number(1)); break;
       case 0x8b: push_long(number(4)); break;
-      case 'G': push({.kind = Kind::Float, .real = std::bit_cast<double>(__builtin_bswap64(number(8)))}); break;
+      case 'G': push({.kind = Kind::Float, .float_value = std::bit_cast<double>(__builtin_bswap64(number(8)))}); break;
       case 0x8c: push_bytes(Kind::Text, number(1)); break;
       case 'X': push_bytes(Kind::Text, number(4)); break;
       case 0x8d: push_bytes(Kind::Text, number(8)); break;
@@ -233,7 +233,7 @@ class PickleReader {
   void end_frozen_set(size_t mark) {
     uint32_t set = stack_.back();
     stack_.pop_back();
-    auto& list = p_.lists_[p_.nodes_[set].begin];
+    auto& list = p_.lists_[p_.nodes_[set].items_begin];
     list.assign(stack_.begin() + long(mark), stack_.end());
     stack_.resize(mark);
     push_known(set);
@@ -252,10 +252,10 @@ Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string
   return catch_failures([&] { return PickleReader(std::move(bytes), is_allowed, expected).read(); });
 }
 
-void PickleBudget::spend(size_t bytes) {
+void PickleBudget::spend_bytes(size_t bytes) {
   constexpr uint64_t kValue = 64;  // bytes of memory for a value without its text
-  spent_ += bytes + kValue;
-  if (spent_ > uint64_t(limit(Limit::InputBytes))) throw Failure(over_limit(Limit::InputBytes));
+  spent_bytes_ += bytes + kValue;
+  if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(over_limit(Limit::InputBytes));
 }
 
 PickleValue Pickle::root() const { return {*this, root_}; }
@@ -268,37 +268,37 @@ std::string_view PickleValue::text() const {
 std::string_view PickleValue::module() const {
   return kind() == Pickle::Global ? std::string_view(pickle_->bytes_).substr(node().module, node().module_size) : "";
 }
-std::optional<int64_t> PickleValue::number() const {
+std::optional<int64_t> PickleValue::int_value() const {
   if ((kind() != Pickle::Number && kind() != Pickle::Bool) || node().is_big) return {};
-  return node().number;
+  return node().int_value;
 }
 std::optional<uint64_t> PickleValue::unsigned_number() const {
-  if (auto n = number()) return *n < 0 ? std::nullopt : std::optional<uint64_t>(*n);
+  if (auto n = int_value()) return *n < 0 ? std::nullopt : std::optional<uint64_t>(*n);
   if (kind() != Pickle::Number || node().text_size != 9 || pickle_->bytes_[node().text + 8]) return {};
   uint64_t out = 0;
   for (size_t i = 0; i < 8; i++) out |= uint64_t(uint8_t(pickle_->bytes_[node().text + i])) << 8 * i;
   return out;
 }
-std::optional<double> PickleValue::real() const {
-  if (kind() == Pickle::Float) return node().real;
-  if (auto n = number()) return double(*n);
+std::optional<double> PickleValue::float_value() const {
+  if (kind() == Pickle::Float) return node().float_value;
+  if (auto n = int_value()) return double(*n);
   return {};
 }
 
 std::span<const uint32_t> PickleValue::items() const {
   const auto& n = node();
   switch (n.kind) {
-    case Pickle::Tuple: return std::span(pickle_->items_).subspan(n.begin, n.end - n.begin);
-    case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->lists_[n.begin];
+    case Pickle::Tuple: return std::span(pickle_->items_).subspan(n.items_begin, n.items_end - n.items_begin);
+    case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->lists_[n.items_begin];
     // recurses once, because the arguments are a Tuple
-    case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.begin + 1]).items();
+    case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.items_begin + 1]).items();
     default: return {};
   }
 }
 
 std::optional<PickleValue> PickleValue::state() const {
-  if (kind() != Pickle::Object || pickle_->items_[node().begin + 2] == UINT32_MAX) return {};
-  return PickleValue(*pickle_, pickle_->items_[node().begin + 2]);
+  if (kind() != Pickle::Object || pickle_->items_[node().items_begin + 2] == UINT32_MAX) return {};
+  return PickleValue(*pickle_, pickle_->items_[node().items_begin + 2]);
 }
 
 std::optional<PickleValue> PickleValue::find(std::string_view key) const {
@@ -317,10 +317,10 @@ std::optional<PickleValue> PickleValue::find(std::string_view key) const {
 }
 
 std::string_view PickleValue::class_name() const {
-  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().begin]).text() : "";
+  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().items_begin]).text() : "";
 }
 std::string_view PickleValue::class_module() const {
-  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().begin]).module() : "";
+  return kind() == Pickle::Object ? PickleValue(*pickle_, pickle_->items_[node().items_begin]).module() : "";
 }
 
 }  // namespace tgc

@@ -38,12 +38,12 @@ class Pickle {
   struct Node {
     Kind kind = None;
     bool is_big = false;           // for a Number: it does not fit 64 bits, and `text` has its little-endian bytes
-    uint32_t end = 0;              // Tuple, Object: one past the last item in items_
-    uint32_t begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
+    uint32_t items_end = 0;              // Tuple, Object: one past the last item in items_
+    uint32_t items_begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;
     uint64_t text = 0, module = 0;  // offsets in bytes_, with the sizes text_size and module_size
-    int64_t number = 0;
-    double real = 0;
+    int64_t int_value = 0;
+    double float_value = 0;
   };
   std::string bytes_;
   std::vector<Node> nodes_;
@@ -57,10 +57,10 @@ class Pickle {
 class PickleBudget {
  public:
   // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds the limit for inputs.
-  void spend(size_t bytes);
+  void spend_bytes(size_t bytes);
 
  private:
-  uint64_t spent_ = 0;
+  uint64_t spent_bytes_ = 0;
 };
 
 // A value in a Pickle, which must outlive it. Every accessor returns an empty value for a value of another kind.
@@ -74,10 +74,10 @@ class PickleValue {
 
   std::string_view text() const;   // Text, Bytes, or the name of a Global
   std::string_view module() const;  // module of a Global
-  std::optional<int64_t> number() const;  // Bool, or a Number of 64 bits
+  std::optional<int64_t> int_value() const;  // Bool, or a Number of 64 bits
   std::optional<uint64_t> unsigned_number() const;  // Bool, or a Number from 0 to 2^64 - 1
-  std::optional<double> real() const;     // Float, Bool, or a Number of 64 bits
-  bool truth() const { return number().value_or(0) != 0; }
+  std::optional<double> float_value() const;     // Float, Bool, or a Number of 64 bits
+  bool is_true() const { return int_value().value_or(0) != 0; }
 
   // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument
   // of an enum member is its value or its name, depending on the Python that wrote the pickle.

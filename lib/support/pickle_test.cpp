@@ -29,16 +29,16 @@ TEST_CASE("pickle reader: objects, shared values and numbers of any size") {
   CHECK(list[0].id() == list[1].id());
   CHECK(list[0].class_name() == "Point");
   CHECK(list[0].class_module() == "m");
-  CHECK(list[0].find("x")->number() == -3);
+  CHECK(list[0].find("x")->int_value() == -3);
   PickleValue y = *list[0].find("y");
   REQUIRE(y.size() == 4);
-  CHECK(y[0].real() == 2.5);
+  CHECK(y[0].float_value() == 2.5);
   CHECK(y[1].is_none());
-  CHECK(y[2].truth());
+  CHECK(y[2].is_true());
   CHECK(y[3].text() == "ab");
   CHECK_FALSE(list[0].find("z"));
   CHECK(list[2].find("a")->unsigned_number() == UINT64_MAX);
-  CHECK_FALSE(list[2].find("a")->number());
+  CHECK_FALSE(list[2].find("a")->int_value());
   CHECK_FALSE(list[3].unsigned_number());
 }
 

@@ -24,9 +24,9 @@ class PySorter {
       size_t length = count_run(low, n, descending);
       if (descending) reverse(low, low + length);
       if (length < min_run) {
-        size_t forced = remaining <= min_run ? remaining : min_run;
-        binary_insertion(low, low + forced, low + length);
-        length = forced;
+        size_t forced_length = remaining <= min_run ? remaining : min_run;
+        binary_insertion(low, low + forced_length, low + length);
+        length = forced_length;
       }
       found_new_run(length, n);
       pending_.push_back({low, length, 0});
@@ -121,15 +121,16 @@ class PySorter {
   // Returns how many items of a[0..n) satisfy `before`; these must be the first items. Gallops from `hint`.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
-    ptrdiff_t near = 0, far = 1;  // distances from `hint`
+    ptrdiff_t near_offset = 0, far_offset = 1;  // distances from `hint`
     bool right = before(a[hint]);
     ptrdiff_t most = right ? n - hint : hint + 1;
-    while (far < most && before(a[right ? hint + far : hint - far]) == right) {
-      near = far;
-      far = (far << 1) + 1;
+    while (far_offset < most && before(a[right ? hint + far_offset : hint - far_offset]) == right) {
+      near_offset = far_offset;
+      far_offset = (far_offset << 1) + 1;
     }
-    far = std::min(far, most);
-    ptrdiff_t begin = (right ? hint + near : hint - far) + 1, end = right ? hint + far : hint - near;
+    far_offset = std::min(far_offset, most);
+    ptrdiff_t begin = (right ? hint + near_offset : hint - far_offset) + 1,
+              end = right ? hint + far_offset : hint - near_offset;
     while (begin < end) {
       ptrdiff_t middle = begin + ((end - begin) >> 1);
       if (before(a[middle])) begin = middle + 1;

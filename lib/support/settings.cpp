@@ -65,7 +65,7 @@ std::string nearest_names(std::string_view word, std::span<const std::string_vie
   return out;
 }
 
-Status Settings::set(std::string_view name, std::string_view value) {
+Status Settings::set_value(std::string_view name, std::string_view value) {
   auto it = std::find_if(std::begin(kSettings), std::end(kSettings), [&](auto& s) { return s.name == name; });
   if (it == std::end(kSettings)) {
     std::vector<std::string_view> names;
@@ -79,25 +79,25 @@ Status Settings::set(std::string_view name, std::string_view value) {
     return Diag{.message = "setting " + std::string(name) + " has the value '" + std::string(value) + "'",
                 .expected = "an integer"};
   for (const SettingRange& r : kRanges)
-    if (r.value == it->value && (*parsed < r.least || *parsed > r.most))
+    if (r.value == it->member && (*parsed < r.least || *parsed > r.most))
       return Diag{.message = "setting " + std::string(name) + " has the value " + std::string(value),
                   .expected = std::to_string(r.least) + " to " + std::to_string(r.most)};
-  this->*it->value = *parsed;
+  this->*it->member = *parsed;
   return Unit{};
 }
 
-Status Settings::set(std::string_view key_value) {
+Status Settings::set_value(std::string_view key_value) {
   size_t equals = key_value.find('=');
   if (equals == key_value.npos)
     return Diag{.message = "'" + std::string(key_value) + "' is not a valid setting", .expected = "KEY=VALUE"};
-  return set(key_value.substr(0, equals), key_value.substr(equals + 1));
+  return set_value(key_value.substr(0, equals), key_value.substr(equals + 1));
 }
 
 Result<Settings> Settings::from_environment() {
   Settings settings;
   for (auto& s : kSettings)
     if (const char* value = std::getenv(std::string(s.name).c_str()); value && *value)
-      if (auto status = settings.set(s.name, value); !status) return status.diag();
+      if (auto status = settings.set_value(s.name, value); !status) return status.diag();
   return settings;
 }
 

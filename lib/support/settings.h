@@ -55,21 +55,21 @@ struct Settings {
   TGC_SETTINGS(X)
 #undef X
 
-  // Returns the defaults overridden by environment variables, or an error for a value that set() rejects.
+  // Returns the defaults overridden by environment variables, or an error for a value that set_value() rejects.
   static Result<Settings> from_environment();
 
   // Sets one setting. Returns an error for an unknown name (with the nearest names), or if the value is not valid.
-  Status set(std::string_view name, std::string_view value);
-  Status set(std::string_view key_value);  // "KEY=VALUE"
+  Status set_value(std::string_view name, std::string_view value);
+  Status set_value(std::string_view key_value);  // "KEY=VALUE"
 
   int64_t cpu_count() const;  // returns CPU_COUNT if set, else the number of processors this process may use
 };
 
 struct SettingInfo {
   std::string_view name;
-  int64_t Settings::*value;
+  int64_t Settings::*member;
   int64_t default_value;
-  std::string_view help;
+  std::string_view help_text;
 };
 std::span<const SettingInfo> all_settings();
 

@@ -11,13 +11,13 @@ using namespace tgc;
 TEST_CASE("Settings: are set by name, and errors suggest the nearest name") {
   Settings s;
   CHECK(s.DEVECTORIZE == 1);
-  CHECK(s.set("DEVECTORIZE", "0").ok());
-  CHECK(s.set("TC_OPT=2").ok());
+  CHECK(s.set_value("DEVECTORIZE", "0").ok());
+  CHECK(s.set_value("TC_OPT=2").ok());
   CHECK(s.DEVECTORIZE == 0);
   CHECK(s.TC_OPT == 2);
-  CHECK(s.set("DEVECTORISE", "0").diag().expected == "DEVECTORIZE");
-  CHECK(s.set("NOOPT", "yes").diag().expected == "an integer");
-  CHECK(s.set("NOOPT").diag().expected == "KEY=VALUE");
+  CHECK(s.set_value("DEVECTORISE", "0").diag().expected == "DEVECTORIZE");
+  CHECK(s.set_value("NOOPT", "yes").diag().expected == "an integer");
+  CHECK(s.set_value("NOOPT").diag().expected == "KEY=VALUE");
 }
 
 TEST_CASE("Settings: the environment overrides the defaults") {

@@ -39,16 +39,16 @@ inline std::vector<std::string> words_of(const std::string& line) {
 class WithEnvironment {
  public:
   WithEnvironment(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
+    if (const char* before = std::getenv(name)) previous_value_ = before;
     setenv(name, value.c_str(), 1);
   }
-  ~WithEnvironment() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  ~WithEnvironment() { previous_value_ ? setenv(name_, previous_value_->c_str(), 1) : unsetenv(name_); }
   WithEnvironment(const WithEnvironment&) = delete;
   WithEnvironment& operator=(const WithEnvironment&) = delete;
 
  private:
   const char* name_;
-  std::optional<std::string> before_;
+  std::optional<std::string> previous_value_;
 };
 
 }  // namespace tgc

@@ -73,14 +73,14 @@ FileWriter::FileWriter(FileWriter&& other) noexcept { *this = std::move(other); 
 FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
   shown_path_.swap(other.shown_path_);
   path_.swap(other.path_);
-  staged_ = std::move(other.staged_);
-  std::swap(direct_, other.direct_);
-  std::swap(old_, other.old_);
-  std::swap(in_place_, other.in_place_);
+  staged_file_ = std::move(other.staged_file_);
+  std::swap(direct_descriptor_, other.direct_descriptor_);
+  std::swap(old_descriptor_, other.old_descriptor_);
+  std::swap(copies_in_place_, other.copies_in_place_);
   return *this;
 }
 FileWriter::~FileWriter() {
-  for (int fd : {direct_, old_})
+  for (int fd : {direct_descriptor_, old_descriptor_})
     if (fd >= 0) ::close(fd);
 }
 
@@ -96,35 +96,37 @@ int FileWriter::open() {
   if (path_.empty() || path_.find('\0') != path_.npos) return ENOENT;
   if (int error = follow_links(path_)) return error;
   if (int fd = descriptor_of(path_); fd >= 0) {
-    direct_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return direct_ < 0 ? errno : 0;
+    direct_descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return direct_descriptor_ < 0 ? errno : 0;
   }
-  old_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);  // fails if the file is not writable
-  if (old_ < 0 && errno != ENOENT) return errno;
-  if (old_ < 0) return path_.ends_with('/') ? EISDIR : staged_.create(folder_of(path_), 0666);
+  // fails if the file is not writable
+  old_descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+  if (old_descriptor_ < 0 && errno != ENOENT) return errno;
+  if (old_descriptor_ < 0) return path_.ends_with('/') ? EISDIR : staged_file_.create(folder_of(path_), 0666);
   struct stat info;
-  if (::fstat(old_, &info) != 0) return errno;
-  if (!S_ISREG(info.st_mode)) return direct_ = std::exchange(old_, -1), 0;
-  if (int error = staged_.create(folder_of(path_), 0600)) return error;
-  in_place_ = info.st_nlink > 1 || ::fchown(staged_.descriptor(), info.st_uid, info.st_gid) != 0 ||
-              ::fchmod(staged_.descriptor(), info.st_mode & 07777) != 0;
+  if (::fstat(old_descriptor_, &info) != 0) return errno;
+  if (!S_ISREG(info.st_mode)) return direct_descriptor_ = std::exchange(old_descriptor_, -1), 0;
+  if (int error = staged_file_.create(folder_of(path_), 0600)) return error;
+  copies_in_place_ = info.st_nlink > 1 || ::fchown(staged_file_.descriptor(), info.st_uid, info.st_gid) != 0 ||
+              ::fchmod(staged_file_.descriptor(), info.st_mode & 07777) != 0;
   return 0;
 }
 
 Status FileWriter::write(std::string_view bytes) {
-  if (int error = direct_ >= 0 ? write_all(direct_, bytes) : staged_.write(bytes)) return diag_of_errno(error);
+  if (int error = direct_descriptor_ >= 0 ? write_all(direct_descriptor_, bytes) : staged_file_.write(bytes))
+    return diag_of_errno(error);
   return Unit{};
 }
 
 Status FileWriter::commit() {
-  if (direct_ >= 0) {
-    if (int fd = std::exchange(direct_, -1); ::close(fd) != 0 && errno != EINTR) return diag_of_errno(errno);
+  if (direct_descriptor_ >= 0) {
+    if (int fd = std::exchange(direct_descriptor_, -1); ::close(fd) != 0 && errno != EINTR) return diag_of_errno(errno);
     return Unit{};
   }
-  int error = old_ >= 0 && !in_place_ ? staged_.sync() : 0;
-  if (!error && !in_place_) error = staged_.move_to(path_);
-  bool is_pinned = old_ >= 0 && (error == EBUSY || error == EXDEV || error == EPERM || error == EACCES);
-  if (in_place_ || is_pinned) error = copy_over(old_);
+  int error = old_descriptor_ >= 0 && !copies_in_place_ ? staged_file_.sync() : 0;
+  if (!error && !copies_in_place_) error = staged_file_.move_to(path_);
+  bool is_pinned = old_descriptor_ >= 0 && (error == EBUSY || error == EXDEV || error == EPERM || error == EACCES);
+  if (copies_in_place_ || is_pinned) error = copy_over(old_descriptor_);
   if (error) return diag_of_errno(error);
   return Unit{};
 }
@@ -132,7 +134,7 @@ Status FileWriter::commit() {
 // Copies the new content over the existing file. Allocates disk space first, because a failed copy loses the old
 // content.
 int FileWriter::copy_over(int old) {
-  int from = staged_.descriptor();
+  int from = staged_file_.descriptor();
   struct stat info, before;
   if (::fstat(from, &info) != 0 || ::fstat(old, &before) != 0) return errno;
   int error = info.st_size > 0 ? ::posix_fallocate(old, 0, info.st_size) : 0;
@@ -227,42 +229,42 @@ int write_all(int fd, std::string_view bytes) {
 }
 
 void StagedFile::swap(StagedFile& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(slot_, other.slot_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(table_index_, other.table_index_);
   path_.swap(other.path_);
 }
 
 StagedFile::~StagedFile() {
-  if (fd_ >= 0) ::close(fd_);
+  if (descriptor_ >= 0) ::close(descriptor_);
   if (!path_.empty()) ::unlink(path_.c_str());
-  remove_from_table(slot_);
+  remove_from_table(table_index_);
 }
 
 int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  slot_ = add_to_table(path_);  // call before the file is created, so that a signal never leaves it behind
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (fd_ >= 0) return 0;
+  table_index_ = add_to_table(path_);  // call before the file is created, so that a signal never leaves it behind
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (descriptor_ >= 0) return 0;
   int error = errno;
-  slot_ = remove_from_table(slot_);
+  table_index_ = remove_from_table(table_index_);
   path_.clear();
   return error;
 }
 
-int StagedFile::write(std::string_view bytes) { return write_all(fd_, bytes); }
+int StagedFile::write(std::string_view bytes) { return write_all(descriptor_, bytes); }
 
 int StagedFile::sync() {
-  return ::fsync(fd_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
+  return ::fsync(descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }
 
 int StagedFile::move_to(const std::string& path) {
   // Quotas and network file systems may report errors only on close(); closing a duplicate descriptor reports them too.
-  if (int same = ::dup(fd_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
+  if (int same = ::dup(descriptor_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
-  ::close(std::exchange(fd_, -1));
-  slot_ = remove_from_table(slot_);
+  ::close(std::exchange(descriptor_, -1));
+  table_index_ = remove_from_table(table_index_);
   path_.clear();
   return 0;
 }
@@ -302,9 +304,9 @@ std::string file_name_of(std::string_view name) {
   return same ? out : out + "-" + to_hex(sha256(name)).substr(0, 8);
 }
 
-std::string TakenPaths::distinct(const std::string& stem) {
+std::string TakenPaths::distinct_path(const std::string& stem) {
   std::string out = stem;
-  for (size_t n = 2; !take(out); n++) out = stem + "~" + std::to_string(n);
+  for (size_t n = 2; !take_path(out); n++) out = stem + "~" + std::to_string(n);
   return out;
 }
 

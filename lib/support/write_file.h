@@ -25,13 +25,14 @@ class StagedFile {
   int write(std::string_view bytes);                   // writes all bytes
   int sync();                                          // fsync; succeeds on file systems that do not support it
   int move_to(const std::string& path);                // replaces an existing file, but not a folder
-  int descriptor() const { return fd_; }
+  int descriptor() const { return descriptor_; }
 
  private:
   void swap(StagedFile& other) noexcept;
 
-  int fd_ = -1;
-  int slot_ = -1;  // index in the table of files that the signal handler removes; -1 if the file is not in the table
+  int descriptor_ = -1;
+  // index in the table of files that the signal handler removes; -1 if the file is not in the table
+  int table_index_ = -1;
   std::string path_;
 };
 
@@ -60,7 +61,8 @@ class FileWriter {
   ~FileWriter();  // discards what was written to a regular file, unless commit() was called
 
   Status write(std::string_view bytes);
-  int descriptor() const { return direct_ >= 0 ? direct_ : staged_.descriptor(); }  // for writes by system calls
+  // for writes by system calls
+  int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
   Status commit();  // moves the complete file to its path
 
  private:
@@ -70,10 +72,10 @@ class FileWriter {
   Diag diag_of_errno(int error) const;
 
   std::string shown_path_, path_;  // the path as the user wrote it; the path with symbolic links resolved
-  StagedFile staged_;
-  int direct_ = -1;           // descriptor of a target that is not a regular file, else -1
-  int old_ = -1;              // descriptor of the existing file, -1 if there is none
-  bool in_place_ = false;     // commit() copies the content into the existing file instead of renaming over it
+  StagedFile staged_file_;
+  int direct_descriptor_ = -1;           // descriptor of a target that is not a regular file, else -1
+  int old_descriptor_ = -1;              // descriptor of the existing file, -1 if there is none
+  bool copies_in_place_ = false;     // commit() copies the content into the existing file instead of renaming over it
 };
 
 // Writes `bytes` to `path` with a FileWriter.
@@ -89,12 +91,12 @@ std::string file_name_of(std::string_view name);
 class TakenPaths {
  public:
   // Marks `path` as taken. Returns false if it was taken already.
-  bool take(const std::string& path) { return taken_.insert(path).second; }
+  bool take_path(const std::string& path) { return taken_paths_.insert(path).second; }
   // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
-  std::string distinct(const std::string& stem);
+  std::string distinct_path(const std::string& stem);
 
  private:
-  std::set<std::string> taken_;
+  std::set<std::string> taken_paths_;
 };
 
 }  // namespace tgc

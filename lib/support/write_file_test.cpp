@@ -217,10 +217,10 @@ TEST_CASE("file_name_of: valid names stay unchanged, others become valid and dis
 
 TEST_CASE("TakenPaths: a repeated name gets a distinct path") {
   TakenPaths taken;
-  CHECK(taken.distinct("k") == "k");
-  CHECK(taken.distinct("k") == "k~2");
-  CHECK(taken.distinct("k~2") == "k~2~2");
-  CHECK(taken.distinct("k") == "k~3");
-  CHECK(!taken.take("k"));
-  CHECK(taken.take("l"));
+  CHECK(taken.distinct_path("k") == "k");
+  CHECK(taken.distinct_path("k") == "k~2");
+  CHECK(taken.distinct_path("k~2") == "k~2~2");
+  CHECK(taken.distinct_path("k") == "k~3");
+  CHECK(!taken.take_path("k"));
+  CHECK(taken.take_path("l"));
 }

@@ -123,12 +123,12 @@ Z3Session::Z3Session() {
   void* config = z3.make_config();
   context_ = z3.make_context(config);
   z3.delete_config(config);
-  z3.set_error_handler(context_, nullptr);  // the default handler ends the process; ask() returns the error
+  z3.set_error_handler(context_, nullptr);  // the default handler ends the process; ask_z3() returns the error
 }
 
 Z3Session::~Z3Session() { Library::instance().delete_context(context_); }
 
-std::string Z3Session::ask(const std::string& text, double most_seconds) {
+std::string Z3Session::ask_z3(const std::string& text, double most_seconds) {
   if (most_seconds <= 0) return Library::instance().eval(context_, text.c_str());
   const auto question = Watcher::instance().add(context_, most_seconds);
   std::string out = Library::instance().eval(context_, text.c_str());

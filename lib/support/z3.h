@@ -15,7 +15,7 @@ class Z3Session {
   // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the
   // calling thread uses more than `most_seconds` of processor time (0 means no limit), Z3 is interrupted; then
   // is_over() is true, and the session must not be used further.
-  std::string ask(const std::string& text, double most_seconds = 0);
+  std::string ask_z3(const std::string& text, double most_seconds = 0);
   bool is_over() const { return is_over_; }
 
  private:

@@ -62,7 +62,7 @@ Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_
     in.object([&](std::string_view key) {
       if (!read_info_member(in, key, info)) in.skip();
     });
-    in.end();
+    in.expect_end();
     return std::optional(std::move(info));
   });
 }

@@ -198,7 +198,7 @@ class JsonReader {
   // Reads a text that has one graph and nothing else.
   GraphFile read() {
     GraphFile out = read_object();
-    in_.end();
+    in_.expect_end();
     return out;
   }
 
@@ -211,17 +211,18 @@ class JsonReader {
       else if (key == "version") version = in_.number();
       else if (read_info_member(in_, key, out.info)) {
         if (key != "producer") return;
-        if (!nodes_.empty()) in_.fail(in_.position(), "the producer after the nodes", "\"producer\" before \"nodes\"");
+        if (!nodes_.empty())
+          in_.throw_error(in_.position(), "the producer after the nodes", "\"producer\" before \"nodes\"");
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") in_.array([&] { nodes_.push_back(node()); });
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
       else if (key == "texts" && format.empty())  // `tgc dump --format=json` writes "texts" if it dumps several graphs
-        in_.fail(begin_, "several graphs in one text", "one graph; golden records hold several");
+        in_.throw_error(begin_, "several graphs in one text", "one graph; golden records hold several");
       else in_.skip();
     });
-    if (format != kFormat) in_.fail(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");
-    if (version != "1") in_.fail(begin_, "version '" + version + "' of the format", "version 1");
-    if (nodes_.empty()) in_.fail(begin_, "the input holds no graph", "a list of nodes");
+    if (format != kFormat) in_.throw_error(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");
+    if (version != "1") in_.throw_error(begin_, "version '" + version + "' of the format", "version 1");
+    if (nodes_.empty()) in_.throw_error(begin_, "the input holds no graph", "a list of nodes");
     out.root = out.list.empty() ? nodes_.back() : out.list.back();
     return out;
   }
@@ -231,7 +232,7 @@ class JsonReader {
     in_ = JsonScanner(text, file, line);
     id_ = -1;
     UOp u = node();
-    in_.end();
+    in_.expect_end();
     nodes_.push_back(u);
     return {u, id_};
   }
@@ -242,7 +243,8 @@ class JsonReader {
     const size_t at = in_.position();
     const auto short_int = in_.short_int();
     const int64_t i = short_int ? *short_int : in_.int64();
-    if (i < 0 || size_t(i) >= nodes_.size()) in_.fail(at, "found node " + std::to_string(i), "one of the nodes above");
+    if (i < 0 || size_t(i) >= nodes_.size())
+      in_.throw_error(at, "found node " + std::to_string(i), "one of the nodes above");
     return nodes_[size_t(i)];
   }
 
@@ -259,11 +261,11 @@ class JsonReader {
         std::string_view name = in_.string_view(room_);
         op = parse_op(name);
         if (graph_.is_foreign() && (!op || *op == Op::OTHER)) op = Op::OTHER, other = name;
-        if (!op) in_.fail(value_at, "unknown op '" + std::string(name) + "'", "an op of tinygrad 0.12.0");
+        if (!op) in_.throw_error(value_at, "unknown op '" + std::string(name) + "'", "an op of tinygrad 0.12.0");
       } else if (key == "dtype") {
         std::string_view text = in_.string_view(room_);
         Arg value = value_of(text, value_at);
-        if (value.kind() != Arg::Kind::DType) in_.fail(value_at, "found '" + std::string(text) + "'", "a dtype");
+        if (value.kind() != Arg::Kind::DType) in_.throw_error(value_at, "found '" + std::string(text) + "'", "a dtype");
         dtype = value.dtype();
       } else if (key == "src") {
         in_.array([&] { sources_.push_back(known()); });
@@ -277,9 +279,9 @@ class JsonReader {
         in_.skip();
       }
     });
-    if (!op || !dtype) in_.fail(at, "a node without its op or dtype", R"("op" and "dtype")");
+    if (!op || !dtype) in_.throw_error(at, "a node without its op or dtype", R"("op" and "dtype")");
     if (!graph_.is_foreign()) {
-      if (!has_structure(*op, sources_, a)) in_.fail(at, structure_error(*op, sources_, a));
+      if (!has_structure(*op, sources_, a)) in_.throw_error(at, structure_error(*op, sources_, a));
     } else if (*op == Op::OTHER) {
       a = other_arg(graph_, other, a);
     }
@@ -293,19 +295,20 @@ class JsonReader {
     static constinit thread_local ParseCache<DType> known_dtypes;
     const bool is_dtype = text.size() >= sizeof(uint64_t) && text.starts_with("dtypes.");
     if (is_dtype)
-      if (const DType* d = known_dtypes.find(text); d && (graph_.is_foreign() || d->scalar_kind() != Scalar::Other))
+      if (const DType* d = known_dtypes.find_value(text);
+          d && (graph_.is_foreign() || d->scalar_kind() != Scalar::Other))
         return *d;
     auto known = values_.find(text);
     if (known != values_.end()) return known->second;
     auto value = catch_failures([&] { return read_value(graph_, text); });
-    if (!value) in_.fail(at, value.diag().message, value.diag().expected);
-    if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.keep(text, value->dtype()), *value;
+    if (!value) in_.throw_error(at, value.diag().message, value.diag().expected);
+    if (is_dtype && value->kind() == Arg::Kind::DType) return known_dtypes.keep_value(text, value->dtype()), *value;
     return values_.emplace(text, *value).first->second;
   }
 
   Arg arg() {
     if (++arg_depth_ > kMaxArgDepth)
-      in_.fail(in_.position(), "arguments nested more than " + std::to_string(kMaxArgDepth) + " deep");
+      in_.throw_error(in_.position(), "arguments nested more than " + std::to_string(kMaxArgDepth) + " deep");
     Arg out = arg_depth_ % kStackCheck ? arg_here() : with_stack([&] { return arg_here(); });
     arg_depth_--;
     return out;
@@ -334,7 +337,7 @@ class JsonReader {
       std::string kind(key);
       out = object_arg(kind);
     });
-    if (members != 1) in_.fail(at, "an argument of " + std::to_string(members) + " members", "one member");
+    if (members != 1) in_.throw_error(at, "an argument of " + std::to_string(members) + " members", "one member");
     return out;
   }
 
@@ -343,12 +346,13 @@ class JsonReader {
     size_t at = in_.position();
     std::string_view text = in_.number();
     if (text.find_first_of(".eE") == text.npos) {
-      if (text.size() > 5000) in_.fail(at, "an integer of " + std::to_string(text.size()) + " digits", "at most 5000");
+      if (text.size() > 5000)
+        in_.throw_error(at, "an integer of " + std::to_string(text.size()) + " digits", "at most 5000");
       if (auto i = Int::parse(text)) return *i;
     } else if (auto d = parse_py_float(text)) {
       return graph_.is_foreign() ? const_float(graph_, *d) : Arg(*d);
     }
-    in_.fail(at, "found " + std::string(text.substr(0, 40)), "a number");
+    in_.throw_error(at, "found " + std::string(text.substr(0, 40)), "a number");
   }
   Arg object_arg(const std::string& kind) {
     size_t at = in_.position();
@@ -357,32 +361,32 @@ class JsonReader {
     if (kind == "raw") {
       const std::string text = in_.string();
       if (!graph_.is_foreign() && std::ranges::find(kRawArgs, text) == std::end(kRawArgs))
-        in_.fail(at, "an argument of the kind raw, '" + text.substr(0, 40) + "'",
-                 "data, not the text of a Python object");
+        in_.throw_error(at, "an argument of the kind raw, '" + text.substr(0, 40) + "'",
+                        "data, not the text of a Python object");
       return graph_.raw(text);
     }
     if (kind == "float") {
       std::string text = in_.string();
       if (auto d = parse_py_float(text)) return *d;
-      in_.fail(at, "found '" + text + "'", "inf, -inf or nan");
+      in_.throw_error(at, "found '" + text + "'", "inf, -inf or nan");
     }
     if (kind == "bytes") {
       if (auto bytes = from_hex(in_.string())) return graph_.bytes(*bytes);
-      in_.fail(at, "malformed bytes", "pairs of hexadecimal digits");
+      in_.throw_error(at, "malformed bytes", "pairs of hexadecimal digits");
     }
     if (graph_.is_foreign()) return open_record(kind);
     auto c = parse_record_class(kind);
     if (!c)
-      in_.fail(at, "an argument of unknown kind '" + kind + "'",
-               "uop, value, float, bytes or a class such as KernelInfo");
+      in_.throw_error(at, "an argument of unknown kind '" + kind + "'",
+                      "uop, value, float, bytes or a class such as KernelInfo");
     auto fields = fields_of(*c);
     std::vector<Arg> values(fields.size());
     in_.object([&](std::string_view name) {
       auto field = std::find(fields.begin(), fields.end(), name);
-      if (field == fields.end()) in_.fail(at, kind + " has no field '" + std::string(name) + "'");
+      if (field == fields.end()) in_.throw_error(at, kind + " has no field '" + std::string(name) + "'");
       values[size_t(field - fields.begin())] = arg();
     });
-    if (!record_fits(*c, values)) in_.fail(at, "a " + kind + " with fields of wrong types");
+    if (!record_fits(*c, values)) in_.throw_error(at, "a " + kind + " with fields of wrong types");
     return graph_.record(*c, values);
   }
 

@@ -52,7 +52,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
                   : what == "op"    ? &out.ops_
                   : what == "dtype" ? &out.dtypes_
                   : what == "value" ? &out.values_
-                  : what == "arg"   ? &out.args_
+                  : what == "arg"   ? &out.arg_names_
                                     : nullptr;
     const bool ends = next_word(line).empty();
     if (what == "lower" && theirs == "op" && ours.empty()) out.upper_ops_ = true;
@@ -71,7 +71,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
 class MappedGraph {
  public:
   MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
-    for (auto& [kind, text] : map.args_) forms_[kind] = json::parse(text);
+    for (auto& [kind, text] : map.arg_names_) forms_[kind] = json::parse(text);
   }
 
   std::string write() {

@@ -51,7 +51,7 @@ class GraphMap {
   friend class MappedGraph;
   bool is_read_ = false, upper_ops_ = false;
   std::string producer_ = "port";
-  std::map<std::string, std::string, std::less<>> members_, ops_, dtypes_, values_, args_;
+  std::map<std::string, std::string, std::less<>> members_, ops_, dtypes_, values_, arg_names_;
 };
 
 }  // namespace tgc

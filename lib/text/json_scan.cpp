@@ -15,17 +15,19 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-void JsonScanner::fail(size_t at, std::string message, std::string expected) {
+void JsonScanner::throw_error(size_t at, std::string message, std::string expected) {
   Diag d = diag_at(text_, at, file_, std::move(message), std::move(expected));
   d.line += first_line_ - 1;
   throw Failure(std::move(d));
 }
 
-void JsonScanner::wrong_type(const char* expected) { fail(pos_, "found " + found_at(text_, pos_), expected); }
+void JsonScanner::wrong_type(const char* expected) {
+  throw_error(position_, "found " + found_at(text_, position_), expected);
+}
 
 JsonScanner::Type JsonScanner::peek() {
-  blanks();
-  switch (here()) {
+  skip_blanks();
+  switch (current_char()) {
     case '{': return Type::Object;
     case '[': return Type::Array;
     case '"': return Type::String;
@@ -47,60 +49,63 @@ JsonScanner::Type JsonScanner::peek() {
   }
 }
 
-bool JsonScanner::open(char bracket, const char* what) {
-  blanks();
-  if (pos_ >= text_.size() || text_[pos_] != bracket) wrong_type(what);
-  if (++depth_ > kMaxDepth) fail(pos_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
-  pos_++;
-  blanks();
-  if (pos_ >= text_.size() || text_[pos_] != bracket + 2) return true;  // in ASCII, ']' is '[' + 2 and '}' is '{' + 2
-  pos_++;
-  depth_--;
+bool JsonScanner::open_bracket(char bracket, const char* what) {
+  skip_blanks();
+  if (position_ >= text_.size() || text_[position_] != bracket) wrong_type(what);
+  if (++nesting_depth_ > kMaxDepth)
+    throw_error(position_, "brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
+  position_++;
+  skip_blanks();
+  // in ASCII, ']' is '[' + 2 and '}' is '{' + 2
+  if (position_ >= text_.size() || text_[position_] != bracket + 2) return true;
+  position_++;
+  nesting_depth_--;
   return false;
 }
 
 bool JsonScanner::take_closing(char bracket) {
-  if (here() != bracket) fail(pos_, "found " + found_at(text_, pos_), std::string("',' or '") + bracket + "'");
-  pos_++;
-  depth_--;
+  if (current_char() != bracket)
+    throw_error(position_, "found " + found_at(text_, position_), std::string("',' or '") + bracket + "'");
+  position_++;
+  nesting_depth_--;
   return false;
 }
 
 void JsonScanner::read_key_slowly(std::string_view& key) {
-  string(key_);
-  key = key_;
-  blanks();
-  if (here() != ':') wrong_type("':'");
-  pos_++;
+  string(key_buffer_);
+  key = key_buffer_;
+  skip_blanks();
+  if (current_char() != ':') wrong_type("':'");
+  position_++;
 }
 
 void JsonScanner::string(std::string& out) {
   out.clear();
-  blanks();
-  if (here() != '"') wrong_type("a string");
-  const size_t begin = pos_++;
+  skip_blanks();
+  if (current_char() != '"') wrong_type("a string");
+  const size_t begin = position_++;
   bool is_ascii = true;
   for (;;) {
-    size_t end = plain_end<'"', '\\'>(text_, pos_);
+    size_t end = plain_end<'"', '\\'>(text_, position_);
     for (; end < text_.size() && text_[end] < 0; end++) is_ascii = false;
-    out.append(text_, pos_, end - pos_);
-    pos_ = end;
-    if (pos_ >= text_.size()) fail(begin, "a string without an end", "'\"'");
-    if (text_[pos_] == '"') break;
-    if (text_[pos_] == '\\') escape(out);
-    else if (uint8_t(text_[pos_]) < ' ')
-      fail(pos_, "found " + found_at(text_, pos_) + " in a string", "an escape such as \\n");
+    out.append(text_, position_, end - position_);
+    position_ = end;
+    if (position_ >= text_.size()) throw_error(begin, "a string without an end", "'\"'");
+    if (text_[position_] == '"') break;
+    if (text_[position_] == '\\') read_escape(out);
+    else if (uint8_t(text_[position_]) < ' ')
+      throw_error(position_, "found " + found_at(text_, position_) + " in a string", "an escape such as \\n");
   }
-  if (size_t bad = is_ascii ? text_.npos : utf8_error(text_.substr(begin, pos_ - begin)); bad != text_.npos)
-    fail(begin + bad, "a string that is not UTF-8");
-  pos_++;
+  if (size_t bad = is_ascii ? text_.npos : utf8_error(text_.substr(begin, position_ - begin)); bad != text_.npos)
+    throw_error(begin + bad, "a string that is not UTF-8");
+  position_++;
 }
 
 std::string_view JsonScanner::string_view(std::string& room) {
-  blanks();
-  if (here() == '"') {
-    const size_t begin = pos_ + 1, end = plain_end<'"', '\\'>(text_, begin);
-    if (end < text_.size() && text_[end] == '"') return pos_ = end + 1, text_.substr(begin, end - begin);
+  skip_blanks();
+  if (current_char() == '"') {
+    const size_t begin = position_ + 1, end = plain_end<'"', '\\'>(text_, begin);
+    if (end < text_.size() && text_[end] == '"') return position_ = end + 1, text_.substr(begin, end - begin);
   }
   string(room);
   return room;
@@ -109,30 +114,31 @@ std::string_view JsonScanner::string_view(std::string& room) {
 uint32_t JsonScanner::hex4(size_t at) {
   uint32_t value = 0;
   const char* first = text_.data() + at;
-  if (at + 4 > text_.size()) fail(at, "an escape that is cut short", "four hexadecimal digits");
+  if (at + 4 > text_.size()) throw_error(at, "an escape that is cut short", "four hexadecimal digits");
   auto [end, error] = std::from_chars(first, first + 4, value, 16);
-  if (error != std::errc() || end != first + 4) fail(at, "a malformed escape", "four hexadecimal digits");
+  if (error != std::errc() || end != first + 4) throw_error(at, "a malformed escape", "four hexadecimal digits");
   return value;
 }
 
-void JsonScanner::escape(std::string& out) {
+void JsonScanner::read_escape(std::string& out) {
   static constexpr std::string_view kFrom = "\"\\/bfnrt", kTo = "\"\\/\b\f\n\r\t";
-  char c = pos_ + 1 < text_.size() ? text_[pos_ + 1] : '\0';
+  char c = position_ + 1 < text_.size() ? text_[position_ + 1] : '\0';
   if (size_t i = kFrom.find(c); c && i != kFrom.npos) {
     out += kTo[i];
-    pos_ += 2;
+    position_ += 2;
     return;
   }
-  if (c != 'u') fail(pos_, "an unknown escape in a string", "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
-  uint32_t code = hex4(pos_ + 2);
+  if (c != 'u')
+    throw_error(position_, "an unknown escape in a string", "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
+  uint32_t code = hex4(position_ + 2);
   size_t used = 6;
-  if (code >= 0xD800 && code < 0xDC00 && text_.substr(pos_ + 6, 2) == "\\u") {
-    uint32_t low = hex4(pos_ + 8);
+  if (code >= 0xD800 && code < 0xDC00 && text_.substr(position_ + 6, 2) == "\\u") {
+    uint32_t low = hex4(position_ + 8);
     if (low >= 0xDC00 && low < 0xE000) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00), used = 12;
   }
-  if (code >= 0xD800 && code < 0xE000) fail(pos_, "half of a surrogate pair");
+  if (code >= 0xD800 && code < 0xE000) throw_error(position_, "half of a surrogate pair");
   append_utf8(out, code);
-  pos_ += used;
+  position_ += used;
 }
 
 std::string JsonScanner::string() {
@@ -147,8 +153,8 @@ std::optional<std::string> JsonScanner::string_or_null() {
 }
 
 void JsonScanner::literal(std::string_view word) {
-  if (text_.substr(pos_, word.size()) != word) wrong_type("a JSON value");
-  pos_ += word.size();
+  if (text_.substr(position_, word.size()) != word) wrong_type("a JSON value");
+  position_ += word.size();
 }
 
 bool JsonScanner::null() {
@@ -166,56 +172,57 @@ bool JsonScanner::boolean() {
 
 std::string_view JsonScanner::number() {
   if (peek() != Type::Number) wrong_type("a number");
-  size_t begin = pos_;
+  size_t begin = position_;
   auto digits = [&] {
-    size_t from = pos_;
-    while (pos_ < text_.size() && is_digit(text_[pos_])) pos_++;
-    if (pos_ == from) fail(pos_, "found " + found_at(text_, pos_), "a digit");
+    size_t from = position_;
+    while (position_ < text_.size() && is_digit(text_[position_])) position_++;
+    if (position_ == from) throw_error(position_, "found " + found_at(text_, position_), "a digit");
   };
-  if (text_[pos_] == '-') pos_++;
+  if (text_[position_] == '-') position_++;
   digits();
-  if (pos_ < text_.size() && text_[pos_] == '.') pos_++, digits();
-  if (pos_ < text_.size() && (text_[pos_] | 32) == 'e') {
-    pos_++;
-    if (pos_ < text_.size() && (text_[pos_] == '-' || text_[pos_] == '+')) pos_++;
+  if (position_ < text_.size() && text_[position_] == '.') position_++, digits();
+  if (position_ < text_.size() && (text_[position_] | 32) == 'e') {
+    position_++;
+    if (position_ < text_.size() && (text_[position_] == '-' || text_[position_] == '+')) position_++;
     digits();
   }
-  return text_.substr(begin, pos_ - begin);
+  return text_.substr(begin, position_ - begin);
 }
 
 int64_t JsonScanner::int64() {
   if (auto value = short_int()) return *value;
-  size_t at = (blanks(), pos_);
+  size_t at = (skip_blanks(), position_);
   std::string_view text = number();
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    fail(at, "found " + std::string(text.substr(0, 40)), "an integer of at most 64 bits");
+    throw_error(at, "found " + std::string(text.substr(0, 40)), "an integer of at most 64 bits");
   return value;
 }
 
 std::string_view JsonScanner::skip() {
-  return depth_ % kStackCheck ? skip_value() : with_stack([&] { return skip_value(); });
+  return nesting_depth_ % kStackCheck ? skip_value() : with_stack([&] { return skip_value(); });
 }
 
 std::string_view JsonScanner::skip_value() {
-  blanks();
-  size_t begin = pos_;
+  skip_blanks();
+  size_t begin = position_;
   switch (peek()) {
     case Type::Object: object([&](std::string_view) { skip(); }); break;
     case Type::Array: array([&] { skip(); }); break;
-    case Type::String: string(key_); break;
+    case Type::String: string(key_buffer_); break;
     case Type::Number: number(); break;
     case Type::True: literal("true"); break;
     case Type::False: literal("false"); break;
     case Type::Null: literal("null"); break;
   }
-  return text_.substr(begin, pos_ - begin);
+  return text_.substr(begin, position_ - begin);
 }
 
-void JsonScanner::end() {
-  blanks();
-  if (pos_ < text_.size()) fail(pos_, "found " + found_at(text_, pos_) + " after the value", "the end");
+void JsonScanner::expect_end() {
+  skip_blanks();
+  if (position_ < text_.size())
+    throw_error(position_, "found " + found_at(text_, position_) + " after the value", "the end");
 }
 
 }  // namespace tgc

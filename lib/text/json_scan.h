@@ -28,7 +28,7 @@ class JsonScanner {
   template <class OnKey>
   void object(OnKey&& on_key) {
     std::string_view key;
-    for (bool more = open('{', "an object"); more; more = next('}')) {
+    for (bool more = open_bracket('{', "an object"); more; more = next_item('}')) {
       read_key(key);
       on_key(key);
     }
@@ -37,7 +37,7 @@ class JsonScanner {
   template <class OnKey>
   void object_while(OnKey&& on_key) {
     std::string_view key;
-    for (bool more = open('{', "an object"); more; more = next('}')) {
+    for (bool more = open_bracket('{', "an object"); more; more = next_item('}')) {
       read_key(key);
       if (!on_key(key)) return;
     }
@@ -45,7 +45,7 @@ class JsonScanner {
   // Reads an array: calls on_item() for each item in order. on_item must read the item.
   template <class OnItem>
   void array(OnItem&& on_item) {
-    for (bool more = open('[', "an array"); more; more = next(']')) on_item();
+    for (bool more = open_bracket('[', "an array"); more; more = next_item(']')) on_item();
   }
 
   std::string string();
@@ -58,58 +58,61 @@ class JsonScanner {
   int64_t int64();
   // Fast path of int64() for integers of few digits. If another value comes next, returns nullopt and reads nothing.
   std::optional<int64_t> short_int() {
-    blanks();
+    skip_blanks();
     int64_t value = 0;
-    size_t at = pos_;
-    for (const size_t last = std::min(text_.size(), pos_ + 18); at < last && text_[at] >= '0' && text_[at] <= '9'; at++)
+    size_t at = position_;
+    for (const size_t last = std::min(text_.size(), position_ + 18); at < last && text_[at] >= '0' && text_[at] <= '9';
+         at++)
       value = value * 10 + (text_[at] - '0');
-    if (at == pos_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
+    if (at == position_ || at >= text_.size() || (text_[at] != ',' && text_[at] != ']' && text_[at] != '}'))
       return std::nullopt;
-    pos_ = at;
+    position_ = at;
     return value;
   }
   std::string_view number();                     // reads a number, returns its text
   std::string_view skip();                       // reads any value, returns its text
-  void end();                                    // throws a Failure unless only blanks are left
+  void expect_end();                                    // throws a Failure unless only blanks are left
 
-  size_t position() { return blanks(), pos_; }  // byte where the next value begins
+  size_t position() { return skip_blanks(), position_; }  // byte where the next value begins
   // Throws a Failure for the error at byte `at`.
-  [[noreturn]] void fail(size_t at, std::string message, std::string expected = {});
+  [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {});
 
  private:
   std::string_view skip_value();
-  char here() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
-  void blanks() {
-    while (pos_ < text_.size() && uint8_t(text_[pos_]) <= ' ' && is_blank(text_[pos_])) pos_++;
+  char current_char() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  void skip_blanks() {
+    while (position_ < text_.size() && uint8_t(text_[position_]) <= ' ' && is_blank(text_[position_])) position_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  bool open(char bracket, const char* what);  // reads `bracket`; of an empty list, also reads the end and returns false
-  bool next(char close) {                        // reads a ',' and returns true, or reads `close` and returns false
-    blanks();
-    if (here() == ',') return pos_++, true;
+  // reads `bracket`; of an empty list, also reads the end and returns false
+  bool open_bracket(char bracket, const char* what);
+  // reads a ',' and returns true, or reads `close` and returns false
+  bool next_item(char close) {
+    skip_blanks();
+    if (current_char() == ',') return position_++, true;
     return take_closing(close);
   }
   bool take_closing(char bracket);
   void read_key(std::string_view& key) {
-    blanks();
-    const size_t begin = pos_ + 1;
-    if (here() != '"') wrong_type("a key in quotes");
+    skip_blanks();
+    const size_t begin = position_ + 1;
+    if (current_char() != '"') wrong_type("a key in quotes");
     const size_t end = plain_end<'"', '\\'>(text_, begin);
     if (end + 1 >= text_.size() || text_[end] != '"' || text_[end + 1] != ':') return read_key_slowly(key);
     key = text_.substr(begin, end - begin);
-    pos_ = end + 2;
+    position_ = end + 2;
   }
   void read_key_slowly(std::string_view& key);   // the slow path, for keys with escapes and for blanks before the ':'
-  void escape(std::string& out);
+  void read_escape(std::string& out);
   uint32_t hex4(size_t at);
   void literal(std::string_view word);
   [[noreturn]] void wrong_type(const char* expected);
 
   std::string_view text_, file_;
   uint32_t first_line_;
-  size_t pos_ = 0;
-  uint32_t depth_ = 0;
-  std::string key_;
+  size_t position_ = 0;
+  uint32_t nesting_depth_ = 0;
+  std::string key_buffer_;
 };
 
 }  // namespace tgc

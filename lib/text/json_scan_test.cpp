@@ -30,12 +30,12 @@ TEST_CASE("json: reads objects, arrays, numbers and literals in any layout") {
     else seen += in.skip();
     seen += ";";
   });
-  in.end();
+  in.expect_end();
   CHECK(seen == "a=1,-2,3.5e-1,;b={};c=null;d=true;e=[ ];");
 }
 
 TEST_CASE("json: errors have a position") {
-  auto skip = [](JsonScanner& in) { in.skip(), in.end(); };
+  auto skip = [](JsonScanner& in) { in.skip(), in.expect_end(); };
   CHECK(failure("{\"a\":\n  tru}", skip).text().starts_with("in.json:2:3: found 'tru', expected a JSON value"));
   CHECK(failure("[1,2", skip).text().starts_with("in.json:1:5: found the end of the input, expected ',' or ']'"));
   CHECK(failure("\"ab", skip).text().starts_with("in.json:1:1: a string without an end"));

@@ -13,13 +13,13 @@ class ParseCache {
  public:
   // Returns the cached value of the text `piece`, or null. find and keep read at least 8 bytes, even if `piece` is
   // shorter.
-  const T* find(std::string_view piece) const {
+  const T* find_value(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
                ? &slot.value
                : nullptr;
   }
-  void keep(std::string_view piece, const T& value) {
+  void keep_value(std::string_view piece, const T& value) {
     if (piece.empty() || piece.size() > kLongest) return;
     Slot& slot = slots_[hash(piece) % kSlots];
     slot.size = uint8_t(piece.size());

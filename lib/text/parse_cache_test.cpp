@@ -11,11 +11,11 @@ TEST_CASE("ParseCache: finds a piece by its whole text, short ones too") {
   auto padded = [](std::string_view piece) { return std::string(piece) + std::string(8, '\0'); };
   auto find = [&](std::string_view piece) {
     std::string text = padded(piece);
-    return known.find(std::string_view(text).substr(0, piece.size()));
+    return known.find_value(std::string_view(text).substr(0, piece.size()));
   };
   auto keep = [&](std::string_view piece, int value) {
     std::string text = padded(piece);
-    known.keep(std::string_view(text).substr(0, piece.size()), value);
+    known.keep_value(std::string_view(text).substr(0, piece.size()), value);
   };
   CHECK(find("") == nullptr);
   keep("", 1);

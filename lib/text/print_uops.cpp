@@ -76,16 +76,16 @@ class ListingReader : public PyValues {
 
   UopsListing read() {
     stated_facts_ = stated_facts();
-    const size_t begin = pos_;
+    const size_t begin = position_;
     read_lines();
-    if (find_distinct()) pos_ = begin, read_lines();
-    if (out_.list.empty()) fail(pos_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
+    if (find_distinct()) position_ = begin, read_lines();
+    if (out_.list.empty()) throw_error(position_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
     bool complete = has_header(text_);  // true if comments state all facts that the listing omits
     if (num_ambiguous_ && !complete)
-      out_.notes.push_back(std::to_string(num_ambiguous_) +
-                           " constants are given by value and exist with several dtypes; the likeliest was taken");
-    if (num_missing_) out_.notes.push_back(std::to_string(num_missing_) + " sources are not in the list");
-    if (!complete) out_.notes.push_back("a listing has no tags");
+      out_.warnings.push_back(std::to_string(num_ambiguous_) +
+                              " constants are given by value and exist with several dtypes; the likeliest was taken");
+    if (num_missing_) out_.warnings.push_back(std::to_string(num_missing_) + " sources are not in the list");
+    if (!complete) out_.warnings.push_back("a listing has no tags");
     return std::move(out_);
   }
 
@@ -102,7 +102,7 @@ class ListingReader : public PyValues {
     num_ambiguous_ = num_missing_ = 0;
     while (skip_lines(), !at_end()) {
       auto ahead = ahead_.find(out_.list.size());
-      if (ahead != ahead_.end()) pos_ = ahead->second.end;
+      if (ahead != ahead_.end()) position_ = ahead->second.end;
       out_.list.push_back(ahead != ahead_.end() ? ahead->second.node : line(out_.list.size()));
     }
   }
@@ -121,40 +121,41 @@ class ListingReader : public PyValues {
 
   // Reads the line of node `position`, such as " 12 Ops.ADD : RANGES DTYPE SOURCES ARG".
   UOp line(size_t position) {
-    lists_.clear();
-    size_t begin = text_.rfind('\n', pos_ ? pos_ - 1 : 0);
+    list_items_.clear();
+    size_t begin = text_.rfind('\n', position_ ? position_ - 1 : 0);
     begin = begin == text_.npos ? 0 : begin + 1;
-    size_t at = pos_;
-    if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a line such as '   0 Ops.CONST : ...'");
+    size_t at = position_;
+    if (!is_digit(peek()))
+      throw_error(position_, "found " + found_text(position_), "a line such as '   0 Ops.CONST : ...'");
     Const shown = number();
     if (!(shown.is_int() && shown.as_int() == Int(int64_t(position))))
-      fail(at, "found line " + shown.str() + " of the listing", "line " + std::to_string(position));
-    size_t op_at = (skip(), pos_);
-    if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
-    size_t name_at = pos_ + 1;
+      throw_error(at, "found line " + shown.str() + " of the listing", "line " + std::to_string(position));
+    size_t op_at = (skip_blanks_in_line(), position_);
+    if (identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
+    size_t name_at = position_ + 1;
     Op op = op_name();
-    const std::string_view name = text_.substr(name_at, pos_ - name_at);
-    expect(':', "after the op");
+    const std::string_view name = text_.substr(name_at, position_ - name_at);
+    expect_char(':', "after the op");
     ranges();
-    size_t dtype_at = pos_;
-    if (identifier("a dtype") != "dtypes") fail(dtype_at, "found " + found(dtype_at), "a dtype");
+    size_t dtype_at = position_;
+    if (identifier("a dtype") != "dtypes") throw_error(dtype_at, "found " + found_text(dtype_at), "a dtype");
     DType d = dtype();
-    skip();
-    size_t sources_at = pos_;
+    skip_blanks_in_line();
+    size_t sources_at = position_;
     auto known = stated_facts_.find(position);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t ambiguous = num_ambiguous_;
     sources(op, d);
     // the arg begins one column after the sources, which are padded to 32 columns
-    size_t width = utf8_length(text_.substr(sources_at, pos_ - sources_at));
-    size_t arg_at = std::min(pos_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
+    size_t width = utf8_length(text_.substr(sources_at, position_ - sources_at));
+    size_t arg_at = std::min(position_ + (width < 32 ? 32 - width : 0) + 1, text_.size());
     Arg a = arg(op, arg_at);
     if (op == Op::OTHER) a = other_arg(graph_, name, a);
     note_place(at);
     if (stated) d = stated->dtype;
     if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), num_ambiguous_ = ambiguous;
-    Arg tag = stated ? stated->tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
-    UOp u = make(at, op, d, sources_, a, tag);
+    Arg tag = stated ? stated->stated_tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
+    UOp u = make_node(at, op, d, sources_, a, tag);
     if (!listed_.empty() && !(u == listed_[position])) misread_.push_back(position), u = listed_[position];
     if (op == Op::CONST) constants_[a.str()].push_back(u);
     return u;
@@ -165,17 +166,17 @@ class ListingReader : public PyValues {
   UOp node_ahead(size_t position, size_t at) {
     auto line_at = lines_.find(position);
     if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
-      fail(at, "found the source " + std::to_string(position), "a position above this line");
+      throw_error(at, "found the source " + std::to_string(position), "a position above this line");
     auto [ahead, is_new] = ahead_.try_emplace(position);
-    if (!is_new && !ahead->second.node) fail(at, "the source " + std::to_string(position) + " needs itself");
+    if (!is_new && !ahead->second.node) throw_error(at, "the source " + std::to_string(position) + " needs itself");
     if (!is_new) return ahead->second.node;
-    const size_t resume = std::exchange(pos_, line_at->second);
+    const size_t resume = std::exchange(position_, line_at->second);
     std::vector<UOp> sources = std::exchange(sources_, {});
     levels_ahead_++;
     UOp u = line(position);
     levels_ahead_--;
-    ahead_[position] = {u, pos_};
-    pos_ = resume, sources_ = std::move(sources);
+    ahead_[position] = {u, position_};
+    position_ = resume, sources_ = std::move(sources);
     return u;
   }
   // Reads the constants below the current line.
@@ -191,22 +192,23 @@ class ListingReader : public PyValues {
     sources_.clear();
     for (Arg p : positions.items()) {
       bool known = p.is_int() && p.as_int() >= Int(0) && p.as_int() < Int(int64_t(out_.list.size()));
-      if (!known) fail(at, "a comment gives this line the source " + p.repr(), "a position above this line");
+      if (!known) throw_error(at, "a comment gives this line the source " + p.repr(), "a position above this line");
       sources_.push_back(out_.list[size_t(p.small_int())]);
     }
   }
 
   // Skips the column with the enclosing ranges, because they can be computed from the graph.
   void ranges() {
-    size_t end = text_.find("dtypes.", pos_), newline = text_.find('\n', pos_);
-    if (end == text_.npos || newline < end) fail(pos_, "a line without a dtype", "a dtype such as dtypes.float");
-    for (; pos_ < end; pos_++) {
+    size_t end = text_.find("dtypes.", position_), newline = text_.find('\n', position_);
+    if (end == text_.npos || newline < end)
+      throw_error(position_, "a line without a dtype", "a dtype such as dtypes.float");
+    for (; position_ < end; position_++) {
       char c = peek();
       if (c == '\x1b') {
-        while (pos_ < end && peek() != 'm') pos_++;
-        if (pos_ == end) fail(pos_, "an escape sequence without its end", "'m'");
+        while (position_ < end && peek() != 'm') position_++;
+        if (position_ == end) throw_error(position_, "an escape sequence without its end", "'m'");
       } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && c != '?' && !is_digit(c)) {
-        fail(pos_, "found " + found(pos_) + " among the ranges", "axis numbers such as 0,1_2");
+        throw_error(position_, "found " + found_text(position_) + " among the ranges", "axis numbers such as 0,1_2");
       }
     }
   }
@@ -216,9 +218,9 @@ class ListingReader : public PyValues {
     sources_.clear();
     // the constants among the sources: index of the source, printed value
     std::vector<std::pair<size_t, std::string>> constants;
-    expect('[', "and the sources");
-    while (skip(), peek() != ']') {
-      size_t at = pos_;
+    expect_char('[', "and the sources");
+    while (skip_blanks_in_line(), peek() != ']') {
+      size_t at = position_;
       if (peek() == '\'' || peek() == '"') {
         std::string text = string();
         if (text == "--") num_missing_++;
@@ -226,26 +228,27 @@ class ListingReader : public PyValues {
         sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
         if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
         if (text != "--" && !constants_.contains(text))
-          fail(at, "no constant " + text + " above this line", "a constant of the list");
+          throw_error(at, "no constant " + text + " above this line", "a constant of the list");
       } else {
-        if (!is_digit(peek())) fail(pos_, "found " + found(pos_), "a position or a constant");
+        if (!is_digit(peek())) throw_error(position_, "found " + found_text(position_), "a position or a constant");
         Const position = number();
         sources_.push_back(node_at(position, at));
       }
-      if (!take(',') && (skip(), peek() != ']')) fail(pos_, "found " + found(pos_), "',' or ']'");
+      if (!take_char(',') && (skip_blanks_in_line(), peek() != ']'))
+        throw_error(position_, "found " + found_text(position_), "',' or ']'");
     }
-    pos_++;
+    position_++;
     for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
   }
 
   // Returns the node that the source `position` names.
   UOp node_at(const Const& position, size_t at) {
     const bool is_known = position.is_int() && position.as_int().is_small();
-    const size_t n = is_known ? size_t(position.as_int().small()) : 0;
+    const size_t n = is_known ? size_t(position.as_int().small_value()) : 0;
     if (is_open()) cited_.push_back(n);
     if (is_known && n < out_.list.size()) return out_.list[n];
     if (auto listed = is_known ? same_above(n) : std::nullopt) return out_.list[*listed];
-    if (!is_known || !is_open()) fail(at, "found the source " + position.str(), "a position above this line");
+    if (!is_known || !is_open()) throw_error(at, "found the source " + position.str(), "a position above this line");
     return node_ahead(n, at);
   }
 
@@ -309,26 +312,26 @@ class ListingReader : public PyValues {
 
   // Reads the arg, the rest of the line. An arg that is a string may span several lines, up to the next node's line.
   Arg arg(Op op, size_t begin) {
-    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    size_t end = std::min(text_.find('\n', position_), text_.size());
     begin = std::min(begin, end);
     if (!kTextArgs.contains(op)) {
-      size_t resume = pos_;
-      int brackets = brackets_;
+      size_t resume = position_;
+      int brackets = open_brackets_;
       try {
-        pos_ = begin;
+        position_ = begin;
         Arg a = as_arg(value());
         // in releases other than 0.12.0 any arg may be a string of several lines: then `a` is not the whole arg
-        if (skip(), pos_ == end && (!is_open() || is_over(end)))
+        if (skip_blanks_in_line(), position_ == end && (!is_open() || is_over(end)))
           return op == Op::CONST && is_open() ? const_float(graph_, a) : a;
       } catch (const Failure&) {
       }
-      pos_ = resume;
-      brackets_ = brackets;
+      position_ = resume;
+      open_brackets_ = brackets;
     }
     while (end < text_.size() && !begins_line(end + 1)) end = std::min(text_.find('\n', end + 1), text_.size());
-    pos_ = end;
+    position_ = end;
     const std::string_view text = text_.substr(begin, end - begin);
-    if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "an arg that is not UTF-8");
+    if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "an arg that is not UTF-8");
     return graph_.str(text);
   }
   // Returns true if, after blank lines, a node's line, a comment or the end of the text follows byte `end`.

@@ -24,7 +24,7 @@ CompleteText print_uops_complete(std::span<const UOp> list);
 // constants have the value that is shown as a source, the reader takes one whose dtype fits, if there is one.
 struct UopsListing {
   std::vector<UOp> list;
-  std::vector<std::string> notes;  // warnings about facts that could not be recovered from the text
+  std::vector<std::string> warnings;  // warnings about facts that could not be recovered from the text
 };
 
 // Parses a listing, with or without colours. Error messages name `file`, line and column. `places`, if not null,

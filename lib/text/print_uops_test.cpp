@@ -143,7 +143,7 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other lo
       "   4 Ops.ADD             :            dtypes.long                              [3, '1']                         None\n"
       "   5 Ops.SPECIAL         :            dtypes.int                               ['5']                            gidx0\n"
       "   6 Ops.CUSTOM          :            dtypes.void                              [5, '--']                        two\nlines {0}\n";
-      // clang-format on
+  // clang-format on
   Graph g;
   auto listing = read_uops(g, text);
   REQUIRE(listing.ok());
@@ -151,7 +151,7 @@ TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other lo
   CHECK(listing->list[5].arg().text() == "gidx0");
   CHECK(listing->list[6].arg().text() == "two\nlines {0}");
   CHECK(print_uops(listing->list) == text);
-  CHECK(listing->notes == std::vector<std::string>{"1 sources are not in the list", "a listing has no tags"});
+  CHECK(listing->warnings == std::vector<std::string>{"1 sources are not in the list", "a listing has no tags"});
 }
 
 TEST_CASE("print_uops: rejects bad input") {
@@ -183,7 +183,7 @@ TEST_CASE("print_uops: comments restore what a listing loses") {
   CHECK(text.text.ends_with(print_uops(list)));
   auto again = read_uops(h, text_header({.stage = "linear"}) + text.text);
   REQUIRE_MESSAGE(again.ok(), again.diag().text());
-  CHECK(again->notes.empty());
+  CHECK(again->warnings.empty());
   REQUIRE(again->list.size() == list.size());
   for (size_t i = 0; i < list.size(); i++) CHECK(graph_difference(list[i], again->list[i]) == "");
   CHECK(error_with("# UOp 0: dtypes.int, src=(7,)\n   0 Ops.CAST : dtypes.int []  None").find("the source 7") !=

@@ -19,7 +19,7 @@ inline constexpr uint16_t kMaxArgDepth = 1000;
 class PyScan {
  public:
   PyScan(std::string_view text, std::string_view file)
-      : padded_(with_padding(text)), text_(padded_.data(), text.size()), file_(file) {}
+      : padded_text_(with_padding(text)), text_(padded_text_.data(), text.size()), file_(file) {}
   PyScan(const PyScan&) = delete;
   PyScan& operator=(const PyScan&) = delete;
 
@@ -34,7 +34,7 @@ class PyScan {
     return out;
   }
   static constexpr size_t kPadding = 8;
-  const std::string padded_;
+  const std::string padded_text_;
 
  protected:
   static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
@@ -43,50 +43,51 @@ class PyScan {
   static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }  // `c` may begin an infix operator
 
   // ---- failures
-  [[noreturn]] void fail(size_t at, std::string message, std::string expected = {}) const;
-  std::string found(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
-  std::string where(size_t at) const;   // returns the position of byte `at` as text: "line 3, column 7"
+  [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
+  std::string found_text(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
+  std::string position_text(size_t at) const;   // returns the position of byte `at` as text: "line 3, column 7"
   // Runs `body`. If `body` throws a Failure without a position, adds the position of byte `at` to the Failure.
   template <class Body>
-  void guarded(size_t at, Body&& body) {
+  void with_position(size_t at, Body&& body) {
     try {
       body();
     } catch (Failure& failure) {
       if (failure.diag().line) throw;
-      fail(at, failure.diag().message, failure.diag().expected);
+      throw_error(at, failure.diag().message, failure.diag().expected);
     }
   }
 
   // ---- characters
   // Returns the character at `at`, which may lie in the padding, where the operator[] of a view may abort.
   char char_at(size_t at) const { return text_.data()[at]; }
-  char peek() const { return char_at(pos_); }
-  char peek(size_t k) const { return char_at(pos_ + k); }  // requires k <= kPadding
-  bool at_end() const { return pos_ >= text_.size(); }
+  char peek() const { return char_at(position_); }
+  char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPadding
+  bool at_end() const { return position_ >= text_.size(); }
   // Skips blanks and comments, and, inside brackets, line ends.
-  void skip() {
-    while (peek() == ' ') pos_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !brackets_)) return;  // fast path: nothing to skip
+  void skip_blanks_in_line() {
+    while (peek() == ' ') position_++;
+    // fast path: nothing to skip
+    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;
     skip_slowly();
   }
-  void skip_lines();                    // like skip(), but also skips line ends outside brackets
-  bool take(char c) {                   // if `c` comes next, reads it and returns true
-    skip();
+  void skip_lines();                    // like skip_blanks_in_line(), but also skips line ends outside brackets
+  bool take_char(char c) {                   // if `c` comes next, reads it and returns true
+    skip_blanks_in_line();
     if (peek() != c) return false;
-    pos_++;
+    position_++;
     return true;
   }
-  void expect(char c, const char* what) {
-    skip();
-    if (peek() != c) fail(pos_, "found " + found(pos_), std::string("'") + c + "' " + what);
-    pos_++;
+  void expect_char(char c, const char* what) {
+    skip_blanks_in_line();
+    if (peek() != c) throw_error(position_, "found " + found_text(position_), std::string("'") + c + "' " + what);
+    position_++;
   }
   std::string_view identifier(const char* what) {
-    skip();
-    size_t begin = pos_;
-    if (!is_name_start(peek())) fail(pos_, "found " + found(pos_), what);
-    pos_ = name_end(pos_ + 1);
-    return text_.substr(begin, pos_ - begin);
+    skip_blanks_in_line();
+    size_t begin = position_;
+    if (!is_name_start(peek())) throw_error(position_, "found " + found_text(position_), what);
+    position_ = name_end(position_ + 1);
+    return text_.substr(begin, position_ - begin);
   }
 
   // Returns the end of the name that `at` is in.
@@ -103,9 +104,9 @@ class PyScan {
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
-      if (++scan_.depth_ > scan_.most_depth_) scan_.too_deep();
+      if (++scan_.nesting_depth_ > scan_.max_nesting_depth_) scan_.too_deep();
     }
-    ~Nested() { scan_.depth_--; }
+    ~Nested() { scan_.nesting_depth_--; }
     Nested(const Nested&) = delete;
 
    private:
@@ -115,14 +116,14 @@ class PyScan {
   // Returns read(), which parses something that is nested one level deeper. If the current stack is nearly full, runs
   // read() on another stack.
   template <class Read>
-  auto deeper(Read&& read) {
-    return depth_ % kStackCheck ? read() : with_stack(read);
+  auto with_nesting(Read&& read) {
+    return nesting_depth_ % kStackCheck ? read() : with_stack(read);
   }
 
   std::string_view text_, file_;
-  size_t pos_ = 0;
-  int brackets_ = 0, depth_ = 0;
-  const int64_t most_depth_ = limit(Limit::Nesting);
+  size_t position_ = 0;
+  int open_brackets_ = 0, nesting_depth_ = 0;
+  const int64_t max_nesting_depth_ = limit(Limit::Nesting);
 
  private:
   enum Trait : uint8_t { kNameStart = 1, kName = 2, kOperator = 4, kSkipped = 8 };

@@ -13,8 +13,8 @@ namespace tgc {
 
 // ---- conversions
 
-void PyValues::wrong(const Value& v, size_t at, const char* expected) {
-  fail(at, "found " + describe_value(v), expected);
+void PyValues::throw_wrong_type(const Value& v, size_t at, const char* expected) {
+  throw_error(at, "found " + describe_value(v), expected);
 }
 
 std::string PyValues::describe_value(const Value& v) const {
@@ -24,116 +24,119 @@ std::string PyValues::describe_value(const Value& v) const {
 }
 
 void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
-  if (!v.is_list && !v.arg.is_tuple()) wrong(v, at, "a tuple of UOps");
+  if (!v.is_list && !v.arg.is_tuple()) throw_wrong_type(v, at, "a tuple of UOps");
   for (Arg a : items_of(v)) {
-    if (!a.is_uop()) fail(at, "found " + a.repr() + " in a list of sources", "a UOp");
+    if (!a.is_uop()) throw_error(at, "found " + a.repr() + " in a list of sources", "a UOp");
     out.push_back(a.uop());
   }
 }
 
-UOp PyValues::make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (!is_open() && !has_structure(op, src, arg)) fail(at, structure_error(op, src, arg));
+UOp PyValues::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
+  if (!is_open() && !has_structure(op, src, arg)) throw_error(at, structure_error(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
 
 // ---- grammar
 
 PyValues::Value PyValues::value() {
-  skip();
-  if (peek() != '-' && peek() != '+') return primary();
+  skip_blanks_in_line();
+  if (peek() != '-' && peek() != '+') return read_primary();
   Nested nested(*this);
   bool negative = peek() == '-';
-  size_t at = pos_++;
-  Value v = deeper([&] { return value(); });
+  size_t at = position_++;
+  Value v = with_nesting([&] { return value(); });
   Const c = as_const(v, at);
   return negative ? Value{Arg(py_neg(c))} : v;
 }
 
-PyValues::Value PyValues::primary() {
-  skip();
-  size_t at = pos_;
+PyValues::Value PyValues::read_primary() {
+  skip_blanks_in_line();
+  size_t at = position_;
   char c = peek();
-  if (c == '(') return bracketed();
+  if (c == '(') return read_list();
   if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Arg(number())};
   if (c == '\'' || c == '"') return {graph_.str(string())};
   if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) {
-    pos_++;
+    position_++;
     return {graph_.bytes(string(PyLiteral::Bytes))};
   }
-  if (!is_name_start(c)) fail(at, "found " + found(at), "an expression");
-  return named(identifier("a name"), at);
+  if (!is_name_start(c)) throw_error(at, "found " + found_text(at), "an expression");
+  return named_value(identifier("a name"), at);
 }
 
 uint16_t PyValues::one_deeper(uint16_t inner, size_t at) const {
-  if (inner >= kMaxArgDepth) fail(at, "tuples nested more than " + std::to_string(kMaxArgDepth) + " deep");
+  if (inner >= kMaxArgDepth) throw_error(at, "tuples nested more than " + std::to_string(kMaxArgDepth) + " deep");
   return uint16_t(inner + 1);
 }
 
-PyValues::Value PyValues::bracketed() {
+PyValues::Value PyValues::read_list() {
   Nested nested(*this);
-  size_t at = pos_++;
-  brackets_++;
-  if (take(')')) return brackets_--, Value{{}, true, 1, uint32_t(lists_.size()), 0};
-  Value first = item();
-  skip();
+  size_t at = position_++;
+  open_brackets_++;
+  if (take_char(')')) return open_brackets_--, Value{{}, true, 1, uint32_t(list_items_.size()), 0};
+  Value first = read_item();
+  skip_blanks_in_line();
   if (peek() != ',') {
-    if (peek() != ')') fail(pos_, "found " + found(pos_), "')' for the '(' of " + where(at));
-    pos_++;
-    brackets_--;
+    if (peek() != ')')
+      throw_error(position_, "found " + found_text(position_), "')' for the '(' of " + position_text(at));
+    position_++;
+    open_brackets_--;
     return first;
   }
   size_t base = item_stack_.size();
-  uint16_t inner = first.depth;
+  uint16_t inner = first.nesting_depth;
   item_stack_.push_back(as_arg(first));
-  while (take(',')) {
-    skip();
+  while (take_char(',')) {
+    skip_blanks_in_line();
     if (peek() == ')') break;
-    Value next = item();
-    inner = std::max(inner, next.depth);
+    Value next = read_item();
+    inner = std::max(inner, next.nesting_depth);
     item_stack_.push_back(as_arg(next));
   }
-  skip();
-  if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(at));
-  pos_++;
-  brackets_--;
-  Value list{{}, true, one_deeper(inner, at), uint32_t(lists_.size()), uint32_t(item_stack_.size() - base)};
-  lists_.insert(lists_.end(), item_stack_.begin() + ptrdiff_t(base), item_stack_.end());
+  skip_blanks_in_line();
+  if (peek() != ')')
+    throw_error(position_, "found " + found_text(position_), "',' or ')' for the '(' of " + position_text(at));
+  position_++;
+  open_brackets_--;
+  Value list{{}, true, one_deeper(inner, at), uint32_t(list_items_.size()), uint32_t(item_stack_.size() - base)};
+  list_items_.insert(list_items_.end(), item_stack_.begin() + ptrdiff_t(base), item_stack_.end());
   item_stack_.resize(base);
   return list;
 }
 
 PyValues::Arguments PyValues::arguments() {
-  expect('(', "and arguments");
+  expect_char('(', "and arguments");
   Nested nested(*this);
-  size_t open = pos_ - 1, base = argument_stack_.size();
-  brackets_++;
+  size_t open = position_ - 1, base = argument_stack_.size();
+  open_brackets_++;
   for (;;) {
-    skip();
+    skip_blanks_in_line();
     if (peek() == ')') break;
-    size_t at = pos_;
+    size_t at = position_;
     std::string_view keyword;
     Value v;
-    if (!quick_item(v)) {
+    if (!try_quick_item(v)) {
       if (is_name_start(peek())) {
-        size_t p = name_end(pos_), q = p;
+        size_t p = name_end(position_), q = p;
         while (char_at(q) == ' ') q++;
         if (char_at(q) == '=' && char_at(q + 1) != '=') {
-          keyword = text_.substr(pos_, p - pos_);
-          pos_ = q + 1;
-          at = (skip(), pos_);
+          keyword = text_.substr(position_, p - position_);
+          position_ = q + 1;
+          at = (skip_blanks_in_line(), position_);
         }
       }
-      v = keyword.empty() ? deeper([&] { return expression(); }) : item();
+      v = keyword.empty() ? with_nesting([&] { return read_expression(); }) : read_item();
     }
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
-      fail(at, "a positional argument after keyword arguments");
+      throw_error(at, "a positional argument after keyword arguments");
     argument_stack_.push_back({keyword, v, at});
-    if (!take(',')) break;
+    if (!take_char(',')) break;
   }
-  skip();
-  if (peek() != ')') fail(pos_, "found " + found(pos_), "',' or ')' for the '(' of " + where(open));
-  pos_++;
-  brackets_--;
+  skip_blanks_in_line();
+  if (peek() != ')')
+    throw_error(position_, "found " + found_text(position_), "',' or ')' for the '(' of " + position_text(open));
+  position_++;
+  open_brackets_--;
   return Arguments(*this, base);
 }
 
@@ -151,18 +154,18 @@ const PyValues::Argument* PyValues::Arguments::find(size_t position, std::string
 void PyValues::only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
   for (const Argument& a : args)
     if (!a.keyword.empty() && std::find(allowed.begin(), allowed.end(), a.keyword) == allowed.end())
-      fail(a.at, "unknown keyword argument '" + std::string(a.keyword) + "'");
+      throw_error(a.at, "unknown keyword argument '" + std::string(a.keyword) + "'");
 }
 
 std::string_view PyValues::attribute(const char* what) {
-  expect('.', what);
+  expect_char('.', what);
   return identifier(what);
 }
 
 // ---- names
 
-PyValues::Value PyValues::other_name(std::string_view name, size_t at) {
-  fail(at, "unknown name '" + std::string(name) + "'", "a value");
+PyValues::Value PyValues::read_other_name(std::string_view name, size_t at) {
+  throw_error(at, "unknown name '" + std::string(name) + "'", "a value");
 }
 
 namespace {
@@ -183,18 +186,18 @@ const char* an_opt_op() {
 }
 }  // namespace
 
-PyValues::Value PyValues::named(std::string_view name, size_t at) {
+PyValues::Value PyValues::named_value(std::string_view name, size_t at) {
   auto enumerated = [&](auto parse, const char* what) -> Value {
-    size_t word_at = pos_ + 1;
+    size_t word_at = position_ + 1;
     std::string_view word = attribute(what);
     auto value = parse(word);
     if (!value && is_open()) return {graph_.raw(std::string(name) + "." + std::string(word))};
-    if (!value) fail(word_at, "unknown name '" + std::string(word) + "'", what);
+    if (!value) throw_error(word_at, "unknown name '" + std::string(word) + "'", what);
     return {Arg(*value)};
   };
   switch (name.size()) {
     case 3:
-      if (name == "UOp") return other_name(name, at);
+      if (name == "UOp") return read_other_name(name, at);
       if (name == "Ops") return is_open() ? enumerated(parse_op, "an op") : Value{Arg(op_name())};
       if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
       if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
@@ -224,9 +227,9 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
     default: break;
   }
   if (name == "CustomKernel") {  // the argument is a Python function, which tinygrad prints as `panic`
-    expect('(', "(panic)");
-    if (identifier("panic") != "panic") fail(at, "found a CustomKernel of something", "CustomKernel(panic)");
-    expect(')', "')'");
+    expect_char('(', "(panic)");
+    if (identifier("panic") != "panic") throw_error(at, "found a CustomKernel of something", "CustomKernel(panic)");
+    expect_char(')', "')'");
     return {graph_.raw("CustomKernel(panic)")};
   }
   if (is_open() && name[0] >= 'A' && name[0] <= 'Z') {
@@ -235,53 +238,54 @@ PyValues::Value PyValues::named(std::string_view name, size_t at) {
   }
   if (name[0] >= 'A' && name[0] <= 'Z')
     if (auto c = parse_record_class(name)) return record(*c, at);
-  return other_name(name, at);
+  return read_other_name(name, at);
 }
 
 Op PyValues::op_name() {
-  size_t word_at = pos_ + 1;
+  size_t word_at = position_ + 1;
   std::string_view word = attribute("an op's name");
   if (auto op = parse_op(word)) return *op;
   if (is_open()) return Op::OTHER;
   std::vector<std::string_view> names;
   for (int i = 0; i < kNumOps; i++) names.push_back(name_of(Op(i)));
   std::string near = nearest_names(word, names);
-  fail(word_at, "unknown op '" + std::string(word) + "'", near.empty() ? "an op of tinygrad 0.12.0" : near);
+  throw_error(word_at, "unknown op '" + std::string(word) + "'", near.empty() ? "an op of tinygrad 0.12.0" : near);
 }
 
 Arg PyValues::addrspace() {
-  size_t at = pos_ + 1;
+  size_t at = position_ + 1;
   std::string_view word = attribute("an address space");
   if (auto s = parse_addrspace(word)) return *s;
-  fail(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
+  throw_error(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
 PyValues::StatedFactsByNumber PyValues::stated_facts() {
   StatedFactsByNumber out;
   for (;;) {
-    while (peek() == ' ' || peek() == '\n') pos_++;
+    while (peek() == ' ' || peek() == '\n') position_++;
     if (peek() != '#') return out;
-    size_t end = std::min(text_.find('\n', pos_), text_.size());
+    size_t end = std::min(text_.find('\n', position_), text_.size());
     constexpr std::string_view kLost = "# UOp ";
-    if (text_.substr(pos_, kLost.size()) == kLost && is_digit(char_at(pos_ + kLost.size()))) {
-      pos_ += kLost.size();
-      size_t at = pos_;
+    if (text_.substr(position_, kLost.size()) == kLost && is_digit(char_at(position_ + kLost.size()))) {
+      position_ += kLost.size();
+      size_t at = position_;
       Const node = number();
-      if (!node.is_int() || !node.as_int().is_small()) fail(at, "found " + node.str(), "the number of a UOp");
-      expect(':', "after the number of the UOp");
-      at = (skip(), pos_);
-      StatedFacts& stated = out[size_t(node.as_int().small())];
+      if (!node.is_int() || !node.as_int().is_small()) throw_error(at, "found " + node.str(), "the number of a UOp");
+      expect_char(':', "after the number of the UOp");
+      at = (skip_blanks_in_line(), position_);
+      StatedFacts& stated = out[size_t(node.as_int().small_value())];
       stated.dtype = as_dtype(value(), at);
-      while (take(',')) {
-        at = (skip(), pos_);
+      while (take_char(',')) {
+        at = (skip_blanks_in_line(), position_);
         std::string_view key = identifier("'src=' or 'tag='");
-        if (key != "src" && key != "tag") fail(at, "unknown keyword '" + std::string(key) + "'", "'src' or 'tag'");
-        expect('=', "after the keyword");
-        (key == "src" ? stated.src : stated.tag) = as_arg(value());
+        if (key != "src" && key != "tag")
+          throw_error(at, "unknown keyword '" + std::string(key) + "'", "'src' or 'tag'");
+        expect_char('=', "after the keyword");
+        (key == "src" ? stated.src : stated.stated_tag) = as_arg(value());
       }
-      if (pos_ != end) fail(pos_, "unexpected " + found(pos_), "the end of the line");
+      if (position_ != end) throw_error(position_, "unexpected " + found_text(position_), "the end of the line");
     }
-    pos_ = end;
+    position_ = end;
   }
 }
 
@@ -291,8 +295,8 @@ class ValueReader : public PyValues {
   using PyValues::PyValues;
   Arg read() {
     Arg a = as_arg(value());
-    skip();
-    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the value");
+    skip_blanks_in_line();
+    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the value");
     return a;
   }
 };
@@ -310,15 +314,16 @@ std::string complete_repr(DType d) {
 
 DType PyValues::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
-  size_t begin = pos_, end = pos_;
+  size_t begin = position_, end = position_;
   while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
     end = char_at(end) == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
   // the cache has dtypes of all releases, so check that a text of 0.12.0 does not get a dtype that 0.12.0 lacks
-  if (const DType* known = known_dtypes.find(piece); known && (is_open() || known->scalar_kind() != Scalar::Other))
-    return pos_ = end, *known;
+  if (const DType* known = known_dtypes.find_value(piece);
+      known && (is_open() || known->scalar_kind() != Scalar::Other))
+    return position_ = end, *known;
   DType d = dtype_slowly(begin);
-  if (pos_ == end) known_dtypes.keep(piece, d);
+  if (position_ == end) known_dtypes.keep_value(piece, d);
   return d;
 }
 
@@ -327,14 +332,14 @@ DType PyValues::dtype_slowly(size_t at) {
   std::string_view name = attribute("a dtype's name");
   DType d;
   if (name == "imageh" || name == "imagef") {
-    size_t args_at = pos_;
+    size_t args_at = position_;
     Arguments args = arguments();
     std::vector<int64_t> shape;
-    if (args.empty()) fail(args_at, "an image dtype without a shape");
+    if (args.empty()) throw_error(args_at, "an image dtype without a shape");
     if (Arg sizes = as_arg(args[0].value); sizes.is_tuple())
       for (Arg a : sizes.items()) shape.push_back(a.is_int() ? a.small_int() : -1);
     if (shape.size() != 3 || std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1 || v > 1 << 20; }))
-      fail(args_at, "an image dtype with the shape " + as_arg(args[0].value).repr(), "three sizes");
+      throw_error(args_at, "an image dtype with the shape " + as_arg(args[0].value).repr(), "three sizes");
     int64_t pitch = args.size() > 1 ? as_int(args[1].value, args[1].at) : -1;
     d = name == "imageh" ? dtypes::imageh(shape, pitch) : dtypes::imagef(shape, pitch);
   } else {
@@ -342,18 +347,19 @@ DType PyValues::dtype_slowly(size_t at) {
     if (!known && is_open()) known = dtypes::open(name);
     if (!known) {
       std::string near = nearest_names(name, dtypes::attribute_names());
-      fail(name_at, "unknown dtype '" + std::string(name) + "'", near.empty() ? "a dtype of tinygrad 0.12.0" : near);
+      throw_error(name_at, "unknown dtype '" + std::string(name) + "'",
+                  near.empty() ? "a dtype of tinygrad 0.12.0" : near);
     }
     d = *known;
   }
   while (peek() == '.') {
-    size_t method_at = ++pos_;
+    size_t method_at = ++position_;
     std::string_view method = identifier("'vec' or 'ptr'");
     Arguments args = arguments();
     if (method == "vec") {
-      if (args.size() != 1) fail(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
+      if (args.size() != 1) throw_error(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
       int64_t n = as_int(args[0].value, args[0].at);
-      guarded(method_at, [&] { d = d.vec(n); });
+      with_position(method_at, [&] { d = d.vec(n); });
     } else if (method == "ptr") {
       int64_t size = -1;
       AddrSpace space = AddrSpace::GLOBAL;
@@ -362,13 +368,13 @@ DType PyValues::dtype_slowly(size_t at) {
         bool is_size = a.keyword.empty() ? i == 0 : a.keyword == "size";
         if (is_size) size = as_int(a.value, a.at);
         else if (!a.value.is_list && a.value.arg.kind() == Arg::Kind::AddrSpace) space = a.value.arg.addrspace();
-        else wrong(a.value, a.at, "an address space");
+        else throw_wrong_type(a.value, a.at, "an address space");
       }
-      guarded(method_at, [&] { d = d.ptr(size, space); });
+      with_position(method_at, [&] { d = d.ptr(size, space); });
     } else if (method == "scalar") {
       d = d.scalar();
     } else {
-      fail(method_at, "a dtype has no method '" + std::string(method) + "'", "vec or ptr");
+      throw_error(method_at, "a dtype has no method '" + std::string(method) + "'", "vec or ptr");
     }
   }
   return d;
@@ -381,7 +387,7 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   auto fields = fields_of(c);
   std::vector<Arg> values(fields.size());
   uint16_t inner = 0;
-  for (const Argument& a : args) inner = std::max(inner, a.value.depth);
+  for (const Argument& a : args) inner = std::max(inner, a.value.nesting_depth);
   if (c == RecordClass::KernelInfo) values = {graph_.str("test"), graph_.tuple({}), false, graph_.tuple({}), Arg()};
   if (c == RecordClass::BufferizeOpts) values = {Arg(), AddrSpace::GLOBAL, true};
   if (c == RecordClass::Kernel) values[1] = graph_.tuple({});
@@ -391,12 +397,12 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
     Arg value = as_arg(a.value);
     if (c == RecordClass::Kernel && a.keyword == "grad_fxn" && value.is_none()) continue;
     size_t field = a.keyword.empty() ? i : size_t(std::find(fields.begin(), fields.end(), a.keyword) - fields.begin());
-    if (field >= fields.size()) fail(a.at, std::string(name_of(c)) + " has no such argument");
+    if (field >= fields.size()) throw_error(a.at, std::string(name_of(c)) + " has no such argument");
     values[field] = value;
   }
-  if (c == RecordClass::Kernel && !values[0].is_uop()) fail(at, "a Kernel without an ast", "Kernel(k0(), ())");
-  if (!record_fits(c, values)) fail(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
-  return {.arg = graph_.record(c, values), .depth = one_deeper(inner, at)};
+  if (c == RecordClass::Kernel && !values[0].is_uop()) throw_error(at, "a Kernel without an ast", "Kernel(k0(), ())");
+  if (!record_fits(c, values)) throw_error(at, "a " + std::string(name_of(c)) + " with arguments of wrong types");
+  return {.arg = graph_.record(c, values), .nesting_depth = one_deeper(inner, at)};
 }
 
 PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
@@ -405,12 +411,12 @@ PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
   std::vector<Arg> items{graph_.str(name), Arg()}, fields;
   uint16_t inner = 0;
   for (const Argument& a : args) {
-    inner = std::max(inner, a.value.depth);
+    inner = std::max(inner, a.value.nesting_depth);
     fields.push_back(graph_.str(a.keyword));
     items.push_back(as_arg(a.value));
   }
   items[1] = graph_.tuple(fields);
-  return {.arg = graph_.record(RecordClass::Open, items), .depth = one_deeper(inner, at)};
+  return {.arg = graph_.record(RecordClass::Open, items), .nesting_depth = one_deeper(inner, at)};
 }
 
 // ---- lists of Opt
@@ -420,23 +426,24 @@ class OptsReader : public PyValues {
  public:
   using PyValues::PyValues;
   std::vector<Arg> read() {
-    skip();
+    skip_blanks_in_line();
     char close = peek() == '[' ? ']' : ')';
-    if (peek() != '[' && peek() != '(') fail(pos_, "found " + found(pos_), "a list such as [Opt(OptOps.UPCAST, 0, 4)]");
-    pos_++;
-    brackets_++;
+    if (peek() != '[' && peek() != '(')
+      throw_error(position_, "found " + found_text(position_), "a list such as [Opt(OptOps.UPCAST, 0, 4)]");
+    position_++;
+    open_brackets_++;
     std::vector<Arg> out;
-    while (skip(), peek() != close) {
-      size_t at = pos_;
+    while (skip_blanks_in_line(), peek() != close) {
+      size_t at = position_;
       Arg a = as_arg(value());
-      if (!a.is(RecordClass::Opt)) fail(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
+      if (!a.is(RecordClass::Opt)) throw_error(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
       out.push_back(a);
-      if (!take(',') && (skip(), peek() != close))
-        fail(pos_, "found " + found(pos_), std::string("',' or '") + close + "'");
+      if (!take_char(',') && (skip_blanks_in_line(), peek() != close))
+        throw_error(position_, "found " + found_text(position_), std::string("',' or '") + close + "'");
     }
-    pos_++;
-    skip();
-    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the list");
+    position_++;
+    skip_blanks_in_line();
+    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the list");
     return out;
   }
 };

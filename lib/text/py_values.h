@@ -14,7 +14,7 @@ class PyValues : public PyScan {
  public:
   PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
       : PyScan(text, file), graph_(graph), places_(places) {
-    lists_.reserve(kUsual);
+    list_items_.reserve(kUsual);
     item_stack_.reserve(kUsual);
     argument_stack_.reserve(kUsual);
   }
@@ -26,8 +26,8 @@ class PyValues : public PyScan {
   struct Value {
     Arg arg = {};
     bool is_list = false;
-    uint16_t depth = 0;             // nesting depth of tuples and dataclasses
-    uint32_t first = 0, count = 0;  // if is_list: range of its items in lists_
+    uint16_t nesting_depth = 0;             // nesting depth of tuples and dataclasses
+    uint32_t first_item = 0, num_items = 0;  // if is_list: range of its items in list_items_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
   struct Argument {
@@ -56,20 +56,20 @@ class PyValues : public PyScan {
   };
 
   // ---- hooks for derived readers
-  virtual Value expression() { return value(); }
+  virtual Value read_expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing if another form comes next.
-  virtual bool quick_item(Value&) { return false; }
+  virtual bool try_quick_item(Value&) { return false; }
   // Returns the value of a name that is not Python's or tinygrad's own. The base class knows no such names and fails.
-  virtual Value other_name(std::string_view name, size_t at);
+  virtual Value read_other_name(std::string_view name, size_t at);
 
   // ---- grammar
   Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
-  Value primary();
-  Value bracketed();                               // reads a bracketed list; call it at the opening bracket
-  Value item() {                                   // reads one item of a list
+  Value read_primary();
+  Value read_list();                               // reads a bracketed list; call it at the opening bracket
+  Value read_item() {                                   // reads one item of a list
     Value v;
-    skip();
-    return quick_item(v) ? v : deeper([&] { return expression(); });
+    skip_blanks_in_line();
+    return try_quick_item(v) ? v : with_nesting([&] { return read_expression(); });
   }
   // Returns inner + 1: the depth of a value that contains values of depth `inner`. Fails at byte `at` if that exceeds
   // kMaxArgDepth.
@@ -79,33 +79,36 @@ class PyValues : public PyScan {
   std::string_view attribute(const char* what);    // reads a '.' and a name
 
   // ---- conversions; those with an argument `at` fail at byte `at` if the value is of another kind
-  Arg as_arg(const Value& v) { return v.is_list ? graph_.tuple(std::span(lists_).subspan(v.first, v.count)) : v.arg; }
+  Arg as_arg(const Value& v) {
+    return v.is_list ? graph_.tuple(std::span(list_items_).subspan(v.first_item, v.num_items)) : v.arg;
+  }
   UOp as_uop(const Value& v, size_t at) {
-    if (!v.is_uop()) wrong(v, at, "a UOp");
+    if (!v.is_uop()) throw_wrong_type(v, at, "a UOp");
     return v.arg.uop();
   }
   DType as_dtype(const Value& v, size_t at) {
-    if (v.is_list || v.arg.kind() != Arg::Kind::DType) wrong(v, at, "a dtype");
+    if (v.is_list || v.arg.kind() != Arg::Kind::DType) throw_wrong_type(v, at, "a dtype");
     return v.arg.dtype();
   }
   Const as_const(const Value& v, size_t at) {
-    if (v.is_list || !v.arg.is_const()) wrong(v, at, "a number");
+    if (v.is_list || !v.arg.is_const()) throw_wrong_type(v, at, "a number");
     return v.arg.to_const();
   }
   int64_t as_int(const Value& v, size_t at) {
-    if (v.is_list || !v.arg.is_int() || !v.arg.as_int().is_small()) wrong(v, at, "an integer of at most 64 bits");
+    if (v.is_list || !v.arg.is_int() || !v.arg.as_int().is_small())
+      throw_wrong_type(v, at, "an integer of at most 64 bits");
     return v.arg.small_int();
   }
   std::span<const Arg> items_of(const Value& v) const {
-    return v.is_list ? std::span<const Arg>(lists_).subspan(v.first, v.count) : v.arg.items();
+    return v.is_list ? std::span<const Arg>(list_items_).subspan(v.first_item, v.num_items) : v.arg.items();
   }
   // Appends the UOps of the list `v` to `out`.
   void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
-  [[noreturn]] void wrong(const Value& v, size_t at, const char* expected);
+  [[noreturn]] void throw_wrong_type(const Value& v, size_t at, const char* expected);
   std::string describe_value(const Value& v) const;
 
   // Makes a node. In a graph of 0.12.0, fails at byte `at` if the op cannot have these sources or this arg.
-  UOp make(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
+  UOp make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg = {}, Arg tag = {});
 
   // ---- tinygrad's values
   DType dtype();                                   // reads the rest of a dtype; call it after the word `dtypes`
@@ -124,7 +127,7 @@ class PyValues : public PyScan {
   // about node 3 that the format of the text cannot express.
   struct StatedFacts {
     DType dtype;
-    Arg src, tag;  // None if the comment does not state the src or tag, because the text has it
+    Arg src, stated_tag;  // None if the comment does not state the src or tag, because the text has it
   };
   using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
   StatedFactsByNumber stated_facts();
@@ -133,11 +136,11 @@ class PyValues : public PyScan {
 
   Graph& graph_;
   Places* places_;
-  std::vector<Arg> lists_;                         // items of bracketed lists; cleared after each statement
+  std::vector<Arg> list_items_;                         // items of bracketed lists; cleared after each statement
 
  private:
   DType dtype_slowly(size_t at);
-  Value named(std::string_view name, size_t at);
+  Value named_value(std::string_view name, size_t at);
   Arg addrspace();
 
   std::vector<Arg> item_stack_;

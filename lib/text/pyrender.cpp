@@ -25,8 +25,8 @@ constexpr OpSet kInfix{Op::ADD,   Op::IDIV,  Op::MOD, Op::SHL, Op::SHR, Op::MUL,
 
 bool holds_graph(Arg a) {
   RareArgFeatures odd;
-  odd.add(a);
-  return odd.graph;
+  odd.add_arg(a);
+  return odd.has_graph;
 }
 
 bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
@@ -45,40 +45,41 @@ std::string_view method_name(Op op) {
 }
 
 void PyrenderWriter::write_lines() {
-  mark_named(root_, order_, info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
-  const RareArgFeatures odd = RareArgFeatures::of(order_);
-  odd_text_ = odd.text, holds_graphs_ = odd.graph;
-  for (size_t i = 0; i < order_.size(); i++) {
-    UOp u = order_[i];
-    Info& info = info_[u.id()];
+  mark_named(root_, named_order_, node_info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
+  const RareArgFeatures odd = RareArgFeatures::of(named_order_);
+  has_odd_text_ = odd.has_text, has_graphs_ = odd.has_graph;
+  for (size_t i = 0; i < named_order_.size(); i++) {
+    UOp u = named_order_[i];
+    Info& info = node_info_[u.id()];
     if (!info.has_line && !u.in(kNeverNamed)) {
-      info.inlined = true;
+      info.is_inlined = true;
       continue;
     }
-    info.begin = pieces_.size();
-    if (info.has_line) pieces_.put('c'), pieces_.put_int(int64_t(i));
-    else piece(u);
-    info.size = uint32_t(pieces_.size() - info.begin);
+    info.text_begin = piece_text_.size();
+    if (info.has_line) piece_text_.put('c'), piece_text_.put_int(int64_t(i));
+    else write_piece(u);
+    info.text_size = uint32_t(piece_text_.size() - info.text_begin);
     if (info.has_line) line(u, info);
   }
 }
 
 // Writes the line "c12 = ..." of `u`, without the outermost parentheses.
 inline void PyrenderWriter::line(UOp u, const Info& info) {
-  if (lines_.size()) lines_.put('\n');
-  if (keeps_lines_) line_begins_.emplace_back(u, lines_.size());
-  if (u == root_) lines_.put("ast");
-  else lines_.put(pieces_, info.begin, info.size);
-  lines_.put(" = ");
-  size_t begin = lines_.size();
-  to_ = &lines_;
-  expression(u, u.tag().is_none() && !odd_text_);
+  if (line_text_.size()) line_text_.put('\n');
+  if (keeps_lines_) line_begins_.emplace_back(u, line_text_.size());
+  if (u == root_) line_text_.put("ast");
+  else line_text_.put(piece_text_, info.text_begin, info.text_size);
+  line_text_.put(" = ");
+  size_t begin = line_text_.size();
+  output_ = &line_text_;
+  expression(u, u.tag().is_none() && !has_odd_text_);
   tag(u);
-  if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
+  if (has_odd_text_ && strip_parens(line_text_.view().substr(begin)).size() + begin < line_text_.size())
+    line_text_.drop_ends(begin);
 }
 
-inline void PyrenderWriter::piece(UOp u) {
-  to_ = &pieces_;
+inline void PyrenderWriter::write_piece(UOp u) {
+  output_ = &piece_text_;
   expression(u, false);
   tag(u);
 }
@@ -90,7 +91,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
   size_t number = known->second;
   if (!is_new) return number;
   kernels_.push_back(ast);
-  if (level_ == kMaxLevels)
+  if (function_level_ == kMaxLevels)
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = with_stack([&] { return text_of_kernel(ast); });
@@ -103,59 +104,59 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
 
 // Writes the call of a kernel's function, "k0()".
 inline void PyrenderWriter::kernel_name(UOp ast) {
-  put('k'), to_->put_int(int64_t(kernel_number(ast))), put("()");
+  put_text('k'), output_->put_int(int64_t(kernel_number(ast))), put_text("()");
 }
 
 // ---- parts of expressions
 
 // Writes the source `u`: its name or its inline expression.
 inline void PyrenderWriter::src(UOp u) {
-  if (u.id() < info_.size()) [[likely]]
-    if (const Info& info = info_[u.id()]; info.size && !info.plain) [[likely]]
-      return to_->put(pieces_, info.begin, info.size);
+  if (u.id() < node_info_.size()) [[likely]]
+    if (const Info& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
+      return output_->put(piece_text_, info.text_begin, info.text_size);
   info_of(u);  // throws Failure if `u` is not below the root
-  inlined(u, false);
+  is_inlined(u, false);
 }
-inline void PyrenderWriter::inlined(UOp u, bool bare) {
-  if (++depth_ % kStackCheck) {
+inline void PyrenderWriter::is_inlined(UOp u, bool bare) {
+  if (++expression_depth_ % kStackCheck) {
     write_inlined(u, bare);
   } else {
-    check_limit(Limit::Nesting, depth_);
+    check_limit(Limit::Nesting, expression_depth_);
     with_stack([&] { write_inlined(u, bare); });
   }
-  depth_--;
+  expression_depth_--;
 }
 void PyrenderWriter::write_inlined(UOp u, bool bare) {
-  info_[u.id()].plain ? whole(u, complete_repr(u.dtype())) : expression(u, bare);
+  node_info_[u.id()].is_plain ? write_whole(u, complete_repr(u.dtype())) : expression(u, bare);
   tag(u);
 }
 inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
-  if (u.id() < info_.size())
-    if (const Info& info = info_[u.id()]; info.size || info.inlined) return info;
+  if (u.id() < node_info_.size())
+    if (const Info& info = node_info_[u.id()]; info.text_size || info.is_inlined) return info;
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
 inline void PyrenderWriter::repr(Arg a) {
-  if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
-  if (holds_graphs_) {
+  if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
+  if (has_graphs_) {
     if (a.is_uop()) return kernel_name(a.uop());
     if (holds_graph(a)) return items_with_graphs(a);
   }
   scratch_.clear();
   a.append_repr(scratch_);
-  put(scratch_);
+  put_text(scratch_);
 }
 // Writes a tuple or a dataclass that contains UOps.
 void PyrenderWriter::items_with_graphs(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
-  if (is_record) put(name_of(a.record_class()));
-  put('(');
+  if (is_record) put_text(name_of(a.record_class()));
+  put_text('(');
   for (size_t i = 0; i < a.items().size(); i++) {
-    if (i) put(", ");
-    if (is_record) put(fields_of(a.record_class())[i]), put('=');
+    if (i) put_text(", ");
+    if (is_record) put_text(fields_of(a.record_class())[i]), put_text('=');
     repr(a[i]);
   }
-  put(!is_record && a.items().size() == 1 ? ",)" : ")");
+  put_text(!is_record && a.items().size() == 1 ? ",)" : ")");
 }
 inline void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
 
@@ -167,35 +168,35 @@ inline void PyrenderWriter::movement_argument(UOp u) {
       if (u.arg()[i].as_bool()) axes.push_back(int64_t(i));
     return repr(u.graph().tuple(axes));
   }
-  put('(');
+  put_text('(');
   size_t n = 0;
   if (u.in({Op::RESHAPE, Op::EXPAND})) {
     for (Sint s : marg_shape(u)) {
-      if (n++) put(',');
+      if (n++) put_text(',');
       size(s);
     }
   } else {
     for (auto [a, b] : marg_pairs(u)) {
-      put(n++ ? ",(" : "(");
+      put_text(n++ ? ",(" : "(");
       size(a);
-      put(", ");
+      put_text(", ");
       size(b);
-      put(')');
+      put_text(')');
     }
   }
-  put(n == 1 ? ",)" : ")");
+  put_text(n == 1 ? ",)" : ")");
 }
 
-inline bool PyrenderWriter::is_printed_as_number(UOp u) const { return on_device(u) && !info_[u.id()].plain; }
+inline bool PyrenderWriter::is_printed_as_number(UOp u) const { return on_device(u) && !node_info_[u.id()].is_plain; }
 inline void PyrenderWriter::operand(UOp u, bool strip) {
   const Info& info = info_of(u);
-  bool bracketed = strip && info.inlined && !info.plain;
-  if (bracketed && odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
-    size_t begin = to_->size();
-    inlined(u, false);
-    if (strip_parens(to_->view().substr(begin)).size() + begin < to_->size()) to_->drop_ends(begin);
+  bool bracketed = strip && info.is_inlined && !info.is_plain;
+  if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
+    size_t begin = output_->size();
+    is_inlined(u, false);
+    if (strip_parens(output_->view().substr(begin)).size() + begin < output_->size()) output_->drop_ends(begin);
   } else if (bracketed && u.tag().is_none() && is_infix(u)) {
-    inlined(u, true);
+    is_inlined(u, true);
   } else {
     src(u);
   }
@@ -203,17 +204,17 @@ inline void PyrenderWriter::operand(UOp u, bool strip) {
 
 inline void PyrenderWriter::constant(UOp u) {
   bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
-  put(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put(", "), str(u.arg());
-  if (unique || on_device(u)) put(", device="), repr(u.src(0).arg());
-  if (unique) put(", unique="), str(u.src(1).arg());
-  put(')');
+  put_text(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put_text(", "), str(u.arg());
+  if (unique || on_device(u)) put_text(", device="), repr(u.src(0).arg());
+  if (unique) put_text(", unique="), str(u.src(1).arg());
+  put_text(')');
 }
 
 inline void PyrenderWriter::index(UOp u) {
-  src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
-  if (u.num_src() > 2) src(u.src(2)), put(", ");
-  if (u.src(0).dtype() != u.dtype()) put("dtype="), dtype(u.dtype()), put(')');
-  else put("ptr=True)");
+  src(u.src(0)), put_text(".index("), src(u.src(1)), put_text(", ");
+  if (u.num_src() > 2) src(u.src(2)), put_text(", ");
+  if (u.src(0).dtype() != u.dtype()) put_text("dtype="), dtype(u.dtype()), put_text(')');
+  else put_text("ptr=True)");
 }
 
 // Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
@@ -230,26 +231,28 @@ inline bool PyrenderWriter::special_form(UOp u) {
       return special(u), true;
     case Op::BUFFER:
       if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
-      put("UOp.new_buffer("), repr(u.src(1).arg()), put(", "), put(size_of(u).str()), put(", ");
-      dtype(u.dtype()), put(", "), str(u.src(0).arg()), put(')');
+      put_text("UOp.new_buffer("), repr(u.src(1).arg()), put_text(", "), put_text(size_of(u).str()), put_text(", ");
+      dtype(u.dtype()), put_text(", "), str(u.src(0).arg()), put_text(')');
       return true;
     case Op::COPY:
       if (u.num_src() != 2 || !u.src(1).is(Op::DEVICE)) return false;
-      src(u.src(0)), put(".copy_to_device("), repr(u.src(1).arg()), put(')');
+      src(u.src(0)), put_text(".copy_to_device("), repr(u.src(1).arg()), put_text(')');
       return true;
     case Op::ENCDEC:
-      src(u.src(0)), put(".encdec(");
-      for (UOp s : u.src().subspan(1)) src(s), put(", ");
-      put("arg="), repr(u.arg()), put(')');
+      src(u.src(0)), put_text(".encdec(");
+      for (UOp s : u.src().subspan(1)) src(s), put_text(", ");
+      put_text("arg="), repr(u.arg()), put_text(')');
       return true;
-    case Op::REDUCE_AXIS: src(u.src(0)), put(".r("), str(u.arg()[0]), put(", "), str(u.arg()[1]), put(')'); return true;
+    case Op::REDUCE_AXIS:
+      src(u.src(0)), put_text(".r("), str(u.arg()[0]), put_text(", "), str(u.arg()[1]), put_text(')');
+      return true;
     case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u, dtypes::index), true : false;
     case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
     case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
-      if (whole_movements_) return whole(u, u.dtype().repr()), true;
-      src(u.src(0)), put('.');
-      if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put("forced_");
-      put(method_name(u.op())), put('('), movement_argument(u), put(')');
+      if (writes_whole_movements_) return write_whole(u, u.dtype().repr()), true;
+      src(u.src(0)), put_text('.');
+      if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put_text("forced_");
+      put_text(method_name(u.op())), put_text('('), movement_argument(u), put_text(')');
       return true;
     default: return false;
   }
@@ -257,14 +260,15 @@ inline bool PyrenderWriter::special_form(UOp u) {
 
 // Writes `kernel`, the arg of a KERNEL node, such as Kernel(k0(), ()).
 inline void PyrenderWriter::kernel_arg(Arg kernel) {
-  put("Kernel("), kernel_name(kernel[0].uop()), put(", "), str(kernel[1]), put(')');
+  put_text("Kernel("), kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
 }
 
 // Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
-inline void PyrenderWriter::whole(UOp u, std::string_view dtype_text) {
-  put("UOp(Ops."), put(name_of(u.op())), put(", "), put(dtype_text), put(", "), sources(u.src());
-  if (!u.arg().is_none()) put(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
-  put(')');
+inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
+  put_text("UOp(Ops."), put_text(name_of(u.op())), put_text(", "), put_text(dtype_text), put_text(", "),
+      sources(u.src());
+  if (!u.arg().is_none()) put_text(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
+  put_text(')');
 }
 
 // Writes the expression of `u`. If `bare` is true, an infix expression is written without parentheses around it.
@@ -272,13 +276,14 @@ void PyrenderWriter::expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;
   if (u.in(kMethods)) return method(u);
-  if (u.is(Op::KERNEL)) put("UOp(Ops.KERNEL, src="), sources(u.src()), put(", arg="), kernel_arg(u.arg()), put(')');
-  else whole(u, u.dtype().repr());
+  if (u.is(Op::KERNEL))
+    put_text("UOp(Ops.KERNEL, src="), sources(u.src()), put_text(", arg="), kernel_arg(u.arg()), put_text(')');
+  else write_whole(u, u.dtype().repr());
 }
 
 std::string PyrenderWriter::expression_of(UOp u) {
   TextBuffer out;
-  to_ = &out;
+  output_ = &out;
   write_inlined(u, false);
   return out.str();
 }
@@ -302,7 +307,7 @@ class PlacesWriter : public PyrenderWriter {
       size_t at = kernels_text_.size() + begin;
       line += uint32_t(std::count(out.text.begin() + long(counted), out.text.begin() + long(at), '\n'));
       counted = at;
-      out.lines.emplace_back(u, line);
+      out.node_lines.emplace_back(u, line);
     }
     return out;
   }
@@ -314,7 +319,7 @@ Result<PlacedText> pyrender_with_places(UOp root) {
   if (root.graph().is_foreign()) {
     OpenText open = pyrender_open(root);
     PlacedText out{std::move(open.text), {}};
-    for (UOp u : open.lines) out.lines.emplace_back(u, uint32_t(out.lines.size()));
+    for (UOp u : open.line_nodes) out.node_lines.emplace_back(u, uint32_t(out.node_lines.size()));
     return out;
   }
   return catch_failures([&] { return PlacesWriter(root).write_placed(); });

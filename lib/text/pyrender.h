@@ -38,7 +38,7 @@ Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::str
 
 struct PlacedText {
   std::string text;                              // pyrender's text, without a final newline
-  std::vector<std::pair<UOp, uint32_t>> lines;   // each node that has its own line, with the 0-based line number
+  std::vector<std::pair<UOp, uint32_t>> node_lines;   // each node that has its own line, with the 0-based line number
 };
 
 // Returns the text pyrender(root) and the line number of each node in it, or the error of pyrender().
@@ -49,7 +49,7 @@ Result<PlacedText> pyrender_with_places(UOp root);
 struct OpenText {
   std::string text;
   bool lacks_original = false;
-  std::vector<UOp> lines = {};  // the node of each line of `text`
+  std::vector<UOp> line_nodes = {};  // the node of each line of `text`
 };
 // Returns the text of a graph of a release other than 0.12.0, as the release prints it (uop/render.py:pyrender since
 // 0.13). For a release that is not known to tgc, the text has every node as UOp(...).

@@ -11,19 +11,19 @@ namespace {
 class CompleteWriter : public PyrenderWriter {
  public:
   explicit CompleteWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
-    whole_movements_ = whole_movements;
+    writes_whole_movements_ = whole_movements;
     keeps_lines_ = true;
   }
 
   CompleteText write_complete() {
     write_lines();
     CompleteText out{kernels_text_, false};
-    PyrenderReader reader(root_.graph(), lines_.view(), {}, nullptr);
-    reader.assume(order_, kernels_);
+    PyrenderReader reader(root_.graph(), line_text_.view(), {}, nullptr);
+    reader.assume_names(named_order_, kernels_);
     for (size_t i = 0; i < line_begins_.size(); i++) {
       auto [u, begin] = line_begins_[i];
-      size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : lines_.size();
-      out.text += lines_.view(begin, end - begin);
+      size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : line_text_.size();
+      out.text += line_text_.view(begin, end - begin);
       UOp read = value_of(reader, begin);
       if (read == u) continue;
       if (out.text.back() != '\n') out.text += '\n';
@@ -31,14 +31,14 @@ class CompleteWriter : public PyrenderWriter {
       if (i + 1 < line_begins_.size()) out.text += '\n';
       has_comments_ = true;
     }
-    out.needs_header = has_comments_ || reader.would_infer();
+    out.needs_header = has_comments_ || reader.would_infer_facts();
     return out;
   }
 
  private:
   std::string text_of_kernel(UOp ast) override {
-    CompleteWriter writer(ast, whole_movements_);
-    writer.level_ = level_ + 1;
+    CompleteWriter writer(ast, writes_whole_movements_);
+    writer.function_level_ = function_level_ + 1;
     CompleteText kernel = writer.write_complete();
     has_comments_ |= kernel.needs_header;
     return kernel.text;
@@ -57,16 +57,16 @@ class CompleteWriter : public PyrenderWriter {
   std::string correction(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
-    auto parts = toposort(u, [&](UOp s) { return s == u || !info_[s.id()].has_line; });
-    info_[u.id()].plain = true;
+    auto parts = toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; });
+    node_info_[u.id()].is_plain = true;
     for (int round = 0;; round++) {
       if (round == kRounds)  // to limit the time, mark all nodes of the expression after kRounds rounds
-        for (UOp part : parts) info_[part.id()].plain = true;
+        for (UOp part : parts) node_info_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
-      reader.assume(order_, kernels_);
+      reader.assume_names(named_order_, kernels_);
       read = value_of(reader, 0);
-      if (read == u) return info_[u.id()].plain = false, line;
+      if (read == u) return node_info_[u.id()].is_plain = false, line;
       if (!make_plain(u, read)) throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
     }
   }
@@ -87,18 +87,18 @@ class CompleteWriter : public PyrenderWriter {
       if (alike && top.next < top.part.num_src()) {
         UOp s = top.part.src(top.next), t = top.read.src(top.next);
         top.next++;
-        if (!(s == t) && !info_[s.id()].has_line) stack.push_back({s, t});
+        if (!(s == t) && !node_info_[s.id()].has_line) stack.push_back({s, t});
         continue;
       }
       bool found = top.found;
-      if (Info& info = info_[top.part.id()]; !found && !info.plain) info.plain = found = any = true;
+      if (Info& info = node_info_[top.part.id()]; !found && !info.is_plain) info.is_plain = found = any = true;
       stack.pop_back();
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
     // the expression could not be read, so mark all of its nodes
-    for (UOp part : toposort(u, [&](UOp s) { return s == u || !info_[s.id()].has_line; }))
-      if (Info& info = info_[part.id()]; !info.plain) info.plain = any = true;
+    for (UOp part : toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; }))
+      if (Info& info = node_info_[part.id()]; !info.is_plain) info.is_plain = any = true;
     return any;
   }
 

@@ -44,18 +44,20 @@ PyValues::Value PyrenderReader::uop_call(size_t at) {
   only_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
                  *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
-  if (!op || op->value.is_list || !op->value.arg.is_op()) fail(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
+  if (!op || op->value.is_list || !op->value.arg.is_op())
+    throw_error(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
   DType d = dtype ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
   Arg a = arg ? as_arg(arg->value) : Arg();
-  sources_.clear();
-  if (src) append_uops(sources_, src->value, src->at);
-  return {make(at, op->value.arg.op(), d, sources_, a, tag ? as_arg(tag->value) : Arg())};
+  current_sources_.clear();
+  if (src) append_uops(current_sources_, src->value, src->at);
+  return {make_node(at, op->value.arg.op(), d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
 }
 
 // ---- UOp.const(...), UOp.range(...), ...
 
-const PyValues::Argument& PyrenderReader::need(const Arguments& args, size_t i, const char* what, size_t at) {
-  if (i >= args.size() || !args[i].keyword.empty()) fail(at, std::string("UOp without ") + what);
+const PyValues::Argument& PyrenderReader::required_argument(const Arguments& args, size_t i, const char* what,
+                                                            size_t at) {
+  if (i >= args.size() || !args[i].keyword.empty()) throw_error(at, std::string("UOp without ") + what);
   return args[i];
 }
 
@@ -66,14 +68,14 @@ DType PyrenderReader::dtype_keyword(const Arguments& args, DType otherwise) {
 
 Arg PyrenderReader::device_argument(const Argument& a) {
   Arg device = as_arg(a.value);
-  if (!device.is_str() && !device.is_tuple()) wrong(a.value, a.at, "a device");
+  if (!device.is_str() && !device.is_tuple()) throw_wrong_type(a.value, a.at, "a device");
   return device;
 }
 
 UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   if (a.value.is_uop()) return a.value.arg.uop().cast(dtype);
   UOp out;
-  guarded(a.at, [&] { out = graph_.constant(dtype, as_const(a.value, a.at)); });
+  with_position(a.at, [&] { out = graph_.constant(dtype, as_const(a.value, a.at)); });
   return out;
 }
 
@@ -85,19 +87,19 @@ PyValues::Value PyrenderReader::constant(size_t at) {
   };
   static constinit thread_local ParseCache<KnownConst> known_by_dialect[2];
   auto& known_consts = known_by_dialect[is_open()];
-  size_t end = std::min(text_.find(')', pos_), text_.size() - 1) + 1;
-  std::string_view piece = text_.substr(pos_, end - pos_);
-  if (const KnownConst* known = known_consts.find(piece))
-    return pos_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
+  size_t end = std::min(text_.find(')', position_), text_.size() - 1) + 1;
+  std::string_view piece = text_.substr(position_, end - position_);
+  if (const KnownConst* known = known_consts.find_value(piece))
+    return position_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
   Arguments args = arguments();
   UOp c = make_const(args, at);
   bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().is_const() && c.arg().kind() != Arg::Kind::BigInt;
-  if (pos_ == end && of_no_graph) known_consts.keep(piece, {c.dtype(), c.arg()});
+  if (position_ == end && of_no_graph) known_consts.keep_value(piece, {c.dtype(), c.arg()});
   return {c};
 }
 
 PyValues::Value PyrenderReader::uop_static(size_t at) {
-  size_t name_at = pos_ + 1;
+  size_t name_at = position_ + 1;
   std::string_view name = attribute("a method of UOp");
   Arguments args = arguments();
   if (name == "const" || name == "unique_const") return {make_const(args, at)};
@@ -109,18 +111,18 @@ PyValues::Value PyrenderReader::uop_static(size_t at) {
 }
 
 UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
-  const Argument &d = need(args, 0, "a dtype", at), &v = need(args, 1, "a value", at);
+  const Argument &d = required_argument(args, 0, "a dtype", at), &v = required_argument(args, 1, "a value", at);
   DType dtype = as_dtype(d.value, d.at);
   if (args.size() == 2 && !v.value.is_list && v.value.arg.is_const()) {
     UOp c;
-    guarded(v.at, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
+    with_position(v.at, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
     return c;
   }
   only_keywords(args, {"device", "unique"});
   Arg value = as_arg(v.value);
-  if (!value.is_const() && !value.is_tuple()) wrong(v.value, v.at, "a number");
+  if (!value.is_const() && !value.is_tuple()) throw_wrong_type(v.value, v.at, "a number");
   UOp c;
-  guarded(v.at, [&] {
+  with_position(v.at, [&] {
     if (value.is_tuple())
       for (Arg a : value.items())
         if (!a.is_const())
@@ -137,38 +139,38 @@ UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
 
 UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
   only_keywords(args, {"dtype", "src"});
-  const Argument& end = need(args, 0, "an end", at);
+  const Argument& end = required_argument(args, 0, "an end", at);
   DType dtype = dtype_keyword(args, dtypes::index);
   std::vector<Arg> axis;
   axis.reserve(args.size() + 1);
   for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
   if (axis.empty() || axis.back().kind() != Arg::Kind::AxisType) axis.push_back(AxisType::LOOP);
-  if (axis.size() < 2) fail(at, "UOp.range without an axis number");
+  if (axis.size() < 2) throw_error(at, "UOp.range without an axis number");
   for (size_t i = 0; i + 1 < axis.size(); i++)
-    if (!axis[i].is_int()) fail(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
-  sources_.assign(1, size_argument(end, dtype));
-  if (const Argument* k = args.keyword("src")) append_uops(sources_, k->value, k->at);
-  return graph_.node(Op::RANGE, dtype, sources_, graph_.tuple(axis));
+    if (!axis[i].is_int()) throw_error(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
+  current_sources_.assign(1, size_argument(end, dtype));
+  if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->at);
+  return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
 }
 
 UOp PyrenderReader::make_special(const Arguments& args, size_t at) {
-  const Argument &end = need(args, 0, "an end", at), &name = need(args, 1, "a name", at);
+  const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
   DType dtype = dtype_keyword(args, dtypes::index);
-  if (name.value.is_list || !name.value.arg.is_str()) wrong(name.value, name.at, "a name");
+  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.at, "a name");
   return graph_.node(Op::SPECIAL, dtype, size_argument(end, dtype), name.value.arg);
 }
 
 UOp PyrenderReader::make_variable(const Arguments& args, size_t at) {
-  const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at),
-                 &high = need(args, 2, "a maximum", at);
-  if (name.value.is_list || !name.value.arg.is_str()) wrong(name.value, name.at, "a name");
+  const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
+                 &high = required_argument(args, 2, "a maximum", at);
+  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.at, "a name");
   Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.at), as_const(high.value, high.at)});
   return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, dtypes::index), {}, arg);
 }
 
 UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
-  const Argument &device = need(args, 0, "a device", at), &size = need(args, 1, "a size", at),
-                 &d = need(args, 2, "a dtype", at), &number = need(args, 3, "a number", at);
+  const Argument &device = required_argument(args, 0, "a device", at), &size = required_argument(args, 1, "a size", at),
+                 &d = required_argument(args, 2, "a dtype", at), &number = required_argument(args, 3, "a number", at);
   UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)),
                graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
@@ -179,24 +181,24 @@ UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Argum
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
   auto op = parse_op(upper);
-  if (!op) fail(name_at, "UOp has no method '" + std::string(name) + "'");
+  if (!op) throw_error(name_at, "UOp has no method '" + std::string(name) + "'");
   only_keywords(args, {"arg", "dtype"});
   std::vector<UOp> src;
   for (const Argument& a : args)
     if (a.keyword.empty()) src.push_back(as_uop(a.value, a.at));
   const Argument* arg = args.keyword("arg");
-  return make(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
+  return make_node(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
 }
 
 // ---- methods
 
-PyValues::Value PyrenderReader::postfix(Value v) {
+PyValues::Value PyrenderReader::read_postfix(Value v) {
   for (;;) {
-    skip();
+    skip_blanks_in_line();
     if (peek() != '.' || is_digit(peek(1))) return v;
-    size_t at = ++pos_;
+    size_t at = ++position_;
     std::string_view name = identifier("a method");
-    if (!v.is_uop()) fail(at, describe_value(v) + " has no method '" + std::string(name) + "'");
+    if (!v.is_uop()) throw_error(at, describe_value(v) + " has no method '" + std::string(name) + "'");
     v = {method_call(v.arg.uop(), name, at)};
   }
 }
@@ -209,17 +211,18 @@ UOp PyrenderReader::method_call(UOp self, std::string_view name, size_t at) {
   }();
   static const NameTable kTable(kNames);
   int method = kTable.find(name);
-  if (method < 0) fail(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
+  if (method < 0) throw_error(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
   Arguments args = arguments();
   UOp out;
-  guarded(at, [&] { out = call(self, kMethods[method].method, name, args, at); });
+  with_position(at, [&] { out = call(self, kMethods[method].method, name, args, at); });
   return out;
 }
 
-void PyrenderReader::count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at) {
+void PyrenderReader::check_argument_count(const Arguments& args, size_t least, size_t most, std::string_view name,
+                                          size_t at) {
   if (args.size() >= least && args.size() <= most) return;
-  fail(at, std::string(name) + "() with " + std::to_string(args.size()) + " arguments",
-       least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
+  throw_error(at, std::string(name) + "() with " + std::to_string(args.size()) + " arguments",
+              least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
 // Returns the argument `a` as a node: a UOp unchanged, a number as a CONST with the dtype of `like`.
@@ -230,30 +233,30 @@ UOp PyrenderReader::operand(const Argument& a, UOp like) {
 // Makes a node with op `op`. Its sources are `self` and the positional arguments; its arg is the argument arg=.
 UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
   Arg arg;
-  sources_.clear();
-  sources_.push_back(self);
+  current_sources_.clear();
+  current_sources_.push_back(self);
   for (const Argument& a : args) {
-    if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
+    if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
     else if (a.keyword == "arg") arg = as_arg(a.value);
     else only_keywords(args, {"arg", "dtype", "ptr"});
   }
-  return make(at, op, dtype, sources_, arg);
+  return make_node(at, op, dtype, current_sources_, arg);
 }
 
 UOp PyrenderReader::alu_call(UOp self, Op op, const Arguments& args, size_t at) {
   bool unary = ops::Unary.contains(op);
-  count(args, unary ? 0 : 1, unary ? 0 : 1, name_of(op), at);
+  check_argument_count(args, unary ? 0 : 1, unary ? 0 : 1, name_of(op), at);
   return unary ? self.alu(op) : self.alu(op, operand(args[0], self));
 }
 
 UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
   bool plain = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty();
-  if (!plain || !infers()) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
+  if (!plain || !may_infer()) return generic_call(self, Op::ASSIGN, self.dtype(), args, at);
   UOpSet named(graph_);
-  for (UOp u : numbered_)
+  for (UOp u : numbered_nodes_)
     if (u) named.insert(u);
-  for (auto& [_, u] : names_) named.insert(u);
-  return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].at), named, unique_constants_++);
+  for (auto& [_, u] : named_nodes_) named.insert(u);
+  return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].at), named, num_unique_constants_++);
 }
 
 UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
@@ -273,36 +276,36 @@ UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
     } else if (a.keyword == "op" && as_arg(a.value).is_op()) {
       out = out.replace({.op = as_arg(a.value).op()});
     } else {
-      fail(at, "replace() with a positional argument", "op=, dtype=, src=, arg= or tag=");
+      throw_error(at, "replace() with a positional argument", "op=, dtype=, src=, arg= or tag=");
     }
   }
-  return make(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
+  return make_node(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
 }
 
 UOp PyrenderReader::where_call(UOp self, const Arguments& args, size_t at) {
-  count(args, 2, 2, "where", at);
+  check_argument_count(args, 2, 2, "where", at);
   bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
-  if (!yes && !no) fail(at, "where() of two constants", "a UOp");
+  if (!yes && !no) throw_error(at, "where() of two constants", "a UOp");
   UOp y = yes ? args[0].value.arg.uop() : operand(args[0], args[1].value.arg.uop());
   return self.where(y, operand(args[1], y));
 }
 
 UOp PyrenderReader::explicit_alu_call(UOp self, const Arguments& args, size_t at) {
-  if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
+  if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
   std::vector<UOp> rest;
   for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].at));
   return self.alu(args[0].value.arg.op(), rest);
 }
 
 UOp PyrenderReader::broadcast_call(UOp self, const Arguments& args, size_t at) {
-  count(args, 1, 1, "broadcast", at);
+  check_argument_count(args, 1, 1, "broadcast", at);
   int64_t n = as_int(args[0].value, args[0].at);
-  if (n < 1 || n > 1 << 16) fail(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
+  if (n < 1 || n > 1 << 16) throw_error(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
   return self.broadcast(n);
 }
 
 UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
-  count(args, 1, 1, "gep", at);
+  check_argument_count(args, 1, 1, "gep", at);
   Arg a = as_arg(args[0].value);
   if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].at));
   std::vector<int64_t> indices;
@@ -311,16 +314,16 @@ UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
 }
 
 UOp PyrenderReader::copy_call(UOp self, const Arguments& args, size_t at) {
-  count(args, 1, 1, "copy_to_device", at);
+  check_argument_count(args, 1, 1, "copy_to_device", at);
   UOp d = args[0].value.is_uop() ? args[0].value.arg.uop()
                                  : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
   return graph_.node(Op::COPY, self.dtype(), {self, d});
 }
 
 UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at) {
-  count(args, 2, 2, "r", at);
+  check_argument_count(args, 2, 2, "r", at);
   Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
-  if (!op.is_op() || !axes.is_tuple()) fail(at, "r() with wrong arguments", "r(Ops.ADD, (0, 1))");
+  if (!op.is_op() || !axes.is_tuple()) throw_error(at, "r() with wrong arguments", "r(Ops.ADD, (0, 1))");
   UOp out = graph_.node(Op::REDUCE_AXIS, self.dtype(), self, graph_.tuple({op, axes}));
   shape_of(out);
   return out;
@@ -331,7 +334,7 @@ UOp PyrenderReader::reduce_axis_call(UOp self, const Arguments& args, size_t at)
 // Without an alternative value, the dtype is inferred from the uses.
 UOp PyrenderReader::load_call(UOp from, const Arguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
-  if (!address || args.keyword("dtype") || !infers())
+  if (!address || args.keyword("dtype") || !may_infer())
     return generic_call(from, Op::LOAD, dtype_keyword(args, loaded_dtype(from)), args, at);
   if (!args.empty() && args[0].value.is_uop())
     return generic_call(from, Op::LOAD, args[0].value.arg.uop().dtype(), args, at);
@@ -343,14 +346,14 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   DType d = from.dtype();
   int64_t n = !d.is_ptr() || d.base().count() > 1 ? 1 : d.vcount();
   if (from.is(Op::INDEX) && d.is_image() && from.num_src() > 1 && from.src(1).dtype().count() == 2) n = 4;
-  return n > 1 && infers() ? d.base().vec(n) : d.base();
+  return n > 1 && may_infer() ? d.base().vec(n) : d.base();
 }
 
 // Makes a REDUCE. If the text states no dtype, the REDUCE gets the dtype of its source; if that is a vector, the
 // length of the result, which may be shorter, is inferred from the uses.
 UOp PyrenderReader::reduce_call(UOp self, const Arguments& args, size_t at) {
   UOp out = generic_call(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
-  if (self.dtype().count() > 1 && !args.keyword("dtype") && infers()) leave_open(out);
+  if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) leave_open(out);
   return out;
 }
 
@@ -383,50 +386,55 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Sqrt: return alu_call(self, Op::SQRT, args, at);
     case Method::Reciprocal: return alu_call(self, Op::RECIPROCAL, args, at);
     case Method::Trunc: return alu_call(self, Op::TRUNC, args, at);
-    case Method::LogicalNot: count(args, 0, 0, name, at); return self.logical_not();
-    case Method::Minimum: count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
+    case Method::LogicalNot: check_argument_count(args, 0, 0, name, at); return self.logical_not();
+    case Method::Minimum: check_argument_count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
     case Method::Where: return where_call(self, args, at);
     case Method::Cast:
-      count(args, 1, 1, name, at);
+      check_argument_count(args, 1, 1, name, at);
       return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
-    case Method::Bitcast: count(args, 1, 1, name, at); return self.bitcast(as_dtype(args[0].value, args[0].at));
+    case Method::Bitcast:
+      check_argument_count(args, 1, 1, name, at);
+      return self.bitcast(as_dtype(args[0].value, args[0].at));
     case Method::Alu: return explicit_alu_call(self, args, at);
     case Method::Broadcast: return broadcast_call(self, args, at);
     case Method::Gep: return gep_call(self, args, at);
     case Method::CopyToDevice: return copy_call(self, args, at);
-    case Method::Rtag: count(args, 0, 1, name, at); return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
+    case Method::Rtag:
+      check_argument_count(args, 0, 1, name, at);
+      return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
     case Method::Replace: return replace_call(self, args, at);
     case Method::R: return reduce_axis_call(self, args, at);
     case Method::Reshape: case Method::ForcedReshape: case Method::Expand: case Method::Permute: case Method::Pad:
     case Method::Shrink:
     case Method::Flip: return movement_call(self, method, args, at);
   }
-  fail(at, "unknown method");
+  throw_error(at, "unknown method");
 }
 
 // ---- movement ops; each function checks the shape of its result, so that the error message points to the call
 
 UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args, size_t at) {
-  if (self.is_const() && self.num_src() == 0 && infers()) self = local_unique_constant(self, unique_constants_++);
+  if (self.is_const() && self.num_src() == 0 && may_infer())
+    self = local_unique_constant(self, num_unique_constants_++);
   UOp out;
   if (method == Method::Permute) {
-    count(args, 1, 1, "permute", at);
+    check_argument_count(args, 1, 1, "permute", at);
     out = graph_.node(Op::PERMUTE, self.dtype(), self, as_arg(args[0].value));
   } else if (method == Method::Flip) {
-    count(args, 1, 1, "flip", at);
+    check_argument_count(args, 1, 1, "flip", at);
     std::vector<Arg> axes(shape_of(self).size(), Arg(false));
     Arg list = as_arg(args[0].value);
     for (Arg a : list.is_tuple() ? list.items() : std::span<const Arg>(&list, 1)) {
       if (!a.is_int() || a.as_int() < 0 || a.as_int() >= Int(int64_t(axes.size())))
-        fail(args[0].at, "flip of the axis " + a.repr());
+        throw_error(args[0].at, "flip of the axis " + a.repr());
       axes[size_t(a.small_int())] = true;
     }
     out = graph_.node(Op::FLIP, self.dtype(), self, graph_.tuple(axes));
   } else if (method == Method::Pad || method == Method::Shrink) {
-    if (args.size() != 1 || !as_arg(args[0].value).is_tuple()) fail(at, "wrong arguments", "one tuple of pairs");
+    if (args.size() != 1 || !as_arg(args[0].value).is_tuple()) throw_error(at, "wrong arguments", "one tuple of pairs");
     std::vector<Arg> first, second;
     for (Arg pair : as_arg(args[0].value).items()) {
-      if (!pair.is_tuple() || pair.items().size() != 2) fail(at, "found " + pair.repr(), "a pair");
+      if (!pair.is_tuple() || pair.items().size() != 2) throw_error(at, "found " + pair.repr(), "a pair");
       first.push_back(pair[0]);
       second.push_back(pair[1]);
     }
@@ -453,7 +461,7 @@ UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);
   bool all_ints = true;
   for (Arg a : sizes) {
-    if (!a.is_int() && !a.is_uop()) fail(at, "found the size " + a.repr(), "an integer or a UOp");
+    if (!a.is_int() && !a.is_uop()) throw_error(at, "found the size " + a.repr(), "an integer or a UOp");
     all_ints &= a.is_int();
   }
   if (all_ints) {

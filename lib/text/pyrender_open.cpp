@@ -65,7 +65,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       if (u == root_) pieces_.put("ast");
       else pieces_.put('c'), pieces_.put_int(int64_t(i));
       info.size = pieces_.size() - info.begin;
-      out.lines.push_back(u);
+      out.line_nodes.push_back(u);
       line(u, info);
     }
     out.text = lines_.str();
@@ -79,9 +79,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     const std::string_view text = plain.text;
     CompleteText out{"", plain.lacks_original || release_in_text(text) != graph_.release()};
     auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
-    reader->assume(order_, {});
-    for (size_t i = 0; i < plain.lines.size(); i++) {
-      UOp u = plain.lines[i];
+    reader->assume_names(order_, {});
+    for (size_t i = 0; i < plain.line_nodes.size(); i++) {
+      UOp u = plain.line_nodes[i];
       size_t begin = begins_[i], end = i + 1 < begins_.size() ? begins_[i + 1] - 1 : text.size();
       out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
       auto read = catch_failures([&] { return reader->value_of_line(begin); });
@@ -103,7 +103,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
   void scan_uses() {
     const RareArgFeatures odd = RareArgFeatures::of(order_);
-    odd_text_ = odd.text || odd.graph;
+    odd_text_ = odd.has_text || odd.has_graph;
     mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
     lacks_original_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
       return u.is(Op::FUNCTION) ||
@@ -118,7 +118,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   template <class Write>
   void piece(UOp u, Write write) {
     const size_t begin = pieces_.size();
-    to_ = &pieces_;
+    output_ = &pieces_;
     write();
     tag(u);
     info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
@@ -131,7 +131,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     lines_.put(pieces_, info.begin, info.size);
     lines_.put(" = ");
     const size_t begin = lines_.size();
-    to_ = &lines_;
+    output_ = &lines_;
     expression(u, u.tag().is_none() && !odd_text_);
     tag(u);
     if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size()) lines_.drop_ends(begin);
@@ -153,29 +153,29 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return is_0_13_ && u.is_const() && u.num_src() == 1 && u.src(0).is(Op::DEVICE);
   }
 
-  void src(UOp u) { to_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
+  void src(UOp u) { output_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
   void operand(UOp u, bool strip) {
     const Info& info = info_[u.id()];
     const size_t ends = strip && info.is_bracketed;
-    to_->put(pieces_, info.begin + ends, info.size - 2 * ends);
+    output_->put(pieces_, info.begin + ends, info.size - 2 * ends);
   }
   void repr(Arg a) {
-    if (a.kind() == Arg::Kind::Int) return to_->put_int(a.small_int());
+    if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
     scratch_.clear();
     append_open_repr(scratch_, a);
-    put(scratch_);
+    put_text(scratch_);
   }
   // ---- expressions
 
   // Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
   void whole(UOp u) {
-    put("UOp(Ops."), put(shown_op(u)), put(", "), dtype(u.dtype()), put(", "), sources(u.src());
+    put_text("UOp(Ops."), put_text(shown_op(u)), put_text(", "), dtype(u.dtype()), put_text(", "), sources(u.src());
     if (Arg a = shown_arg(u); !a.is_none()) {
-      put(", ");
-      if (u.is(Op::CONST) && is_const_float(a)) put("ConstFloat("), repr(a), put(')');
+      put_text(", ");
+      if (u.is(Op::CONST) && is_const_float(a)) put_text("ConstFloat("), repr(a), put_text(')');
       else repr(a);
     }
-    put(')');
+    put_text(')');
   }
 
   bool constant(UOp u) {
@@ -183,20 +183,20 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     const bool on_device = is_0_13_ && n == 1 && u.src(0).is(Op::DEVICE),
                is_unique = is_0_13_ && n == 2 && u.src(0).is(Op::UNIQUE) && u.src(1).is(Op::DEVICE);
     if (n && !on_device && !is_unique) return false;
-    put(is_unique ? "UOp.unique_const(" : "UOp.const(");
-    if (is_0_13_ && !is_unique) dtype(u.dtype()), put(", "), str(u.arg());
-    else str(u.arg()), put(is_unique ? ", dtype=" : ", "), dtype(u.dtype());
-    if (n) put(", device="), repr(u.src(n - 1).arg());
-    if (is_unique) put(", unique="), str(u.src(0).arg());
-    put(')');
+    put_text(is_unique ? "UOp.unique_const(" : "UOp.const(");
+    if (is_0_13_ && !is_unique) dtype(u.dtype()), put_text(", "), str(u.arg());
+    else str(u.arg()), put_text(is_unique ? ", dtype=" : ", "), dtype(u.dtype());
+    if (n) put_text(", device="), repr(u.src(n - 1).arg());
+    if (is_unique) put_text(", unique="), str(u.src(0).arg());
+    put_text(')');
     return true;
   }
 
   void index(UOp u) {
-    src(u.src(0)), put(".index("), src(u.src(1)), put(", ");
-    for (UOp s : u.src().subspan(2)) src(s), put(", ");
-    if (u.src(0).dtype() == u.dtype()) put("ptr=True)");
-    else put("dtype="), dtype(u.dtype()), put(')');
+    src(u.src(0)), put_text(".index("), src(u.src(1)), put_text(", ");
+    for (UOp s : u.src().subspan(2)) src(s), put_text(", ");
+    if (u.src(0).dtype() == u.dtype()) put_text("ptr=True)");
+    else put_text("dtype="), dtype(u.dtype()), put_text(')');
   }
 
   // Returns the number of elements of the shape that the node `shape` stands for; nullopt if `shape` is not constant.
@@ -213,8 +213,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     return n;
   }
   void new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
-    put("UOp.new_buffer("), repr(device), put(", "), put(size), put(", ");
-    dtype(u.dtype()), put(", "), str(number), put(')');
+    put_text("UOp.new_buffer("), repr(device), put_text(", "), put_text(size), put_text(", ");
+    dtype(u.dtype()), put_text(", "), str(number), put_text(')');
   }
   bool buffer(UOp u) {
     if (is_0_13_) {
@@ -234,14 +234,14 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     constexpr int64_t kMaxAxes = 64;
     const bool is_count = axes.is_int() && Int(0) < axes.as_int() && axes.as_int() <= Int(kMaxAxes);
     if (axes.is_tuple() ? axes.items().empty() : !is_count) return false;
-    src(u.src(0)), put("._rop("), str(u.arg()[0]), put(", ");
-    if (axes.is_tuple()) return repr(axes), put(')'), true;
-    put('(');
+    src(u.src(0)), put_text("._rop("), str(u.arg()[0]), put_text(", ");
+    if (axes.is_tuple()) return repr(axes), put_text(')'), true;
+    put_text('(');
     for (int64_t i = 0; i < axes.small_int(); i++) {
-      if (i) put(", ");
-      to_->put_int(i);
+      if (i) put_text(", ");
+      output_->put_int(i);
     }
-    put(axes.small_int() == 1 ? ",))" : "))");
+    put_text(axes.small_int() == 1 ? ",))" : "))");
     return true;
   }
 
@@ -268,9 +268,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
   // Writes an op through the method alu, such as a.alu(Ops.X, b).
   void alu(UOp u) {
-    src(u.src(0)), put(".alu(Ops."), put(shown_op(u));
-    for (UOp s : u.src().subspan(1)) put(", "), src(s);
-    put(')');
+    src(u.src(0)), put_text(".alu(Ops."), put_text(shown_op(u));
+    for (UOp s : u.src().subspan(1)) put_text(", "), src(s);
+    put_text(')');
   }
 
   // Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
@@ -291,12 +291,12 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       case Op::BUFFER: return buffer(u);
       case Op::COPY:
         if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) return false;
-        src(u.src(0)), put(".copy_to_device("), repr(is_0_13_ ? u.src(1).arg() : u.arg()), put(')');
+        src(u.src(0)), put_text(".copy_to_device("), repr(is_0_13_ ? u.src(1).arg() : u.arg()), put_text(')');
         return true;
       case Op::CUSTOM_FUNCTION:
-        put("UOp(Ops.CUSTOM_FUNCTION, ");
-        if (is_0_13_) dtype(u.dtype()), put(", ");
-        put("src="), sources(u.src()), put(", arg="), repr(u.arg()), put(')');
+        put_text("UOp(Ops.CUSTOM_FUNCTION, ");
+        if (is_0_13_) dtype(u.dtype()), put_text(", ");
+        put_text("src="), sources(u.src()), put_text(", arg="), repr(u.arg()), put_text(')');
         return true;
       case Op::REDUCE: return reduction(u);
       case Op::RANGE: return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? range(u, weakint()), true : false;

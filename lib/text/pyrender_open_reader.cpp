@@ -37,14 +37,14 @@ class OpenReader : public PyrenderReader {
                    *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
     Arg name = op ? as_arg(op->value) : Arg(), a = arg ? as_arg(arg->value) : Arg();
     const bool is_new = name.kind() == Arg::Kind::Raw && name.text().starts_with("Ops.");
-    if (!name.is_op() && !is_new) fail(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
+    if (!name.is_op() && !is_new) throw_error(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
     Op o = is_new ? Op::OTHER : name.op();
     if (o == Op::OTHER) a = other_arg(graph_, is_new ? name.text().substr(4) : name_of(o), a);
-    sources_.clear();
-    if (src) append_uops(sources_, src->value, src->at);
+    current_sources_.clear();
+    if (src) append_uops(current_sources_, src->value, src->at);
     DType d = dtype && !(as_arg(dtype->value).is_none()) ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
     if (o == Op::DEVICE && first_device_.is_none()) first_device_ = a;
-    return {graph_.node(o, d, sources_, a, tag ? as_arg(tag->value) : Arg())};
+    return {graph_.node(o, d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
   }
 
   // ---- constants
@@ -63,11 +63,11 @@ class OpenReader : public PyrenderReader {
   UOp make_const(const Arguments& args, size_t at) override {
     only_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
-    const Argument& value = need(args, dtype_first ? 1 : 0, "a value", at);
+    const Argument& value = required_argument(args, dtype_first ? 1 : 0, "a value", at);
     const Argument* d = dtype_first ? &args[0] : args.find(1, "dtype");
     Arg number = as_arg(value.value);
     if (!number.is_const() && !number.is_tuple() && number.kind() != Arg::Kind::Raw)
-      wrong(value.value, value.at, "a number");
+      throw_wrong_type(value.value, value.at, "a number");
     DType dtype = d ? as_dtype(d->value, d->at) : dtype_of(number);
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
     const Argument* device = args.keyword("device");
@@ -81,9 +81,9 @@ class OpenReader : public PyrenderReader {
   // Reads the arguments of UOp.unique_const: "(3, dtype=dtypes.int, device='CPU', unique=7)".
   UOp unique_constant(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype", "device", "unique"});
-    const Argument &value = need(args, 0, "a value", at), *device = args.keyword("device"),
+    const Argument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
                    *unique = args.keyword("unique");
-    if (!device || !unique) fail(at, "UOp.unique_const without its number or device", "device= and unique=");
+    if (!device || !unique) throw_error(at, "UOp.unique_const without its number or device", "device= and unique=");
     Arg number = as_arg(value.value);
     DType dtype = dtype_keyword(args, dtype_of(number));
     UOp own = graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(unique->value));
@@ -100,7 +100,7 @@ class OpenReader : public PyrenderReader {
   // ---- UOp.range(...), UOp.new_buffer(...), UOp.sink()
 
   Value uop_static(size_t at) override {
-    size_t name_at = pos_ + 1;
+    size_t name_at = position_ + 1;
     std::string_view name = attribute("a method of UOp");
     if (name == "const") return constant(at);
     Arguments args = arguments();
@@ -110,35 +110,35 @@ class OpenReader : public PyrenderReader {
     if (name == "variable") return {variable(args, at)};
     if (name == "new_buffer") return {buffer(args, at)};
     auto op = op_named(name);
-    if (!op) fail(name_at, "UOp has no method '" + std::string(name) + "'");
-    sources_.clear();
+    if (!op) throw_error(name_at, "UOp has no method '" + std::string(name) + "'");
+    current_sources_.clear();
     return {generic(*op, args, name_at)};
   }
 
   UOp range(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype", "src"});
-    const Argument& end = need(args, 0, "an end", at);
+    const Argument& end = required_argument(args, 0, "an end", at);
     DType dtype = dtype_keyword(args, weakint());
     std::vector<Arg> axis;
     for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
-    if (axis.empty()) fail(at, "UOp.range without an axis number");
+    if (axis.empty()) throw_error(at, "UOp.range without an axis number");
     if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw("AxisType.WEAK"));
-    sources_.assign(1, size(end, dtype));
-    if (const Argument* k = args.keyword("src")) append_uops(sources_, k->value, k->at);
-    return graph_.node(Op::RANGE, dtype, sources_, graph_.tuple(axis));
+    current_sources_.assign(1, size(end, dtype));
+    if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->at);
+    return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
   }
 
   UOp special(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype"});
-    const Argument &end = need(args, 0, "an end", at), &name = need(args, 1, "a name", at);
+    const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
     DType dtype = dtype_keyword(args, weakint());
     return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
   }
 
   UOp variable(const Arguments& args, size_t at) {
     only_keywords(args, {"dtype"});
-    const Argument &name = need(args, 0, "a name", at), &low = need(args, 1, "a minimum", at),
-                   &high = need(args, 2, "a maximum", at);
+    const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
+                   &high = required_argument(args, 2, "a maximum", at);
     Arg arg = graph_.tuple({as_arg(name.value), as_arg(low.value), as_arg(high.value)});
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
@@ -153,8 +153,9 @@ class OpenReader : public PyrenderReader {
   }
 
   UOp buffer(const Arguments& args, size_t at) {
-    const Argument &of = need(args, 0, "a device", at), &elements = need(args, 1, "a size", at),
-                   &d = need(args, 2, "a dtype", at), &number = need(args, 3, "a number", at);
+    const Argument &of = required_argument(args, 0, "a device", at),
+                   &elements = required_argument(args, 1, "a size", at), &d = required_argument(args, 2, "a dtype", at),
+                   &number = required_argument(args, 3, "a number", at);
     Arg device = as_arg(of.value), slot = as_arg(number.value);
     DType dtype = as_dtype(d.value, d.at);
     UOp shape = is_0_13_ ? UOp() : size(elements, weakint());
@@ -177,7 +178,8 @@ class OpenReader : public PyrenderReader {
     Arguments args = arguments();
     in_tag_ = was_in_tag;
     UOp out;
-    guarded(at, [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
+    with_position(at,
+                  [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
     return out;
   }
 
@@ -189,33 +191,33 @@ class OpenReader : public PyrenderReader {
       case Method::CopyToDevice: return copy(self, args, at);
       case Method::Rop: return reduction(self, args, at);
       case Method::Rtag:
-        count(args, 0, 1, "rtag", at);
+        check_argument_count(args, 0, 1, "rtag", at);
         return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
       case Method::Index: return index(self, args);
       case Method::Op: break;
     }
-    sources_.assign(1, self);
+    current_sources_.assign(1, self);
     return generic(op, args, at);
   }
 
   // Makes a CAST or BITCAST. From 0.14 on, its arg is the dtype that it casts to.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
-    count(args, 1, 1, name_of(op), at);
+    check_argument_count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].at);
     return graph_.node(op, d, self, is_0_13_ ? Arg() : Arg(d));
   }
 
   UOp alu(UOp self, const Arguments& args, size_t at) {
-    if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) fail(at, "alu() without an op");
-    sources_.assign(1, self);
-    for (size_t i = 1; i < args.size(); i++) sources_.push_back(as_uop(args[i].value, args[i].at));
+    if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
+    current_sources_.assign(1, self);
+    for (size_t i = 1; i < args.size(); i++) current_sources_.push_back(as_uop(args[i].value, args[i].at));
     Op op = args[0].value.arg.op();
-    if (op == Op::OTHER) fail(args[0].at, "alu() of an op that is not known");
-    return graph_.node(op, dtype_of_op(op), sources_);
+    if (op == Op::OTHER) throw_error(args[0].at, "alu() of an op that is not known");
+    return graph_.node(op, dtype_of_op(op), current_sources_);
   }
 
   UOp copy(UOp self, const Arguments& args, size_t at) {
-    count(args, 1, 1, "copy_to_device", at);
+    check_argument_count(args, 1, 1, "copy_to_device", at);
     if (is_0_13_) return graph_.node(Op::COPY, self.dtype(), {self, on_device(device_argument(args[0]))});
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
@@ -223,12 +225,14 @@ class OpenReader : public PyrenderReader {
   // Reads the arguments of x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg. 0.14 stores only their number,
   // because 0.14 always reduces the first axes.
   UOp reduction(UOp self, const Arguments& args, size_t at) {
-    count(args, 2, 2, "_rop", at);
+    check_argument_count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
-    if (!axes.is_tuple() || axes.items().empty()) fail(args[1].at, "found " + axes.repr(), "the axes, as (0, 1)");
+    if (!axes.is_tuple() || axes.items().empty())
+      throw_error(args[1].at, "found " + axes.repr(), "the axes, as (0, 1)");
     if (is_0_13_) return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, axes}));
     for (size_t i = 0; i < axes.items().size(); i++)
-      if (axes[i] != Arg(int64_t(i))) fail(args[1].at, "a reduction of other axes than the first", "(0, 1, ...)");
+      if (axes[i] != Arg(int64_t(i)))
+        throw_error(args[1].at, "a reduction of other axes than the first", "(0, 1, ...)");
     return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, Arg(int64_t(axes.items().size()))}));
   }
 
@@ -236,10 +240,11 @@ class OpenReader : public PyrenderReader {
     only_keywords(args, {"dtype", "ptr", "arg"});
     const Argument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
     DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
-    sources_.assign(1, self);
+    current_sources_.assign(1, self);
     for (const Argument& a : args)
-      if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
-    return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, sources_, arg ? as_arg(arg->value) : Arg());
+      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
+    return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, current_sources_,
+                       arg ? as_arg(arg->value) : Arg());
   }
 
   // Makes a node with op `op`. Its sources are sources_ and the positional arguments; its arg is the argument arg=.
@@ -247,15 +252,16 @@ class OpenReader : public PyrenderReader {
     Arg arg;
     const Argument* dtype = nullptr;
     for (const Argument& a : args) {
-      if (a.keyword.empty()) sources_.push_back(as_uop(a.value, a.at));
+      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
       else if (a.keyword == "arg") arg = as_arg(a.value);
       else if (a.keyword == "dtype") dtype = &a;
       else only_keywords(args, {"arg", "dtype"});
     }
-    if (sources_.empty() && !kVoid.contains(op)) fail(at, std::string(name_of(op)) + " without sources");
-    UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), sources_, arg);
+    if (current_sources_.empty() && !kVoid.contains(op)) throw_error(at, std::string(name_of(op)) + " without sources");
+    UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), current_sources_, arg);
     // in 0.13, a REDUCE of a vector may make a shorter vector, so its length is inferred from its uses
-    if (op == Op::REDUCE && !dtype && is_0_13_ && sources_[0].dtype().count() > 1 && infers()) leave_open(out);
+    if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
+      leave_open(out);
     return out;
   }
 
@@ -277,34 +283,35 @@ class OpenReader : public PyrenderReader {
   // ---- inferred dtypes: in 0.14 as in ops.py:dtype_from_uop, in 0.13 the dtype that each method returns
 
   DType dtype_of_op(Op op) {
-    if (kVoid.contains(op) || sources_.empty()) return dtypes::void_;
-    DType first = sources_[0].dtype(), last = sources_.back().dtype();
+    if (kVoid.contains(op) || current_sources_.empty()) return dtypes::void_;
+    DType first = current_sources_[0].dtype(), last = current_sources_.back().dtype();
     if (op == Op::CMPLT || op == Op::CMPNE || op == Op::CMPEQ)
       return is_0_13_ && last.count() > 1 ? dtypes::bool_.vec(last.count()) : dtypes::bool_;
     if (op == Op::SHL || op == Op::SHR) return first;
     if (is_0_13_) {
-      if (op == Op::LOAD) return loaded_dtype(sources_[0]);
+      if (op == Op::LOAD) return loaded_dtype(current_sources_[0]);
       return (ops::ALU | kDivisions).contains(op) ? last : first;
     }
     if (kFloatFunctions.contains(op) && !is_float_of_any_release(first) && first != dtypes::bool_)
       return first == weakint() ? weakfloat() : promoted(first, dtypes::float32);
-    if (op == Op::WHERE && sources_.size() == 3) return promoted(sources_[1].dtype(), last);
-    if (sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
+    if (op == Op::WHERE && current_sources_.size() == 3) return promoted(current_sources_[1].dtype(), last);
+    if (current_sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
     return first;
   }
   // ---- operators
 
-  Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) override {
+  Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at) override {
     if (!left.is_uop() && !right.is_uop())
       return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
-    if (op.negate || op.op == Op::SUB || op.op == Op::FDIV || op.op == Op::POW)
-      fail(left_at, "an operator that pyrender of this release does not print", "one of + * // % << >> < != & | ^");
+    if (op.negates_result || op.op == Op::SUB || op.op == Op::FDIV || op.op == Op::POW)
+      throw_error(left_at, "an operator that pyrender of this release does not print",
+                  "one of + * // % << >> < != & | ^");
     UOp a = left.is_uop() ? left.arg.uop() : literal_beside(right.arg.uop(), as_arg(left));
     UOp b = right.is_uop() ? right.arg.uop() : literal_beside(left.arg.uop(), as_arg(right));
-    if (op.swap) std::swap(a, b);
+    if (op.swaps_operands) std::swap(a, b);
     Op o = op.op == Op::IDIV ? Op::FLOORDIV : op.op == Op::MOD ? Op::FLOORMOD : op.op;
-    sources_.assign({a, b});
-    return {graph_.node(o, dtype_of_op(o), sources_)};
+    current_sources_.assign({a, b});
+    return {graph_.node(o, dtype_of_op(o), current_sources_)};
   }
 
   // Returns the constant for a bare number that is an operand next to `u`, on u's device. If `u` has no device, a
@@ -313,7 +320,7 @@ class OpenReader : public PyrenderReader {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
     Arg device = device_of(u);
-    if (device.is_none() && is_0_13_ && infers()) device = first_device_;
+    if (device.is_none() && is_0_13_ && may_infer()) device = first_device_;
     return device.is_none() ? c : c.with_src(on_device(device));
   }
 
@@ -350,14 +357,14 @@ class OpenReader : public PyrenderReader {
 
   // ---- args that are not Python values: the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
 
-  Value other_name(std::string_view name, size_t at) override {
-    if (in_tag_ && !find(name)) return {graph_.raw(name)};
+  Value read_other_name(std::string_view name, size_t at) override {
+    if (in_tag_ && !find_name(name)) return {graph_.raw(name)};
     const bool is_target = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (peek() != ':') return is_target ? Value{graph_.raw(name)} : PyrenderReader::other_name(name, at);
+    if (peek() != ':') return is_target ? Value{graph_.raw(name)} : PyrenderReader::read_other_name(name, at);
     if (peek(1) == '=') {  // x0:=UOp(...) names the node at its first occurrence
-      pos_ += 2;
-      Value v = item();
-      define(name, as_uop(v, at));
+      position_ += 2;
+      Value v = read_item();
+      define_name(name, as_uop(v, at));
       return v;
     }
     return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // the repr of a Target: CPU:CLANG:x86_64,native
@@ -365,11 +372,11 @@ class OpenReader : public PyrenderReader {
   // Moves to the parenthesis that closes the innermost pair around byte `at`.
   size_t to_the_bracket(size_t at) {
     int open = 0;
-    for (pos_ = at; !at_end() && peek() != '\n'; pos_++) {
+    for (position_ = at; !at_end() && peek() != '\n'; position_++) {
       if (peek() == '(') open++;
-      else if (peek() == ')' && open-- == 0) return pos_;
+      else if (peek() == ')' && open-- == 0) return position_;
     }
-    fail(at, "found " + found(at), "a value, up to a ')'");
+    throw_error(at, "found " + found_text(at), "a value, up to a ')'");
   }
 
   const bool is_0_13_;

@@ -33,50 +33,50 @@ bool is_reserved(std::string_view name) {
 
 // ---- statements
 
-UOp PyrenderReader::read() {
+UOp PyrenderReader::read_graph() {
   UOp ast, last;
-  literal_ = has_header(text_);
+  states_all_facts_ = has_header(text_);
   for (;;) {
     skip_lines();
     if (at_end()) break;
-    size_t at = pos_;
+    size_t at = position_;
     std::string_view name = identifier("a statement");
     if (name == "def") {
-      function();
+      read_function();
       continue;
     }
-    last = assignment(name, at);
+    last = read_assignment(name, at);
     end_of_line();
-    if (may_be_corrected()) last = correction(name, last);
+    if (may_be_corrected()) last = read_correction(name, last);
     if (name != "ast") continue;
-    if (ast) fail(at, "a second graph in one text", "one graph; golden records hold several");
+    if (ast) throw_error(at, "a second graph in one text", "one graph; golden records hold several");
     ast = last;
   }
   if (!ast) ast = last;
-  if (!ast) fail(pos_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
+  if (!ast) throw_error(position_, "the input holds no graph", "an assignment such as 'ast = c5.sink()'");
   const UOp stated = ast;
-  if (!open_.empty()) ast = infer_dtypes(ast);
-  if (stand_ins_ || unique_constants_) ast = restore_constants(ast);
-  if (noted_ && !(ast == stated)) note_inferred(stated, ast);
+  if (!open_nodes_.empty()) ast = infer_dtypes(ast);
+  if (has_stand_ins_ || num_unique_constants_) ast = restore_constants(ast);
+  if (noted_nodes_ && !(ast == stated)) note_inferred(stated, ast);
   return ast;
 }
 
-// Replaces the nodes in *noted_, which are of the graph under `before`, by those of the graph under `after`, which has
-// the same structure and the inferred facts.
+// Replaces the nodes in *noted_nodes_, which are of the graph under `before`, by those of the graph under `after`,
+// which has the same structure and the inferred facts.
 void PyrenderReader::note_inferred(UOp before, UOp after) {
   const auto from = toposort(before), to = toposort(after);
   if (from.size() != to.size()) return;
   UOpMap<UOp> became(graph_);
   for (size_t i = 0; i < from.size(); i++) became[from[i]] = to[i];
-  for (NodeAt& n : *noted_)
+  for (NodeAt& n : *noted_nodes_)
     if (const UOp* u = became.find(n.node)) n.node = *u;
 }
 
 UOp PyrenderReader::infer_dtypes(UOp root) {
   std::vector<UOp> open;
-  for (auto& [u, line] : open_) open.push_back(u);
+  for (auto& [u, line] : open_nodes_) open.push_back(u);
   root = infer_lengths(root, open);
-  for (auto& [u, line] : open_)
+  for (auto& [u, line] : open_nodes_)
     if (std::find(open.begin(), open.end(), u) != open.end())
       warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
                           "' is not in the text and cannot be inferred from its uses; assuming " +
@@ -85,152 +85,157 @@ UOp PyrenderReader::infer_dtypes(UOp root) {
 }
 
 void PyrenderReader::end_of_line() {
-  skip();
-  if (peek() == ';') pos_++;
-  else if (!at_end() && peek() != '\n') fail(pos_, "unexpected " + found(pos_), "the end of the line");
+  skip_blanks_in_line();
+  if (peek() == ';') position_++;
+  else if (!at_end() && peek() != '\n')
+    throw_error(position_, "unexpected " + found_text(position_), "the end of the line");
 }
 
-UOp PyrenderReader::assignment(std::string_view name, size_t at) {
-  skip();
+UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
+  skip_blanks_in_line();
   if (peek() != '=' || peek(1) == '=')
-    fail(pos_, "found " + found(pos_) + " after the name '" + std::string(name) + "'", "'='");
-  pos_++;
-  lists_.clear();
+    throw_error(position_, "found " + found_text(position_) + " after the name '" + std::string(name) + "'", "'='");
+  position_++;
+  list_items_.clear();
   line_name_ = name;
-  size_t value_at = (skip(), pos_);
+  size_t value_at = (skip_blanks_in_line(), position_);
   note_place(at);
   UOp u;
-  guarded(value_at, [&] { u = as_uop(expression(), value_at); });  // an error without a position gets value_at
-  if (is_reserved(name)) fail(at, "'" + std::string(name) + "' cannot be assigned to");
-  define(name, u);
-  if (noted_) noted_->push_back({at, u});
+  // an error without a position gets value_at
+  with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
+  if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
+  define_name(name, u);
+  if (noted_nodes_) noted_nodes_->push_back({at, u});
   return u;
 }
 
 // Reads the comment that may follow the line of `name`, whose node is `u`: "# c12: dtypes.float.vec(8)" states c12's
 // dtype, "# c12 = UOp(...)" the whole node. Returns the node that the comment states; `u` without such a comment.
-UOp PyrenderReader::correction(std::string_view name, UOp u) {
-  size_t at = text_.find_first_not_of(' ', pos_ + 1);
+UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
+  size_t at = text_.find_first_not_of(' ', position_ + 1);
   if (at == text_.npos || text_.substr(at, 2) != "# " || text_.substr(at + 2, name.size()) != name) return u;
   at += 2 + name.size();
   std::string_view rest = text_.substr(at);
   if (rest.starts_with(": dtypes.")) {
-    pos_ = at + 2;
+    position_ = at + 2;
     identifier("a dtype");
     DType d = dtype();
-    u = make(at, u.op(), d, u.src(), u.arg(), u.tag());
+    u = make_node(at, u.op(), d, u.src(), u.arg(), u.tag());
   } else if (rest.starts_with(" = UOp(Ops.")) {
-    pos_ = at + 2;
-    lists_.clear();
-    size_t value_at = (skip(), pos_);
-    guarded(value_at, [&] { u = as_uop(expression(), value_at); });
+    position_ = at + 2;
+    list_items_.clear();
+    size_t value_at = (skip_blanks_in_line(), position_);
+    with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   } else {
     return u;
   }
   end_of_line();
-  define(name, u);
-  if (noted_) noted_->back().node = u;
+  define_name(name, u);
+  if (noted_nodes_) noted_nodes_->back().node = u;
   return u;
 }
 
-void PyrenderReader::assume(std::span<const UOp> numbered, std::span<const UOp> kernels) {
-  literal_ = true;
-  numbered_.assign(numbered.begin(), numbered.end());
-  kernel_names_.reserve(kernels.size());  // kernels_ refers to these strings, so they must not be moved later
+void PyrenderReader::assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels) {
+  states_all_facts_ = true;
+  numbered_nodes_.assign(numbered.begin(), numbered.end());
+  kernel_names_.reserve(kernels.size());  // kernel_nodes_ refers to these strings, so they must not be moved later
   for (UOp kernel : kernels) {
     std::string number = std::to_string(kernel_names_.size());
-    kernels_[kernel_names_.emplace_back("k").append(number)] = kernel;
+    kernel_nodes_[kernel_names_.emplace_back("k").append(number)] = kernel;
   }
 }
 
 UOp PyrenderReader::value_of_line(size_t at) {
-  pos_ = at;
-  lists_.clear();
-  brackets_ = 0;
+  position_ = at;
+  list_items_.clear();
+  open_brackets_ = 0;
   identifier("a name");
-  expect('=', "after the name");
-  return as_uop(expression(), at);
+  expect_char('=', "after the name");
+  return as_uop(read_expression(), at);
 }
 
-void PyrenderReader::define(std::string_view name, UOp u) {
+void PyrenderReader::define_name(std::string_view name, UOp u) {
   int64_t n = number_of_name(name);
   if (n < 0 || size_t(n) > text_.size()) {
-    names_[name] = u;
+    named_nodes_[name] = u;
     return;
   }
-  if (size_t(n) >= numbered_.size()) numbered_.resize(std::max(size_t(n) + 1, numbered_.size() * 2));
-  numbered_[size_t(n)] = u;
+  if (size_t(n) >= numbered_nodes_.size()) numbered_nodes_.resize(std::max(size_t(n) + 1, numbered_nodes_.size() * 2));
+  numbered_nodes_[size_t(n)] = u;
 }
 
-UOp PyrenderReader::find(std::string_view name) const {
+UOp PyrenderReader::find_name(std::string_view name) const {
   int64_t n = number_of_name(name);
-  if (n >= 0 && size_t(n) <= text_.size()) return size_t(n) < numbered_.size() ? numbered_[size_t(n)] : UOp();
-  auto it = names_.find(name);
-  return it == names_.end() ? UOp() : it->second;
+  if (n >= 0 && size_t(n) <= text_.size())
+    return size_t(n) < numbered_nodes_.size() ? numbered_nodes_[size_t(n)] : UOp();
+  auto it = named_nodes_.find(name);
+  return it == named_nodes_.end() ? UOp() : it->second;
 }
 
 // Reads the definition of a function that builds a kernel: def k0():\n ...\n return ast
-void PyrenderReader::function() {
+void PyrenderReader::read_function() {
   Nested nested(*this);
   std::string_view name = identifier("a function's name");
-  expect('(', "after the function's name");
-  expect(')', "(kernels take no parameters)");
-  expect(':', "after the parameters");
-  functions_++;
-  auto outer_names = std::move(names_), outer_kernels = std::move(kernels_);  // each function has its own names
-  auto outer_numbered = std::move(numbered_);
-  names_.clear(), kernels_.clear();
-  numbered_.clear();
+  expect_char('(', "after the function's name");
+  expect_char(')', "(kernels take no parameters)");
+  expect_char(':', "after the parameters");
+  function_depth_++;
+  // each function has its own names
+  auto outer_names = std::move(named_nodes_), outer_kernels = std::move(kernel_nodes_);
+  auto outer_numbered = std::move(numbered_nodes_);
+  named_nodes_.clear(), kernel_nodes_.clear();
+  numbered_nodes_.clear();
   UOp result;
   while (!result) {
     skip_lines();
-    if (at_end()) fail(pos_, "the input ends in the function '" + std::string(name) + "'", "'return'");
-    size_t at = pos_;
+    if (at_end()) throw_error(position_, "the input ends in the function '" + std::string(name) + "'", "'return'");
+    size_t at = position_;
     std::string_view word = identifier("a statement");
     if (word == "def") {
-      deeper([&] { function(); });
+      with_nesting([&] { read_function(); });
       continue;
     }
     if (word == "return") {
-      size_t value_at = (skip(), pos_);
-      guarded(value_at, [&] { result = as_uop(expression(), value_at); });
+      size_t value_at = (skip_blanks_in_line(), position_);
+      with_position(value_at, [&] { result = as_uop(read_expression(), value_at); });
       end_of_line();
     } else {
-      UOp u = assignment(word, at);
+      UOp u = read_assignment(word, at);
       end_of_line();
-      if (may_be_corrected()) correction(word, u);
+      if (may_be_corrected()) read_correction(word, u);
     }
   }
-  names_ = std::move(outer_names), kernels_ = std::move(outer_kernels);
-  numbered_ = std::move(outer_numbered);
-  functions_--;
-  kernels_[name] = result;
+  named_nodes_ = std::move(outer_names), kernel_nodes_ = std::move(outer_kernels);
+  numbered_nodes_ = std::move(outer_numbered);
+  function_depth_--;
+  kernel_nodes_[name] = result;
 }
 
 // Fast path for the most frequent operand, a name such as c12. Returns false and reads nothing at any other operand.
-bool PyrenderReader::numbered(Value& out) {
+bool PyrenderReader::read_numbered(Value& out) {
   if (peek() != 'c') return false;
-  size_t at = pos_ + 1, n = 0;
-  while (at < pos_ + 8 && is_digit(char_at(at))) n = n * 10 + size_t(char_at(at++) - '0');
-  if (at == pos_ + 1 || is_name(char_at(at)) || (char_at(pos_ + 1) == '0' && at > pos_ + 2)) return false;
-  if (n >= numbered_.size() || !numbered_[n]) return false;
-  out = {numbered_[n]};
-  pos_ = at;
+  size_t at = position_ + 1, n = 0;
+  while (at < position_ + 8 && is_digit(char_at(at))) n = n * 10 + size_t(char_at(at++) - '0');
+  if (at == position_ + 1 || is_name(char_at(at)) || (char_at(position_ + 1) == '0' && at > position_ + 2))
+    return false;
+  if (n >= numbered_nodes_.size() || !numbered_nodes_[n]) return false;
+  out = {numbered_nodes_[n]};
+  position_ = at;
   return true;
 }
 
 // ---- operators, by Python's precedence
 
 // Fast path for a name like c12, a number or True, if it is the whole argument or list item.
-bool PyrenderReader::quick_item(Value& out) {
-  size_t begin = pos_;
-  if (!numbered(out)) {
+bool PyrenderReader::try_quick_item(Value& out) {
+  size_t begin = position_;
+  if (!read_numbered(out)) {
     if (is_digit(peek())) out = {Arg(number())};
-    else if (peek() == 'T' && text_.substr(pos_, 4) == "True") out = {Arg(true)}, pos_ += 4;
+    else if (peek() == 'T' && text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
     else return false;
   }
   if (peek() == ',' || peek() == ')') return true;
-  pos_ = begin;
+  position_ = begin;
   return false;
 }
 
@@ -258,29 +263,29 @@ const PyrenderReader::Infix* PyrenderReader::infix() const {
 }
 
 PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
-  size_t left_at = (skip(), pos_);
-  Value left = unary();
+  size_t left_at = (skip_blanks_in_line(), position_);
+  Value left = read_unary();
   bool compared = false;
   for (;;) {
-    skip();
+    skip_blanks_in_line();
     if (!is_operator(peek())) return left;
     const Infix* op = infix();
     if (!op || op->precedence < min_precedence) return left;
     if (op->precedence == 1) {
-      if (compared) fail(pos_, "a chain of comparisons", "brackets");
+      if (compared) throw_error(position_, "a chain of comparisons", "brackets");
       compared = true;
     }
-    pos_ += size_t(op->length);
-    size_t right_at = (skip(), pos_);
+    position_ += size_t(op->length);
+    size_t right_at = (skip_blanks_in_line(), position_);
     Value right = op->op == Op::POW ? nested_expression(8) : infix_expression(op->precedence + 1);
-    left = apply(*op, left, left_at, right, right_at);
+    left = apply_infix(*op, left, left_at, right, right_at);
   }
 }
 
 // Parses the operand of an operator that nests to the right without parentheses: the x of -x, the y of x**y.
 PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
   Nested nested(*this);
-  return deeper([&] { return infix_expression(min_precedence); });
+  return with_nesting([&] { return infix_expression(min_precedence); });
 }
 
 namespace {
@@ -291,12 +296,12 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 }
 }  // namespace
 
-PyValues::Value PyrenderReader::apply(const Infix& op, const Value& left, size_t left_at, const Value& right,
-                                      size_t right_at) {
+PyValues::Value PyrenderReader::apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right,
+                                            size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
-    UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swap, op.negate, a, b);
+    UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swaps_operands, op.negates_result, a, b);
     bool shift = op.op == Op::SHL || op.op == Op::SHR;  // a shift has the dtype of the shifted operand
-    return {shift && a.dtype() != b.dtype() && infers() ? u.with_dtype(a.dtype()) : u};
+    return {shift && a.dtype() != b.dtype() && may_infer() ? u.with_dtype(a.dtype()) : u};
   }
   if (left.is_uop() || right.is_uop()) return apply_beside_literal(op, left, left_at, right, right_at);
   return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
@@ -308,12 +313,12 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
   UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
   Const number = uop_is_left ? as_const(right, right_at) : as_const(left, left_at);
   Value out;
-  guarded(left_at, [&] {
+  with_position(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
     // tinygrad folds an op of two constants unless one has a unique number, so the constant `u` has such a number
-    if (u.is_const() && u.num_src() == 0 && infers()) u = local_unique_constant(u, unique_constants_++);
+    if (u.is_const() && u.num_src() == 0 && may_infer()) u = local_unique_constant(u, num_unique_constants_++);
     UOp c = literal_beside(u, number);
-    out = {combine(op.op, op.swap, op.negate, uop_is_left ? u : c, uop_is_left ? c : u)};
+    out = {combine(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
   return out;
 }
@@ -322,8 +327,8 @@ PyValues::Value PyrenderReader::apply_beside_literal(const Infix& op, const Valu
 // returns a stand-in (restore.h).
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
-  if (known || !infers()) return u.const_like(value);
-  stand_ins_ = true;
+  if (known || !may_infer()) return u.const_like(value);
+  has_stand_ins_ = true;
   return constant_on_some_device(graph_.constant(u.dtype(), value));
 }
 
@@ -331,59 +336,59 @@ static int64_t most_bits(Const v) { return std::max<int64_t>(v.as_int().bit_leng
 
 PyValues::Value PyrenderReader::constant_arithmetic(const Infix& op, Const a, Const b, size_t at) {
   Value out;
-  guarded(at, [&] {
+  with_position(at, [&] {
     bool integral = a.is_integral() && b.is_integral();
     if (op.op == Op::ADD) out = {Arg(py_add(a, b))};
     else if (op.op == Op::SUB) out = {Arg(py_sub(a, b))};
     else if (op.op == Op::MUL) out = {Arg(py_mul(a, b))};
     else if (op.op == Op::IDIV && integral) out = {Arg(floor_div(a.as_int(), b.as_int()))};
     else if (op.op == Op::POW && integral && b.as_int() >= 0 && b.as_int() <= limit(Limit::IntBits) / most_bits(a) + 1)
-      out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small())))};
-    else if (op.op == Op::FDIV && b.to_double() == 0) fail(at, "a division by zero");
+      out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small_value())))};
+    else if (op.op == Op::FDIV && b.to_double() == 0) throw_error(at, "a division by zero");
     else if (op.op == Op::FDIV) out = {Arg(a.to_double() / b.to_double())};
-    else fail(at, "this operation on constants is not supported");
+    else throw_error(at, "this operation on constants is not supported");
     if (out.arg.kind() == Arg::Kind::BigInt) check_limit(Limit::IntBits, most_bits(out.arg.to_const()));
   });
   return out;
 }
 
-PyValues::Value PyrenderReader::unary() {
-  skip();
-  if (Value v; numbered(v)) return postfix(v);
-  if (text_.substr(pos_, kUOpConst.size()) == kUOpConst) {
-    size_t at = pos_;
-    pos_ += kUOpConst.size() - 1;
-    return postfix(constant(at));
+PyValues::Value PyrenderReader::read_unary() {
+  skip_blanks_in_line();
+  if (Value v; read_numbered(v)) return read_postfix(v);
+  if (text_.substr(position_, kUOpConst.size()) == kUOpConst) {
+    size_t at = position_;
+    position_ += kUOpConst.size() - 1;
+    return read_postfix(constant(at));
   }
-  if (peek() != '-' && peek() != '+') return postfix(primary());
+  if (peek() != '-' && peek() != '+') return read_postfix(read_primary());
   bool negative = peek() == '-';
-  size_t at = pos_++;
+  size_t at = position_++;
   Value v = nested_expression(8);
   if (!negative) return v;
   if (v.is_uop()) return {-v.arg.uop()};
   return {Arg(py_neg(as_const(v, at)))};
 }
 
-PyValues::Value PyrenderReader::other_name(std::string_view name, size_t at) {
+PyValues::Value PyrenderReader::read_other_name(std::string_view name, size_t at) {
   if (name == "UOp") {
-    skip();
+    skip_blanks_in_line();
     return peek() == '(' ? uop_call(at) : uop_static(at);
   }
-  if (UOp u = find(name)) return {u};
-  if (auto it = kernels_.find(name); it != kernels_.end()) {
-    expect('(', "after the kernel's name");
-    expect(')', "(kernels take no arguments)");
+  if (UOp u = find_name(name)) return {u};
+  if (auto it = kernel_nodes_.find(name); it != kernel_nodes_.end()) {
+    expect_char('(', "after the kernel's name");
+    expect_char(')', "(kernels take no arguments)");
     return {it->second};
   }
-  fail(at, "unknown name '" + std::string(name) + "'", "a name assigned above, UOp, dtypes, ...");
+  throw_error(at, "unknown name '" + std::string(name) + "'", "a name assigned above, UOp, dtypes, ...");
 }
 
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places,
                           std::vector<std::string>* warnings) {
   return catch_failures([&] {
-    if (graph.is_foreign()) return open_pyrender_reader(graph, text, file, places)->read();
+    if (graph.is_foreign()) return open_pyrender_reader(graph, text, file, places)->read_graph();
     PyrenderReader reader(graph, text, file, places);
-    UOp root = reader.read();
+    UOp root = reader.read_graph();
     if (warnings) *warnings = reader.warnings();
     return root;
   });

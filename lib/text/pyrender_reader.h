@@ -11,56 +11,57 @@ class PyrenderReader : public PyValues {
  public:
   PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
       : PyValues(graph, text, file, places) {
-    numbered_.reserve(kUsual);
-    sources_.reserve(kUsual);
+    numbered_nodes_.reserve(kUsual);
+    current_sources_.reserve(kUsual);
   }
   // Reads the whole text and returns the graph's root.
-  UOp read();
+  UOp read_graph();
 
-  // assume() defines the names c0, c1, ... as `numbered` and k0(), k1(), ... as `kernels`. Then value_of_line evaluates
-  // the right side of the assignment that begins at byte `at`, and infers nothing. An error throws a Failure.
-  void assume(std::span<const UOp> numbered, std::span<const UOp> kernels);
+  // assume_names() defines the names c0, c1, ... as `numbered` and k0(), k1(), ... as `kernels`. Then value_of_line
+  // evaluates the right side of the assignment that begins at byte `at`, and infers nothing. An error throws a Failure.
+  void assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
-  // Makes read() append the node of each statement to `nodes`.
-  void note_nodes(std::vector<NodeAt>* nodes) { noted_ = nodes; }
+  // Makes read_graph() append the node of each statement to `nodes`.
+  void note_nodes(std::vector<NodeAt>* nodes) { noted_nodes_ = nodes; }
   // Returns one warning per fact that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Returns true if the text that was read omits a fact that would be inferred if the text had no header.
-  bool would_infer() const { return would_infer_; }
+  bool would_infer_facts() const { return would_infer_facts_; }
 
  protected:
   struct Infix {
     Op op;
     int8_t precedence;  // a higher number binds tighter
     int8_t length;
-    bool negate = false;  // negate the result: a >= b is built as !(a < b)
-    bool swap = false;
+    bool negates_result = false;  // negate the result: a >= b is built as !(a < b)
+    bool swaps_operands = false;
   };
 
   // ---- semantics; each release may override them
-  virtual Value apply(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
+  virtual Value apply_infix(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   virtual Value uop_call(size_t at);                                          // reads UOp(...)
   virtual Value uop_static(size_t at);                                        // reads UOp.range(...)
   virtual UOp make_const(const Arguments& args, size_t at);                   // reads UOp.const(...)
   virtual UOp method_call(UOp self, std::string_view name, size_t at);        // reads self.store(...) after the name
-  Value other_name(std::string_view name, size_t at) override;
+  Value read_other_name(std::string_view name, size_t at) override;
   Value constant(size_t at);                                                  // reads the arguments after UOp.const
   Value constant_arithmetic(const Infix& op, Const a, Const b, size_t at);
-  const Argument& need(const Arguments& args, size_t i, const char* what, size_t at);
+  const Argument& required_argument(const Arguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const Argument& a);
   DType dtype_keyword(const Arguments& args, DType otherwise);
-  void count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
+  void check_argument_count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
   // Called where the text omits a fact. Returns true if the fact must be inferred: outside functions, without a header.
-  bool infers() {
-    would_infer_ = true;
-    return !literal_ && !functions_;
+  bool may_infer() {
+    would_infer_facts_ = true;
+    return !states_all_facts_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
-  void leave_open(UOp u) { open_.emplace_back(u, line_name_); }  // marks `u` to have its dtype inferred from its uses
-  void define(std::string_view name, UOp u);
-  UOp find(std::string_view name) const;  // returns the empty UOp if `name` is undefined
+  // marks `u` to have its dtype inferred from its uses
+  void leave_open(UOp u) { open_nodes_.emplace_back(u, line_name_); }
+  void define_name(std::string_view name, UOp u);
+  UOp find_name(std::string_view name) const;  // returns the empty UOp if `name` is undefined
 
-  std::vector<UOp> sources_;                               // sources of the node being made
+  std::vector<UOp> current_sources_;                               // sources of the node being made
 
  private:
   enum class Method : uint8_t;
@@ -68,21 +69,21 @@ class PyrenderReader : public PyValues {
   static const MethodName kMethods[];
 
   // ---- statements
-  UOp assignment(std::string_view name, size_t at);
+  UOp read_assignment(std::string_view name, size_t at);
   bool may_be_corrected() const { return peek() == '\n' && (peek(1) == '#' || peek(1) == ' '); }
-  UOp correction(std::string_view name, UOp u);
-  void function();
+  UOp read_correction(std::string_view name, UOp u);
+  void read_function();
   void end_of_line();
 
   // ---- operators
-  Value expression() override { return infix_expression(0); }
-  bool quick_item(Value& out) override;
+  Value read_expression() override { return infix_expression(0); }
+  bool try_quick_item(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
   const Infix* infix() const;  // returns the operator that comes next, or null
-  bool numbered(Value& out);
-  Value unary();
-  Value postfix(Value v);
+  bool read_numbered(Value& out);
+  Value read_unary();
+  Value read_postfix(Value v);
   Value apply_beside_literal(const Infix& op, const Value& left, size_t left_at, const Value& right, size_t right_at);
   UOp load_call(UOp from, const Arguments& args, size_t at);
   UOp reduce_call(UOp self, const Arguments& args, size_t at);
@@ -113,19 +114,21 @@ class PyrenderReader : public PyValues {
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
   UOp operand(const Argument& a, UOp like);
 
-  std::vector<UOp> numbered_;                              // numbered_[12] is the node named c12
-  std::unordered_map<std::string_view, UOp> names_, kernels_;
-  std::vector<std::string> kernel_names_;                  // names defined by `assume`
-  int functions_ = 0;                                      // nesting depth of the functions being read
-  bool literal_ = false;                                   // true if the text states all facts, so nothing is inferred
-  bool would_infer_ = false;
-  std::vector<NodeAt>* noted_ = nullptr;                   // set by note_nodes()
+  std::vector<UOp> numbered_nodes_;                              // numbered_nodes_[12] is the node named c12
+  std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
+  std::vector<std::string> kernel_names_;                  // names defined by `assume_names`
+  int function_depth_ = 0;                                      // nesting depth of the functions being read
+  // true if the text states all facts, so nothing is inferred
+  bool states_all_facts_ = false;
+  bool would_infer_facts_ = false;
+  std::vector<NodeAt>* noted_nodes_ = nullptr;                   // set by note_nodes()
   std::string_view line_name_;                             // name assigned by the current line
   // nodes whose dtype must be inferred from uses, each with the name that its line assigns
-  std::vector<std::pair<UOp, std::string_view>> open_;
+  std::vector<std::pair<UOp, std::string_view>> open_nodes_;
   std::vector<std::string> warnings_;
-  int64_t unique_constants_ = 0;  // number of constants read so far that need a LUNIQUE number, which the text omits
-  bool stand_ins_ = false;                                 // true if the text omits the device of some constant
+  // number of constants read so far that need a LUNIQUE number, which the text omits
+  int64_t num_unique_constants_ = 0;
+  bool has_stand_ins_ = false;                                 // true if the text omits the device of some constant
 };
 
 }  // namespace tgc

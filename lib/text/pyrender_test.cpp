@@ -52,7 +52,7 @@ TEST_CASE("pyrender: nothing is lost on the way through JSON and repr") {
   auto reader = GoldenReader::open(test_path("golden/kernels.jsonl.gz"));
   REQUIRE(reader.ok());
   for (int n = 0; n < 40; n++) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE((record.ok() && *record));
     for (auto& s : (*record)->stages) {
       if (!s.ir) continue;

@@ -1,6 +1,6 @@
 // Writes pyrender text. A named node has its own line, and its users' lines show its name. Any other node, except
 // constants and devices, has one user and is written inside the user's expression. The texts of names and constants are
-// stored once, in pieces_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with
+// stored once, in piece_text_, and copied to each use. Private to lib/text. pyrender_complete.cpp adds comments with
 // omitted facts.
 #pragma once
 #include <span>
@@ -19,54 +19,56 @@ namespace tgc {
 // Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Rare features of args that make the writer slower: a string with a parenthesis (`text`), a UOp as an arg (`graph`).
+// Rare features of args that make the writer slower: a string with a parenthesis (`text`), a UOp as an arg
+// (`has_graph`).
 struct RareArgFeatures {
-  bool text = false, graph = false;
+  bool has_text = false, has_graph = false;
 
-  void add(Arg a) {
-    if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare(a);  // fast path: most args are integers or None
+  void add_arg(Arg a) {
+    if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare_arg(a);  // fast path: most args are integers or None
   }
-  void add_rare(Arg a) {
+  void add_rare_arg(Arg a) {
     switch (a.kind()) {
       case Arg::Kind::Str:
       case Arg::Kind::Bytes:
-      case Arg::Kind::Raw: text = text || a.text().find('(') != a.text().npos || a.text().find(')') != a.text().npos;
+      case Arg::Kind::Raw:
+        has_text = has_text || a.text().find('(') != a.text().npos || a.text().find(')') != a.text().npos;
         break;
       case Arg::Kind::Tuple:
       case Arg::Kind::Record:
-        for (Arg item : a.items()) add(item);
+        for (Arg item : a.items()) add_arg(item);
         break;
-      case Arg::Kind::UOp: graph = true; break;
+      case Arg::Kind::UOp: has_graph = true; break;
       default: break;
     }
   }
   static RareArgFeatures of(std::span<const UOp> nodes) {
     RareArgFeatures out;
-    for (UOp u : nodes) out.add(u.arg()), out.add(u.tag());
+    for (UOp u : nodes) out.add_arg(u.arg()), out.add_arg(u.tag());
     return out;
   }
 };
 
 // The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
-  uint32_t users = 0;          // number of distinct users
+  uint32_t num_users = 0;          // number of distinct users
   uint32_t last_user = 0;      // id + 1 of the last user
   bool is_used_twice = false;  // true if one user has the node more than once among its sources
   bool has_line = false;       // true if the node has its own line
 };
-struct Naming {
+struct NamingRules {
   OpSet reductions;    // ops whose first source gets a line
   OpSet never_named;   // ops that get no line, however many users they have
   OpSet always_named;  // ops that get a line even with a single user
 };
 // Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
-void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const Naming& naming) {
+void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const NamingRules& naming) {
   for (UOp u : order)
     for (UOp s : u.src()) {
       NodeUses& uses = info[s.id()];
       if (uses.last_user == u.id() + 1) uses.is_used_twice = true;
-      else uses.users++, uses.last_user = u.id() + 1;
+      else uses.num_users++, uses.last_user = u.id() + 1;
     }
   auto name = [&](UOp u) { info[u.id()].has_line = true; };
   name(root);
@@ -77,7 +79,7 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
     if (u.in(naming.reductions) && u.num_src() > 0) name(u.src(0));
     if (u.in(naming.never_named)) continue;
     const NodeUses& uses = info[u.id()];
-    if (uses.users != 1 || uses.is_used_twice || u.in(naming.always_named)) name(u);
+    if (uses.num_users != 1 || uses.is_used_twice || u.in(naming.always_named)) name(u);
   }
 }
 
@@ -86,20 +88,20 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
 template <class Writer>
 class PyrenderForms {
  protected:
-  void put(char c) { to_->put(c); }
-  void put(std::string_view s) { to_->put(s); }
-  void dtype(DType d) { put(d.repr()); }
-  void str(Arg a) { a.is_str() ? put(a.text()) : self().repr(a); }
+  void put_text(char c) { output_->put(c); }
+  void put_text(std::string_view s) { output_->put(s); }
+  void dtype(DType d) { put_text(d.repr()); }
+  void str(Arg a) { a.is_str() ? put_text(a.text()) : self().repr(a); }
   void tag(UOp u) {
-    if (!u.tag().is_none()) put(".rtag("), self().repr(u.tag()), put(')');
+    if (!u.tag().is_none()) put_text(".rtag("), self().repr(u.tag()), put_text(')');
   }
   void sources(std::span<const UOp> list) {
-    put('(');
+    put_text('(');
     for (size_t i = 0; i < list.size(); i++) {
-      if (i) put(", ");
+      if (i) put_text(", ");
       self().src(list[i]);
     }
-    put(list.size() == 1 ? ",)" : ")");
+    put_text(list.size() == 1 ? ",)" : ")");
   }
 
   // Writes (left+right), or left+right if `bare` is true. An operand has parentheses only if the precedence requires
@@ -109,48 +111,48 @@ class PyrenderForms {
     const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);
     const bool b_is_number = !a_is_number && self().is_printed_as_number(b);
     int p = Writer::precedence(u.op());
-    if (!bare) put('(');
+    if (!bare) put_text('(');
     if (a_is_number) str(a.arg());
     else self().operand(a, p != 99 && Writer::precedence(a.op()) <= p);
-    put(Writer::symbol(u.op()));
+    put_text(Writer::symbol(u.op()));
     if (b_is_number) str(b.arg());
     else self().operand(b, p != 99 && Writer::precedence(b.op()) < p);
-    if (!bare) put(')');
+    if (!bare) put_text(')');
   }
   // Writes a method call, such as x.exp2(), a.store(b, c, arg=...) or UOp.sink().
   void method(UOp u) {
     if (u.num_src()) self().src(u.src(0));
-    else put("UOp");
-    put('.'), put(method_name(u.op())), put('(');
+    else put_text("UOp");
+    put_text('.'), put_text(method_name(u.op())), put_text('(');
     for (size_t i = 1; i < u.num_src(); i++) {
-      if (i > 1) put(", ");
+      if (i > 1) put_text(", ");
       self().src(u.src(i));
     }
-    if (!u.arg().is_none()) put(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
-    put(')');
+    if (!u.arg().is_none()) put_text(u.num_src() > 1 ? ", arg=" : "arg="), self().repr(u.arg());
+    put_text(')');
   }
   // Writes UOp.range(...). The text states the RANGE's dtype only if it is not `usual`.
   void range(UOp u, DType usual) {
-    put("UOp.range("), str(u.src(0).arg());
-    for (Arg a : u.arg().items()) put(", "), self().repr(a);
-    if (u.num_src() > 1) put(", src="), sources(u.src().subspan(1));
-    if (u.dtype() != usual) put(", dtype="), dtype(u.dtype());
-    put(')');
+    put_text("UOp.range("), str(u.src(0).arg());
+    for (Arg a : u.arg().items()) put_text(", "), self().repr(a);
+    if (u.num_src() > 1) put_text(", src="), sources(u.src().subspan(1));
+    if (u.dtype() != usual) put_text(", dtype="), dtype(u.dtype());
+    put_text(')');
   }
   void variable(UOp u, DType usual) {
-    put("UOp.variable(\""), str(u.arg()[0]), put("\", "), str(u.arg()[1]), put(", "), str(u.arg()[2]);
-    if (u.dtype() != usual) put(", dtype="), dtype(u.dtype());
-    put(')');
+    put_text("UOp.variable(\""), str(u.arg()[0]), put_text("\", "), str(u.arg()[1]), put_text(", "), str(u.arg()[2]);
+    if (u.dtype() != usual) put_text(", dtype="), dtype(u.dtype());
+    put_text(')');
   }
   void special(UOp u) {
-    put("UOp.special("), str(u.src(0).arg()), put(", "), self().repr(u.arg());
-    put(", dtype="), dtype(u.dtype()), put(')');
+    put_text("UOp.special("), str(u.src(0).arg()), put_text(", "), self().repr(u.arg());
+    put_text(", dtype="), dtype(u.dtype()), put_text(')');
   }
   void cast(UOp u) {
-    self().src(u.src(0)), put(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put(')');
+    self().src(u.src(0)), put_text(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put_text(')');
   }
 
-  TextBuffer* to_ = nullptr;
+  TextBuffer* output_ = nullptr;
   std::string scratch_;
 
  private:
@@ -159,50 +161,52 @@ class PyrenderForms {
 
 class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
  public:
-  explicit PyrenderWriter(UOp root) : root_(root), order_(toposort(root)), info_(root.id() + 1) {}
+  explicit PyrenderWriter(UOp root) : root_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
   // Returns the text, without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
-  std::string write() { return write_lines(), kernels_text_ + lines_.str(); }
+  std::string write() { return write_lines(), kernels_text_ + line_text_.str(); }
 
  protected:
   struct Info : NodeUses {
-    size_t begin = 0;            // offset in pieces_ of the node's text: its name, or the constant
-    uint32_t size = 0;           // length of that text; 0 if the node has no text in pieces_
-    bool inlined = false;        // true if the node is written within its user's expression
-    bool plain = false;          // true if the node must be written as UOp(...), which states every field
+    size_t text_begin = 0;            // offset in piece_text_ of the node's text: its name, or the constant
+    uint32_t text_size = 0;           // length of that text; 0 if the node has no text in piece_text_
+    bool is_inlined = false;        // true if the node is written within its user's expression
+    bool is_plain = false;          // true if the node must be written as UOp(...), which states every field
   };
 
   void write_lines();
   // Returns the name of a named node: "c12", or "ast" for the root.
   std::string_view name(UOp u) const {
-    return u == root_ ? "ast" : pieces_.view(info_[u.id()].begin, info_[u.id()].size);
+    return u == root_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
   }
-  // Returns u's expression, written again after some nodes were marked `plain`.
+  // Returns u's expression, written again after some nodes were marked `is_plain`.
   std::string expression_of(UOp u);
   // Returns the text of a kernel's AST as a function body, in which the names c0, c1, ... are local.
   virtual std::string text_of_kernel(UOp ast) {
     PyrenderWriter kernel(ast);
-    kernel.level_ = level_ + 1;
+    kernel.function_level_ = function_level_ + 1;
     return kernel.write();
   }
   static constexpr int kMaxLevels = 64;
-  int level_ = 0;                     // nesting depth of the function that this object writes; 0 outside functions
+  // nesting depth of the function that this object writes; 0 outside functions
+  int function_level_ = 0;
 
   UOp root_;
-  std::vector<UOp> order_;            // the named node c12 is order_[12]
-  std::vector<Info> info_;            // indexed by node id
-  TextBuffer lines_, pieces_;
+  std::vector<UOp> named_order_;            // the named node c12 is named_order_[12]
+  std::vector<Info> node_info_;            // indexed by node id
+  TextBuffer line_text_, piece_text_;
   bool keeps_lines_ = false;  // true if write() must fill line_begins_
-  std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in lines_
+  std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
   std::vector<UOp> kernels_;          // graphs contained in args and tags; kernels_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;  // index in kernels_ by node id
   std::string kernels_text_;
-  bool whole_movements_ = false;  // true to write movement ops as UOp(...), because methods fail if shapes do not fit
+  // true to write movement ops as UOp(...), because methods fail if shapes do not fit
+  bool writes_whole_movements_ = false;
 
  private:
   void line(UOp u, const Info& info);
-  void piece(UOp u);
+  void write_piece(UOp u);
   size_t kernel_number(UOp ast);
   void kernel_name(UOp ast);
 
@@ -213,7 +217,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
   // ---- parts of expressions
   void src(UOp u);
-  void inlined(UOp u, bool bare);
+  void is_inlined(UOp u, bool bare);
   void write_inlined(UOp u, bool bare);
   const Info& info_of(UOp u) const;
   void repr(Arg a);
@@ -227,12 +231,12 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void index(UOp u);
   bool special_form(UOp u);
   void kernel_arg(Arg kernel);
-  void whole(UOp u, std::string_view dtype_text);
+  void write_whole(UOp u, std::string_view dtype_text);
   void expression(UOp u, bool bare);
 
-  bool odd_text_ = false;             // an arg or tag contains a string with a parenthesis
-  bool holds_graphs_ = false;         // some arg or tag contains a graph
-  int depth_ = 0;                     // nesting depth of the expression being written
+  bool has_odd_text_ = false;             // an arg or tag contains a string with a parenthesis
+  bool has_graphs_ = false;         // some arg or tag contains a graph
+  int expression_depth_ = 0;                     // nesting depth of the expression being written
 };
 
 }  // namespace tgc

@@ -136,10 +136,10 @@ class ReprReader : public PyValues {
 
   UOp read() {
     stated_facts_ = stated_facts();
-    brackets_++;  // a repr may span several lines, so skip line ends like blanks
+    open_brackets_++;  // a repr may span several lines, so skip line ends like blanks
     UOp root = graph();
-    skip();
-    if (!at_end()) fail(pos_, "unexpected " + found(pos_), "the end of the input");
+    skip_blanks_in_line();
+    if (!at_end()) throw_error(position_, "unexpected " + found_text(position_), "the end of the input");
     return root;
   }
 
@@ -155,10 +155,10 @@ class ReprReader : public PyValues {
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
-  Value other_name(std::string_view name, size_t at) override {
-    if (name != "UOp") return PyValues::other_name(name, at);
+  Value read_other_name(std::string_view name, size_t at) override {
+    if (name != "UOp") return PyValues::read_other_name(name, at);
     Nested nested(*this);
-    pos_ = at;
+    position_ = at;
     return {graph()};  // a graph inside an arg has its own names x0, x1, ...
   }
 
@@ -168,40 +168,40 @@ class ReprReader : public PyValues {
     std::vector<UOp> sources;
     for (;;) {
       UOp done;
-      skip();
-      size_t at = pos_;
+      skip_blanks_in_line();
+      size_t at = position_;
       std::string_view name = identifier("UOp(...)"), label;
       if (name != "UOp") {
-        skip();
+        skip_blanks_in_line();
         if (peek() == ':' && peek(1) == '=') {
-          pos_ += 2;
+          position_ += 2;
           label = name;
-          size_t name_at = (skip(), pos_);
-          if (identifier("UOp(...)") != "UOp") fail(name_at, "found " + found(name_at), "UOp(...)");
+          size_t name_at = (skip_blanks_in_line(), position_);
+          if (identifier("UOp(...)") != "UOp") throw_error(name_at, "found " + found_text(name_at), "UOp(...)");
         } else {
           auto known = names.find(name);
           if (known == names.end())
-            fail(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
+            throw_error(at, "unknown name '" + std::string(name) + "'", "UOp(...) or a name given above with ':='");
           done = known->second;
         }
       }
       if (!done) {
         stack.push_back(open(label));
         stack.back().at = at, stack.back().first = sources.size();
-        if (!take(')')) continue;
+        if (!take_char(')')) continue;
         done = close(stack, sources, names);
       }
       // `done` is a source of the innermost unfinished node; if a ')' comes next, that node is finished too
       for (;;) {
         if (stack.empty()) return done;
         sources.push_back(done);
-        bool comma = take(',');
-        skip();
+        bool comma = take_char(',');
+        skip_blanks_in_line();
         if (peek() != ')') {
-          if (!comma) fail(pos_, "found " + found(pos_), "',' or ')'");
+          if (!comma) throw_error(position_, "found " + found_text(position_), "',' or ')'");
           break;
         }
-        pos_++;
+        position_++;
         done = close(stack, sources, names);
       }
     }
@@ -211,40 +211,41 @@ class ReprReader : public PyValues {
   Frame open(std::string_view label) {
     Frame f{};
     f.name = label;
-    expect('(', "after 'UOp'");
+    expect_char('(', "after 'UOp'");
     auto known = stated_facts_.find(nodes_++);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
-    size_t op_at = (skip(), pos_);
-    if (identifier("an op") != "Ops") fail(op_at, "found " + found(op_at), "an op such as Ops.ADD");
+    size_t op_at = (skip_blanks_in_line(), position_);
+    if (identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
     f.op = op_name();
-    if (f.op == Op::OTHER) f.other = text_.substr(op_at + 4, pos_ - op_at - 4);
-    expect(',', "after the op");
-    size_t dtype_at = (skip(), pos_);
+    if (f.op == Op::OTHER) f.other = text_.substr(op_at + 4, position_ - op_at - 4);
+    expect_char(',', "after the op");
+    size_t dtype_at = (skip_blanks_in_line(), position_);
     f.dtype = as_dtype(value(), dtype_at);
     if (stated) f.dtype = stated->dtype;
     for (;;) {
-      expect(',', "before 'arg=', 'tag=' or 'src='");
-      size_t at = (skip(), pos_);
+      expect_char(',', "before 'arg=', 'tag=' or 'src='");
+      size_t at = (skip_blanks_in_line(), position_);
       std::string_view key = identifier("'arg=', 'tag=' or 'src='");
-      expect('=', "after the keyword");
+      expect_char('=', "after the keyword");
       if (key == "src") break;
-      lists_.clear();
+      list_items_.clear();
       if (key == "arg") f.arg = as_arg(value());
-      else if (key == "tag" && stated && !stated->tag.is_none()) f.tag = stated->tag, pos_ += f.tag.str().size();
+      else if (key == "tag" && stated && !stated->stated_tag.is_none())
+        f.tag = stated->stated_tag, position_ += f.tag.str().size();
       else if (key == "tag") f.tag = tag();
-      else fail(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
+      else throw_error(at, "unknown keyword '" + std::string(key) + "'", "'arg', 'tag' or 'src'");
     }
-    expect('(', "for the sources");
+    expect_char('(', "for the sources");
     return f;
   }
 
   UOp close(std::vector<Frame>& stack, std::vector<UOp>& sources, Names& names) {
-    expect(')', "at the end of the UOp");
+    expect_char(')', "at the end of the UOp");
     Frame f = stack.back();
     stack.pop_back();
     note_place(f.at);
     if (f.op == Op::OTHER) f.arg = other_arg(graph_, f.other, f.arg);
-    UOp u = make(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
+    UOp u = make_node(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
     sources.resize(f.first);
     if (!f.name.empty()) names[f.name] = u;
     return u;
@@ -252,19 +253,19 @@ class ReprReader : public PyValues {
 
   // Reads a tag: a string without quotes, or another Python value.
   Arg tag() {
-    size_t begin = (skip(), pos_), end = text_.find(", src=(", pos_);
-    int brackets = brackets_;
+    size_t begin = (skip_blanks_in_line(), position_), end = text_.find(", src=(", position_);
+    int brackets = open_brackets_;
     try {
       Arg v = as_arg(value());
-      skip();
+      skip_blanks_in_line();
       if (peek() == ',') return v;
     } catch (const Failure&) {
       if (end == text_.npos) throw;
     }
-    brackets_ = brackets;
-    pos_ = std::min(end, text_.size());
-    std::string_view text = text_.substr(begin, pos_ - begin);
-    if (size_t bad = utf8_error(text); bad != text.npos) fail(begin + bad, "a tag that is not UTF-8");
+    open_brackets_ = brackets;
+    position_ = std::min(end, text_.size());
+    std::string_view text = text_.substr(begin, position_ - begin);
+    if (size_t bad = utf8_error(text); bad != text.npos) throw_error(begin + bad, "a tag that is not UTF-8");
     return graph_.str(text);
   }
 

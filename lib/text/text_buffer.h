@@ -13,63 +13,64 @@ namespace tgc {
 
 class TextBuffer {
  public:
-  size_t size() const { return size_t(at_ - begin_.get()); }
-  std::string_view view() const { return {begin_.get(), size()}; }
-  std::string_view view(size_t from, size_t n) const { return {begin_.get() + from, n}; }
+  size_t size() const { return size_t(end_of_text_ - storage_.get()); }
+  std::string_view view() const { return {storage_.get(), size()}; }
+  std::string_view view(size_t from, size_t n) const { return {storage_.get() + from, n}; }
   std::string str() const { return std::string(view()); }
 
   void put(char c) {
-    need(1);
-    *at_++ = c;
+    reserve(1);
+    *end_of_text_++ = c;
   }
   void put(std::string_view text) {
-    need(text.size());
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
+    reserve(text.size());
+    std::memcpy(end_of_text_, text.data(), text.size());
+    end_of_text_ += text.size();
   }
   // Appends the `n` bytes at offset `from` of `other`, which may be this buffer. Fast path: copy 16 bytes if n <= 16.
   void put(const TextBuffer& other, size_t from, size_t n) {
-    need(n);
-    const char* piece = other.begin_.get() + from;
+    reserve(n);
+    const char* piece = other.storage_.get() + from;
     if (n <= sizeof(Chunk)) {
       Chunk chunk;
       std::memcpy(&chunk, piece, sizeof chunk);
-      std::memcpy(at_, &chunk, sizeof chunk);
+      std::memcpy(end_of_text_, &chunk, sizeof chunk);
     } else {
-      std::memcpy(at_, piece, n);
+      std::memcpy(end_of_text_, piece, n);
     }
-    at_ += n;
+    end_of_text_ += n;
   }
   void put_int(int64_t v) {
-    need(24);
-    if (v >= 0 && v < 10) *at_++ = char('0' + v);
-    else at_ = std::to_chars(at_, at_ + 24, v).ptr;
+    reserve(24);
+    if (v >= 0 && v < 10) *end_of_text_++ = char('0' + v);
+    else end_of_text_ = std::to_chars(end_of_text_, end_of_text_ + 24, v).ptr;
   }
-  void clear() { at_ = begin_.get(); }
+  void clear() { end_of_text_ = storage_.get(); }
   // Removes the byte at `from` and the last byte of the buffer, such as a pair of parentheses.
   void drop_ends(size_t from) {
-    char* begin = begin_.get() + from;
-    at_ -= 2;
-    std::memmove(begin, begin + 1, size_t(at_ - begin));
+    char* begin = storage_.get() + from;
+    end_of_text_ -= 2;
+    std::memmove(begin, begin + 1, size_t(end_of_text_ - begin));
   }
 
  private:
-  using Chunk = std::array<uint64_t, 2>;  // 16 bytes; the buffer always has capacity for one more Chunk after end_
+  // 16 bytes; the buffer always has capacity for one more Chunk after end_of_room_
+  using Chunk = std::array<uint64_t, 2>;
 
-  void need(size_t n) {
-    if (size_t(end_ - at_) < n) grow(n);
+  void reserve(size_t n) {
+    if (size_t(end_of_room_ - end_of_text_) < n) grow(n);
   }
   void grow(size_t n) {
     size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 12);
     std::unique_ptr<char[]> bigger(new char[room + sizeof(Chunk)]);
-    if (used) std::memcpy(bigger.get(), begin_.get(), used);
-    begin_ = std::move(bigger);
-    at_ = begin_.get() + used;
-    end_ = begin_.get() + room;
+    if (used) std::memcpy(bigger.get(), storage_.get(), used);
+    storage_ = std::move(bigger);
+    end_of_text_ = storage_.get() + used;
+    end_of_room_ = storage_.get() + room;
   }
 
-  std::unique_ptr<char[]> begin_;
-  char *at_ = nullptr, *end_ = nullptr;
+  std::unique_ptr<char[]> storage_;
+  char *end_of_text_ = nullptr, *end_of_room_ = nullptr;
 };
 
 }  // namespace tgc

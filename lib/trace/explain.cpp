@@ -21,9 +21,9 @@ size_t next_user(const std::vector<UOp>& list, size_t of) {
 
 }  // namespace
 
-void Explainer::kernel_end() {
+void Explainer::end_kernel() {
   if (!node_) {
-    found_ = true;
+    was_found_ = true;
     return print_(to_json() + "\n");
   }
   if (is_trace_number_) return explain_number();
@@ -37,13 +37,13 @@ void Explainer::kernel_end() {
     return;
   }
   auto nodes = toposort(root);
-  found_ = true;
+  was_found_ = true;
   if (*node_ >= nodes.size()) {
     valid_nodes_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
-  print_(to_text(*this, nodes[*node_], stage, color_));
+  print_(to_text(*this, nodes[*node_], stage, use_color_));
   UOp last;
   (void)steps_to_end(nodes[*node_], stage, last);
   if (last) print_(final_places(last));
@@ -60,9 +60,9 @@ void Explainer::explain_number() {
     const UOp root = result_of(stage);
     if (!root) continue;
     for (UOp u : toposort(root)) {
-      if (number(u) != *node_) continue;
-      found_ = true;
-      print_(to_text(*this, u, stage, color_));
+      if (node_number(u) != *node_) continue;
+      was_found_ = true;
+      print_(to_text(*this, u, stage, use_color_));
       UOp last;
       (void)steps_to_end(u, stage, last);
       if (last) print_(final_places(last));
@@ -74,15 +74,15 @@ void Explainer::explain_number() {
 Status Explainer::outcome() const {
   if (!valid_nodes_.empty())
     return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
-  if (!found_ && is_trace_number_)
+  if (!was_found_ && is_trace_number_)
     return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +
                            std::to_string(*node_),
                 .expected = "the number of a node in the graph after a stage; a node that a rule made and another rule "
                             "of the same stage replaced is in none"};
-  if (!found_ && !stage_.empty() && !known_stages_.empty())
+  if (!was_found_ && !stage_.empty() && !known_stages_.empty())
     return unknown_name("stage", stage_, std::vector<std::string_view>(known_stages_.begin(), known_stages_.end()),
                         "one stage of the trace");
-  if (!found_) return Diag{.message = "the stage was not run"};
+  if (!was_found_) return Diag{.message = "the stage was not run"};
   return Unit{};
 }
 
@@ -105,12 +105,12 @@ std::string Explainer::final_places(UOp last) {
   auto map = source_map(*target, *list);
   if (!map) return out + "    " + map.diag().text() + "\n";
   size_t user = at;
-  while (user < list->size() && !map->of_node[user].count) user = next_user(*list, user);
+  while (user < list->size() && !map->lines_of_node[user].num_lines) user = next_user(*list, user);
   if (user == list->size()) return out + "    no line of its own, nor of what uses it\n";
-  SourceLines lines = map->of_node[user];
+  SourceLines lines = map->lines_of_node[user];
   if (user != at) out += "    inside the line of what uses it\n";
-  for (size_t i = 0; i < lines.count; i++)
-    out += "    line " + std::to_string(lines.first + i) + ": " + map->lines[lines.first + i - 1] + "\n";
+  for (size_t i = 0; i < lines.num_lines; i++)
+    out += "    line " + std::to_string(lines.first_line + i) + ": " + map->lines[lines.first_line + i - 1] + "\n";
   return out;
 }
 

@@ -22,9 +22,9 @@ class Explainer : public Provenance {
       : node_(node),
         is_trace_number_(is_trace_number),
         stage_(std::move(stage)),
-        color_(color),
+        use_color_(color),
         print_(std::move(print)) {}
-  void kernel_end() override;
+  void end_kernel() override;
 
   // Returns an error if no kernel ran the stage, or if a kernel has no node at this position after the stage (for a
   // number of the trace: if no kernel has the node).
@@ -39,7 +39,7 @@ class Explainer : public Provenance {
   std::optional<uint32_t> node_;
   bool is_trace_number_;
   std::string stage_;
-  bool color_, found_ = false;
+  bool use_color_, was_found_ = false;
   Print print_;
   std::vector<std::string> known_stages_;  // names of the stages of the last kernel, for the error
   std::string valid_nodes_;  // the range of valid node numbers, for the error

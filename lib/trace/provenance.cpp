@@ -9,44 +9,44 @@
 
 namespace tgc {
 
-void Provenance::kernel(std::string_view id, std::string_view target, UOp ast) {
+void Provenance::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
   name_ = id, target_ = target, ast_ = ast;
   events_.clear();
   stages_.clear();
 }
 
-void Provenance::stage(std::string_view name, UOp input) {
+void Provenance::begin_stage(std::string_view name, UOp input) {
   names_.push_back(std::make_unique<std::string>(name));
   stages_.push_back({*names_.back(), input, {}, events_.size(), events_.size()});
 }
 
-void Provenance::stage_end(UOp result) {
+void Provenance::end_stage(UOp result) {
   stages_.back().result = result;
-  stages_.back().last = events_.size();
+  stages_.back().end_event = events_.size();
 }
 
-void Provenance::begin(const TraceRewrite& rewrite, int, UOp input) {
-  if (!stages_.empty()) stages_.back().begun.push_back({rewrite, input});
+void Provenance::begin_rewrite(const TraceRewrite& rewrite, int, UOp input) {
+  if (!stages_.empty()) stages_.back().begun_rewrites.push_back({rewrite, input});
 }
 
 // Returns the first rewrite of the stage whose input contains the node. Ignores rewrites of the stage's own input.
 TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
-  for (const RewriteInput& b : stage.begun)
-    if (!(b.input == stage.input) && is_in(b.input, node)) return b.rewrite;
+  for (const RewriteInput& b : stage.begun_rewrites)
+    if (!(b.input == stage.input) && is_below(b.input, node)) return b.rewrite;
   return {};
 }
 
-void Provenance::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+void Provenance::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   if (stages_.empty()) return;
   events_.push_back({before, after, rule, cost.made_from, cost.made_to, uint32_t(stages_.size() - 1), depth});
 }
 
-void Provenance::rebuilt(int depth, UOp before, UOp after) {
+void Provenance::rebuild_node(int depth, UOp before, UOp after) {
   if (stages_.empty()) return;
   events_.push_back({before, after, {}, 0, 0, uint32_t(stages_.size() - 1), depth});
 }
 
-const Provenance::StageEvents* Provenance::find(std::string_view stage) const {
+const Provenance::StageEvents* Provenance::find_stage(std::string_view stage) const {
   for (const StageEvents& s : stages_)
     if (s.name == stage) return &s;
   return nullptr;
@@ -54,7 +54,7 @@ const Provenance::StageEvents* Provenance::find(std::string_view stage) const {
 
 UOp Provenance::result_of(std::string_view stage) const {
   if (stage.empty()) return ast_;
-  const StageEvents* s = find(stage);
+  const StageEvents* s = find_stage(stage);
   return s ? s->result : UOp();
 }
 
@@ -64,7 +64,7 @@ std::vector<std::string_view> Provenance::stages() const {
   return out;
 }
 
-bool Provenance::is_in(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
+bool Provenance::is_below(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
 
 // The history of the nodes in one stage.
 class Provenance::History {
@@ -75,13 +75,13 @@ class Provenance::History {
     for (UOp u : toposort(stage.input)) input_.insert(u);
     if (stage.result)
       for (UOp u : toposort(stage.result)) result_.insert(u);
-    for (size_t i = stage.first; i < stage.last; i++) {
+    for (size_t i = stage.first_event; i < stage.end_event; i++) {
       const Event& e = p.events_[i];
       events_of_[e.before].push_back(i);
       if (!(e.before == e.after) && !result_of_.contains(e.after)) result_of_[e.after] = i;
       if (e.rule.name.empty()) continue;
-      if (p.number(e.before) < e.made_from)
-        for (uint32_t n = e.made_from; n < e.made_to; n++) made_by_.try_emplace(n, i);
+      if (p.node_number(e.before) < e.first_new_id)
+        for (uint32_t n = e.first_new_id; n < e.end_of_new_ids; n++) made_by_.try_emplace(n, i);
     }
     find_inserted();
   }
@@ -96,7 +96,7 @@ class Provenance::History {
     auto made = [&](Step::Kind kind, size_t i) { return Maker{kind, i, p_.events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
       return made(p_.events_[*i].rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, *i);
-    const auto creation = made_by_.find(p_.number(node));
+    const auto creation = made_by_.find(p_.node_number(node));
     if (creation != made_by_.end() && creation->second < end) return made(Step::Kind::Part, creation->second);
     if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(Step::Kind::Part, *i);
     if (creation != made_by_.end()) return made(Step::Kind::Part, creation->second);
@@ -108,7 +108,7 @@ class Provenance::History {
   template <class OnStep>
   UOp origin(UOp node, OnStep&& step) const {
     const bool is_root = node == stage_.result;
-    for (size_t end = stage_.last; !is_in_input(node);) {
+    for (size_t end = stage_.end_event; !is_in_input(node);) {
       Maker m = maker(node, end);
       // the optimizer, for example, makes a new root outside of rules
       if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;
@@ -136,7 +136,7 @@ class Provenance::History {
     std::vector<size_t> own;
     UOp begun = node;
     if (stage_.input == stage_.result) return own;
-    for (size_t i = stage_.first; (i = next_of(node, i, true)) != kNoEvent; i++)
+    for (size_t i = stage_.first_event; (i = next_of(node, i, true)) != kNoEvent; i++)
       own.push_back(i), node = p_.events_[i].after;
     if (is_in_result(node)) return own;
     if (is_in_result(begun)) return node = begun, std::vector<size_t>();
@@ -155,7 +155,7 @@ class Provenance::History {
       for (UOp u : toposort(root, [&](UOp s) { return !seen.contains(s); }))
         if (seen.insert(u) && event != kNoEvent) inserted_by_[u] = event;
     };
-    for (size_t i = stage_.first; i < stage_.last; i++)
+    for (size_t i = stage_.first_event; i < stage_.end_event; i++)
       if (const Event& e = p_.events_[i]; !e.rule.name.empty()) add(e.before, kNoEvent), add(e.after, i);
   }
 
@@ -174,7 +174,7 @@ class Provenance::History {
   std::vector<size_t> path_to_result(UOp node) const {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
     made[node] = kNoEvent;
-    for (size_t i = stage_.first; i < stage_.last; i++) {
+    for (size_t i = stage_.first_event; i < stage_.end_event; i++) {
       const Event& e = p_.events_[i];
       if (!made.contains(e.before) || made.contains(e.after)) continue;
       made[e.after] = i;
@@ -209,9 +209,9 @@ Step Provenance::step(const Event& e, const StageEvents& stage) {
 std::vector<Step> Provenance::steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const {
   std::vector<Step> out;
   from_ast = false;
-  const StageEvents* s = stage.empty() ? nullptr : find(stage);
+  const StageEvents* s = stage.empty() ? nullptr : find_stage(stage);
   if (!s) {
-    from_ast = stage.empty() && is_in(ast_, node);
+    from_ast = stage.empty() && is_below(ast_, node);
     return out;
   }
   for (size_t k = size_t(s - stages_.data()) + 1; node && k-- > 0;) {
@@ -219,7 +219,7 @@ std::vector<Step> Provenance::steps_from_ast(UOp node, std::string_view stage, b
     node = History(*this, here).origin(
         node, [&](const Maker& m, UOp after) { out.push_back(step(m, here, after)); });
   }
-  from_ast = node && is_in(ast_, node);
+  from_ast = node && is_below(ast_, node);
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -256,11 +256,11 @@ bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& 
                                        std::vector<Step>& steps) const {
   if (node.is(Op::CAST)) return false;
   DtypelessEquality equal;
-  for (size_t i = stage.first; i < stage.last; i++) {
+  for (size_t i = stage.first_event; i < stage.end_event; i++) {
     const Event& e = events_[i];
-    if (e.depth || e.rule.name.empty() || !is_in(e.before, node) || is_in(e.after, node)) continue;
+    if (e.depth || e.rule.name.empty() || !is_below(e.before, node) || is_below(e.after, node)) continue;
     for (UOp u : toposort(e.after)) {
-      if (u.is(Op::CAST) || !equal(u, node) || is_in(e.before, u)) continue;
+      if (u.is(Op::CAST) || !equal(u, node) || is_below(e.before, u)) continue;
       UOp to = u;
       const std::vector<size_t> path = history.replacements(to);
       if (!history.is_in_result(to)) continue;
@@ -277,7 +277,7 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
   std::vector<Step> out;
   size_t k = 0;
   if (!stage.empty()) {
-    const StageEvents* s = find(stage);
+    const StageEvents* s = find_stage(stage);
     if (!s) return out;
     k = size_t(s - stages_.data()) + 1;
   }
@@ -306,9 +306,9 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
     UOp root = here.input;
     (void)history.replacements(root);
     Step gone{root == here.result ? Step::Kind::Gone : Step::Kind::Unknown, here.name, {}, node, UOp()};
-    for (size_t i = here.first; i < here.last; i++)
+    for (size_t i = here.first_event; i < here.end_event; i++)
       if (const Event& e = events_[i];
-          !e.depth && !e.rule.name.empty() && is_in(e.before, node) && !is_in(e.after, node))
+          !e.depth && !e.rule.name.empty() && is_below(e.before, node) && !is_below(e.after, node))
         gone.rule = e.rule;
     out.push_back(gone);
     return out;
@@ -319,12 +319,12 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
 
 std::string Provenance::to_json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("kernel", name_).member("target", target_).member("ast", number(ast_)).key("stages").array([&] {
+    json.member("kernel", name_).member("target", target_).member("ast", node_number(ast_)).key("stages").array([&] {
       for (const StageEvents& stage : stages_) {
         if (!stage.result) continue;
         const History history(*this, stage);
         auto pair = [&](UOp from, UOp to) {
-          json.array([&] { json.value(number(from)).value(to ? int64_t(number(to)) : -1); });
+          json.array([&] { json.value(node_number(from)).value(to ? int64_t(node_number(to)) : -1); });
         };
         json.object([&] {
           json.member("name", stage.name).key("origins").array([&] {
@@ -407,8 +407,9 @@ class Story {
 
   static std::string given_to(const TraceRewrite& rewrite) {
     if (rewrite.name.empty()) return "";
-    bool own_set = rewrite.set == rewrite.name;
-    return ", for the rewrite '" + std::string(rewrite.name) + "'" + (own_set ? "" : " by " + std::string(rewrite.set));
+    bool own_set = rewrite.rule_set == rewrite.name;
+    return ", for the rewrite '" + std::string(rewrite.name) + "'" +
+           (own_set ? "" : " by " + std::string(rewrite.rule_set));
   }
 
   const Provenance& p_;

@@ -29,12 +29,12 @@ struct Step {
 
 class Provenance : public TraceConsumer {
  public:
-  void kernel(std::string_view id, std::string_view target, UOp ast) override;
-  void stage(std::string_view name, UOp input) override;
-  void stage_end(UOp result) override;
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuilt(int depth, UOp before, UOp after) override;
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void begin_stage(std::string_view name, UOp input) override;
+  void end_stage(UOp result) override;
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void rebuild_node(int depth, UOp before, UOp after) override;
 
   const std::string& kernel_target() const { return target_; }
   // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced.
@@ -67,8 +67,8 @@ class Provenance : public TraceConsumer {
   struct Event {
     UOp before, after;
     TraceRule rule;       // its name is empty if the node was only rebuilt with new sources
-    uint32_t made_from;   // made_from to made_to - 1 are the ids of the nodes that the rule created
-    uint32_t made_to;
+    uint32_t first_new_id;   // first_new_id to end_of_new_ids - 1 are the ids of the nodes that the rule created
+    uint32_t end_of_new_ids;
     uint32_t stage;
     int depth;
   };
@@ -79,12 +79,12 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first, last = 0;  // the events of the stage are events_[first] to events_[last - 1]
-    std::vector<RewriteInput> begun = {};
+    size_t first_event, end_event = 0;  // the events of the stage are events_[first] to events_[last - 1]
+    std::vector<RewriteInput> begun_rewrites = {};
   };
 
-  const StageEvents* find(std::string_view stage) const;
-  static bool is_in(UOp root, UOp node);
+  const StageEvents* find_stage(std::string_view stage) const;
+  static bool is_below(UOp root, UOp node);
   bool follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
                              std::vector<Step>& steps) const;
   Step step(const Maker& maker, const StageEvents& stage, UOp after) const;

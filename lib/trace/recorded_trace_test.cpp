@@ -19,27 +19,27 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   UOp two = x.const_like(2), one = x.const_like(1);
   UOp inner = two * one, scaled = rebuilt * two;
   UOp result = graph.node(Op::SINK, dtypes::void_, {scaled});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = sum, .after = x, .place = "a.py:1"},
-                                     {.depth = 2, .before = inner, .after = two, .place = "b.py:2"},
-                                     {.depth = 1, .before = doubled, .after = scaled, .place = "c.py:3"}};
+  const std::vector<Rewrite> matches{{.depth = 1, .before = sum, .after = x, .source_place = "a.py:1"},
+                                     {.depth = 2, .before = inner, .after = two, .source_place = "b.py:2"},
+                                     {.depth = 1, .before = doubled, .after = scaled, .source_place = "c.py:3"}};
   struct Events : TraceConsumer {
     std::vector<std::string> events;
-    void rewrite(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
-      const bool made = number(after) >= cost.made_from && number(after) < cost.made_to;
+    void apply_rule(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
+      const bool made = node_number(after) >= cost.made_from && node_number(after) < cost.made_to;
       events.push_back(std::to_string(depth) + " " + std::string(rule.name) + (made ? " made" : ""));
     }
-    void rebuilt(int, UOp before, UOp after) override { events.push_back(before == after ? "same" : "rebuilt"); }
+    void rebuild_node(int, UOp before, UOp after) override { events.push_back(before == after ? "same" : "rebuilt"); }
   } seen;
   TraceReplay replay;
   Provenance provenance;
   TraceTee all({&seen, &replay, &provenance});
   RecordedTrace trace(graph, all);
-  all.kernel("k", "CPU", input);
-  trace.stage("s", input, result, matches);
+  all.begin_kernel("k", "CPU", input);
+  trace.send_stage("s", input, result, matches);
   CHECK(seen.events == std::vector<std::string>{"0 a.py:1", "rebuilt", "rebuilt", "1 b.py:2", "0 c.py:3 made",
                                                 "rebuilt"});
-  CHECK(replay.same() == 1);
-  CHECK(replay.different() == 0);
+  CHECK(replay.num_same() == 1);
+  CHECK(replay.num_different() == 0);
   bool from_ast = false;
   const std::vector<Step> steps = provenance.steps_from_ast(rebuilt, "s", from_ast);
   REQUIRE(steps.size() == 1);
@@ -62,12 +62,12 @@ TEST_CASE("RecordedTrace: a rule that substitutes nodes below its root loses non
   Graph graph;
   UOp r = graph.variable("r", 0, 9), s = graph.variable("s", 0, 9);
   auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x * 3 + 1}); };
-  const std::vector<Rewrite> matches{{.depth = 2, .before = r, .after = s, .place = "ops.py:1"},
-                                     {.depth = 1, .before = on(r), .after = on(s), .place = "gpudims.py:2"}};
+  const std::vector<Rewrite> matches{{.depth = 2, .before = r, .after = s, .source_place = "ops.py:1"},
+                                     {.depth = 1, .before = on(r), .after = on(s), .source_place = "gpudims.py:2"}};
   Provenance provenance;
   RecordedTrace trace(graph, provenance);
-  provenance.kernel("k", "CPU", on(r));
-  trace.stage("s", on(r), on(s), matches);
+  provenance.begin_kernel("k", "CPU", on(r));
+  trace.send_stage("s", on(r), on(s), matches);
   CHECK(future_of(provenance, r * 3) == std::pair(std::vector{Step::Kind::Rebuilt}, s * 3));
   CHECK(future_of(provenance, r) == std::pair(std::vector{Step::Kind::Rewrite}, s));
   bool from_ast = false;
@@ -81,12 +81,12 @@ TEST_CASE("RecordedTrace: rewrites that the code of a stage makes before its own
   Graph graph;
   UOp x = graph.variable("x", 0, 9), y = graph.variable("y", 0, 9), z = graph.variable("z", 0, 9);
   UOp input = graph.node(Op::SINK, dtypes::void_, {(x + 0) * 3}), result = graph.node(Op::SINK, dtypes::void_, {z * 3});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = x + 0, .after = y, .place = "ranges.py:1"},
-                                     {.depth = 1, .before = x + 0, .after = z, .place = "stage.py:2"}};
+  const std::vector<Rewrite> matches{{.depth = 1, .before = x + 0, .after = y, .source_place = "ranges.py:1"},
+                                     {.depth = 1, .before = x + 0, .after = z, .source_place = "stage.py:2"}};
   Provenance provenance;
   RecordedTrace trace(graph, provenance);
-  provenance.kernel("k", "", input);
-  trace.stage("s", input, result, matches);
+  provenance.begin_kernel("k", "", input);
+  trace.send_stage("s", input, result, matches);
   CHECK(future_of(provenance, (x + 0) * 3).second == z * 3);
 }
 
@@ -96,12 +96,12 @@ TEST_CASE("RecordedTrace: a node is unknown, not gone, if no rewrite shows how t
   UOp input = graph.node(Op::SINK, dtypes::void_, {x * 3, unused * y * 0});
   UOp made_by_rule = graph.node(Op::SINK, dtypes::void_, {x * 3, y * 0});
   UOp other = graph.node(Op::SINK, dtypes::void_, {y});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = unused * y * 0, .after = y * 0, .place = "a.py:1"}};
+  const std::vector<Rewrite> matches{{.depth = 1, .before = unused * y * 0, .after = y * 0, .source_place = "a.py:1"}};
   for (UOp result : {made_by_rule, other}) {
     Provenance provenance;
     RecordedTrace trace(graph, provenance);
-    provenance.kernel("k", "", input);
-    trace.stage("s", input, result, matches);
+    provenance.begin_kernel("k", "", input);
+    trace.send_stage("s", input, result, matches);
     const auto [kinds, last] = future_of(provenance, unused);
     CHECK(!last);
     CHECK(kinds == std::vector{result == other ? Step::Kind::Unknown : Step::Kind::Gone});
@@ -113,12 +113,12 @@ TEST_CASE("RecordedTrace: an operation that a rule makes again of another dtype 
   UOp wide = graph.variable("n", 0, 9, dtypes::int64), narrow = graph.variable("n", 0, 9, dtypes::int32);
   auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x.cast(dtypes::float32)}); };
   const std::vector<Rewrite> matches{
-      {.depth = 2, .before = wide, .after = narrow.cast(dtypes::int64), .place = "weak.py:1"},
-      {.depth = 1, .before = on(wide + wide), .after = on(narrow + narrow), .place = "weak.py:2"}};
+      {.depth = 2, .before = wide, .after = narrow.cast(dtypes::int64), .source_place = "weak.py:1"},
+      {.depth = 1, .before = on(wide + wide), .after = on(narrow + narrow), .source_place = "weak.py:2"}};
   Provenance provenance;
   RecordedTrace trace(graph, provenance);
-  provenance.kernel("k", "CPU", on(wide + wide));
-  trace.stage("s", on(wide + wide), on(narrow + narrow), matches);
+  provenance.begin_kernel("k", "CPU", on(wide + wide));
+  trace.send_stage("s", on(wide + wide), on(narrow + narrow), matches);
   CHECK(future_of(provenance, wide + wide) == std::pair(std::vector{Step::Kind::Part}, narrow + narrow));
   CHECK(future_of(provenance, wide).second == narrow);
 }
@@ -126,17 +126,17 @@ TEST_CASE("RecordedTrace: an operation that a rule makes again of another dtype 
 TEST_CASE("RecordedTrace: a node has the same number whichever stages are sent") {
   Graph graph;
   UOp x = graph.variable("x", 0, 9), first = x + 0, second = x * 5, third = x * 7;
-  const std::vector<Rewrite> one{{.depth = 1, .before = first, .after = second, .place = "a.py:1"}};
-  const std::vector<Rewrite> two{{.depth = 1, .before = second, .after = third, .place = "a.py:2"}};
+  const std::vector<Rewrite> one{{.depth = 1, .before = first, .after = second, .source_place = "a.py:1"}};
+  const std::vector<Rewrite> two{{.depth = 1, .before = second, .after = third, .source_place = "a.py:2"}};
   std::vector<uint32_t> numbers;
   for (bool all : {true, false}) {
     Provenance provenance;
     RecordedTrace trace(graph, provenance);
-    provenance.kernel("k", "", first);
-    trace.stage("1", first, second, one, all);
-    trace.stage("2", second, third, two);
+    provenance.begin_kernel("k", "", first);
+    trace.send_stage("1", first, second, one, all);
+    trace.send_stage("2", second, third, two);
     CHECK(provenance.stages().size() == (all ? 2 : 1));
-    numbers.push_back(provenance.number(third));
+    numbers.push_back(provenance.node_number(third));
   }
   CHECK(numbers[0] == numbers[1]);
 }
@@ -145,10 +145,10 @@ TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {
   Graph graph;
   UOp x = graph.variable("x", 0, 9), sum = x + 0, other = x * 3, doubled = x * 2;
   UOp input = graph.node(Op::SINK, dtypes::void_, {sum}), result = graph.node(Op::SINK, dtypes::void_, {x});
-  std::vector<Rewrite> rewrites{{.depth = 1, .before = sum, .after = x, .place = "a.py:1"},
-                                {.depth = 2, .before = doubled, .after = other, .place = "b.py:2"},
-                                {.depth = 1, .before = other, .after = doubled, .place = "c.py:3"},
-                                {.depth = 2, .before = doubled, .after = x, .place = "d.py:4"}};
+  std::vector<Rewrite> rewrites{{.depth = 1, .before = sum, .after = x, .source_place = "a.py:1"},
+                                {.depth = 2, .before = doubled, .after = other, .source_place = "b.py:2"},
+                                {.depth = 1, .before = other, .after = doubled, .source_place = "c.py:3"},
+                                {.depth = 2, .before = doubled, .after = x, .source_place = "d.py:4"}};
   auto marks = [&] {
     std::string out;
     for (const Rewrite& r : rewrites) out += r.is_discarded ? 'x' : '.';

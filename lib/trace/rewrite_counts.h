@@ -10,8 +10,9 @@ namespace tgc {
 
 // The rewrites by one rule, which rule_name() names.
 struct RuleCount {
-  size_t hits = 0;
-  std::map<std::string, size_t> ops, stages;  // the hits by the op of the node that was rewritten, and by stage
+  size_t num_hits = 0;
+  // the hits by the op of the node that was rewritten, and by stage
+  std::map<std::string, size_t> hits_by_op, hits_by_stage;
 };
 
 class RewriteCounts {
@@ -21,8 +22,8 @@ class RewriteCounts {
   RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
 
   // Counts the rewrites and nodes of a pipeline, which runs for it. Returns an error if the pipeline fails.
-  Status add(Pipeline& pipeline);
-  size_t pipelines() const { return pipelines_; }
+  Status add_pipeline(Pipeline& pipeline);
+  size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.
   Status outcome() const { return selection_.outcome(); }
 
@@ -35,23 +36,23 @@ class RewriteCounts {
 
  private:
   struct RuleTime {
-    int64_t matches = 0, attempts = 0;
-    double match_ms = 0, ms = 0;
+    int64_t num_matches = 0, num_attempts = 0;
+    double match_ms = 0, total_ms = 0;
   };
-  bool counts(UOp u) const { return ops_.empty() || u.in(ops_); }
-  std::map<std::string, size_t> hits() const;
+  bool is_counted(UOp u) const { return ops_.empty() || u.in(ops_); }
+  std::map<std::string, size_t> num_hits() const;
   void add_times(const GoldenRecord& record);
   std::vector<std::pair<std::string, RuleTime>> slowest_rules() const;
   std::string times_text() const;
 
   StageSelection selection_;
   OpSet ops_;
-  std::map<std::string, RuleCount> rules_;
-  std::map<std::string, size_t> nodes_;  // number of nodes by op
+  std::map<std::string, RuleCount> rule_counts_;
+  std::map<std::string, size_t> nodes_by_op_;  // number of nodes by op
   std::map<std::string, RuleTime> rule_times_;             // by the rule's place in tinygrad
   std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
-  size_t timed_ = 0;                                       // number of pipelines with times of stages
-  size_t pipelines_ = 0, graphs_ = 0, discarded_ = 0;
+  size_t num_timed_ = 0;                                       // number of pipelines with times of stages
+  size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;
   bool lacks_rewrites_ = false;          // true if a pipeline has no recorded rewrites
 };
 

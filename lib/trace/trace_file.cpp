@@ -59,77 +59,77 @@ TraceWriter::~TraceWriter() {
 }
 
 Status TraceWriter::close() {
-  flush();
-  if (gzclose(gzFile(std::exchange(file_, nullptr))) != Z_OK) failed_ = true;
-  if (failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
-  return whole_.commit();
+  flush_buffer();
+  if (gzclose(gzFile(std::exchange(file_, nullptr))) != Z_OK) has_failed_ = true;
+  if (has_failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
+  return file_writer_.commit();
 }
 
-void TraceWriter::flush() {
-  if (!buffer_.empty() && gzwrite(gzFile(file_), buffer_.data(), unsigned(buffer_.size())) <= 0) failed_ = true;
+void TraceWriter::flush_buffer() {
+  if (!buffer_.empty() && gzwrite(gzFile(file_), buffer_.data(), unsigned(buffer_.size())) <= 0) has_failed_ = true;
   buffer_.clear();
 }
 
-void TraceWriter::line(const std::string& text) {
+void TraceWriter::write_line(const std::string& text) {
   buffer_ += text;
-  if (buffer_.size() > kBuffer) flush();
+  if (buffer_.size() > kBuffer) flush_buffer();
 }
 
-std::string TraceWriter::node(UOp u) {
+std::string TraceWriter::node_json(UOp u) {
   constexpr std::string_view kId = "{\"id\":";
-  std::string lines, out = std::to_string(nodes_->add(u, lines));
+  std::string lines, out = std::to_string(node_writer_->add(u, lines));
   // replaces the id at the begin of each line by the node's number
   for (size_t from = 0, end; from < lines.size(); from = end) {
     end = lines.find('\n', from) + 1;
     const size_t comma = lines.find(',', from);
     const auto id = uint32_t(std::strtoul(lines.c_str() + from + kId.size(), nullptr, 10));
-    buffer_ += std::string(kId) + std::to_string(number(graph_->at(id)));
+    buffer_ += std::string(kId) + std::to_string(node_number(current_graph_->at(id)));
     buffer_.append(lines, comma, end - comma);
   }
   return out;
 }
 
-void TraceWriter::kernel(std::string_view id, std::string_view target, UOp ast) {
-  nodes_ = std::make_unique<JsonNodeWriter>(ast.graph());
-  graph_ = &ast.graph();
+void TraceWriter::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
+  node_writer_ = std::make_unique<JsonNodeWriter>(ast.graph());
+  current_graph_ = &ast.graph();
   // node numbers restart at 0 in each kernel
-  line(event("graph", json_string(producer_name(ast.graph().release()))));
-  std::string root = node(ast);
-  line(event("kernel", json_string(id), json_string(target), root));
+  write_line(event("graph", json_string(producer_name(ast.graph().release()))));
+  std::string root = node_json(ast);
+  write_line(event("kernel", json_string(id), json_string(target), root));
 }
-void TraceWriter::made_for(std::string_view what) { line(event("made_for", json_string(what))); }
-void TraceWriter::stage(std::string_view name, UOp input) {
-  std::string root = node(input);
-  line(event("stage", json_string(name), root));
+void TraceWriter::made_for(std::string_view what) { write_line(event("made_for", json_string(what))); }
+void TraceWriter::begin_stage(std::string_view name, UOp input) {
+  std::string root = node_json(input);
+  write_line(event("stage", json_string(name), root));
 }
-void TraceWriter::stage_end(UOp result) {
-  std::string root = node(result);
-  line(event("stage_end", root));
+void TraceWriter::end_stage(UOp result) {
+  std::string root = node_json(result);
+  write_line(event("stage_end", root));
 }
-void TraceWriter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
-  std::string root = node(input);
-  line(event("begin", depth, json_string(rewrite.name), root, rewrite.rules,
-             std::string(rewrite.bottom_up ? "true" : "false"), json_string(rewrite.set)));
+void TraceWriter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
+  std::string root = node_json(input);
+  write_line(event("begin", depth, json_string(rewrite.name), root, rewrite.num_rules,
+                   std::string(rewrite.bottom_up ? "true" : "false"), json_string(rewrite.rule_set)));
 }
-void TraceWriter::end(int depth, UOp result) {
-  std::string root = result ? node(result) : "null";
-  line(event("end", depth, root));
+void TraceWriter::end_rewrite(int depth, UOp result) {
+  std::string root = result ? node_json(result) : "null";
+  write_line(event("end", depth, root));
 }
-void TraceWriter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  auto [it, is_new] = rules_.emplace(std::tuple(rule.file, rule.line, rule.branch), rules_.size());
+void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  auto [it, is_new] = rule_numbers_.emplace(std::tuple(rule.file, rule.line, rule.branch), rule_numbers_.size());
   if (is_new)
-    line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
-               json_string(rule.source)));
-  std::string from = node(before), to = node(after);
-  line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, int64_t(cost.ns)));
+    write_line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
+                     json_string(rule.source)));
+  std::string from = node_json(before), to = node_json(after);
+  write_line(event("rewrite", depth, it->second, from, to, cost.made_from, cost.made_to, int64_t(cost.ns)));
 }
-void TraceWriter::rebuilt(int depth, UOp before, UOp after) {
-  std::string from = node(before), to = node(after);
-  line(event("rebuilt", depth, from, to));
+void TraceWriter::rebuild_node(int depth, UOp before, UOp after) {
+  std::string from = node_json(before), to = node_json(after);
+  write_line(event("rebuilt", depth, from, to));
 }
-void TraceWriter::gated(int depth, UOp u) {
-  std::string n = node(u);
-  line(event("gated", depth, n));
+void TraceWriter::gate_node(int depth, UOp u) {
+  std::string n = node_json(u);
+  write_line(event("gated", depth, n));
 }
 
 // ---- reading trace files
@@ -139,7 +139,7 @@ bool is_trace_file(const std::string& path) {
   auto lines = LineReader::open(path);
   std::string first;
   if (!lines) return false;
-  auto more = (*lines)->next(first);
+  auto more = (*lines)->next_line_text(first);
   return more && *more && first.starts_with(kHead);
 }
 
@@ -150,7 +150,7 @@ class Reader {
   Reader(std::string file, TraceConsumer& to) : file_(std::move(file)), to_(to), in_({}) {}
 
   void finish() {
-    if (in_kernel_) to_.kernel_end();
+    if (in_kernel_) to_.end_kernel();
     in_kernel_ = in_stage_ = false;
     open_ = 0;
     to_.set_numbers(nullptr);
@@ -159,9 +159,9 @@ class Reader {
   void line(std::string_view text, uint32_t number) {
     in_ = JsonScanner(text, file_, number);
     if (text.starts_with('{')) {
-      if (!nodes_) in_.fail(0, "a node before the first graph");
+      if (!nodes_) in_.throw_error(0, "a node before the first graph");
       auto [u, id] = nodes_->add(text, number);
-      if (id < 0 || id > UINT32_MAX) in_.fail(0, "a node without its id");
+      if (id < 0 || id > UINT32_MAX) in_.throw_error(0, "a node without its id");
       (*numbers_)[u] = uint32_t(id);
       return;
     }
@@ -171,7 +171,7 @@ class Reader {
       if (fields_++ == 0) name = in_.string();
       else field(name);
     });
-    in_.end();
+    in_.expect_end();
     tell(name);
   }
 
@@ -188,7 +188,7 @@ class Reader {
     if (in_.null()) return {};
     int64_t n = in_.int64();
     if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
-      in_.fail(at, "found node " + std::to_string(n), "one of the nodes above");
+      in_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
     return nodes_->at(size_t(n));
   }
 
@@ -210,14 +210,15 @@ class Reader {
   void field(std::string_view name) {
     std::string_view all = kinds(name);
     size_t i = fields_ - 2;
-    if (i >= all.size()) in_.fail(in_.position(), "'" + std::string(name) + "' has a field too many");
+    if (i >= all.size()) in_.throw_error(in_.position(), "'" + std::string(name) + "' has a field too many");
     auto count = size_t(std::count(all.begin(), all.begin() + long(i), all[i]));
     switch (all[i]) {
       case 'n': v_.number[count] = in_.int64(); break;
       case 's': v_.text[count] = in_.string(); break;
       case 'u':
         v_.node[count] = node();
-        if (!v_.node[count]) in_.fail(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
+        if (!v_.node[count])
+          in_.throw_error(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
         break;
       case 'o': v_.node[count] = node(); break;
       case 'b': v_.flag = in_.boolean(); break;
@@ -225,45 +226,46 @@ class Reader {
   }
 
   void tell(const std::string& name) {
-    if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.fail(0, "'" + name + "' lacks fields");
+    if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.throw_error(0, "'" + name + "' lacks fields");
     if (!in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !kinds(name).empty())
-      in_.fail(0, "'" + name + "' before its kernel");
+      in_.throw_error(0, "'" + name + "' before its kernel");
     if (name == "graph") new_graph(fields_ > 1 ? release_of(v_.text[0]) : Release::v0_12);
     else if (name == "kernel")
-      id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.kernel(id_, target_, v_.node[0]);
+      id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.begin_kernel(id_, target_, v_.node[0]);
     else if (name == "made_for") to_.made_for(v_.text[0]);
-    else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.stage(stage_, v_.node[0]);
-    else if (!in_stage_ && name != "rule" && !kinds(name).empty()) in_.fail(0, "'" + name + "' outside of a stage");
-    else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.stage_end(v_.node[0]);
+    else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.begin_stage(stage_, v_.node[0]);
+    else if (!in_stage_ && name != "rule" && !kinds(name).empty())
+      in_.throw_error(0, "'" + name + "' outside of a stage");
+    else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.end_stage(v_.node[0]);
     else if (name == "begin") begin();
-    else if (name == "end") to_.end(open_ = depth(), v_.node[0]);
+    else if (name == "end") to_.end_rewrite(open_ = depth(), v_.node[0]);
     else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0]), v_.text[2], v_.text[3]});
     else if (name == "rewrite") rewrite(depth());
-    else if (name == "rebuilt") to_.rebuilt(depth(), v_.node[0], v_.node[1]);
-    else if (name == "gated") to_.gated(depth(), v_.node[0]);
-    else in_.fail(0, "unknown event '" + name + "'");
+    else if (name == "rebuilt") to_.rebuild_node(depth(), v_.node[0], v_.node[1]);
+    else if (name == "gated") to_.gate_node(depth(), v_.node[0]);
+    else in_.throw_error(0, "unknown event '" + name + "'");
   }
 
   // Reads the depth of an event, which must be less than the number of rewrites in progress.
   int depth() {
     int64_t n = v_.number[0];
     if (n < 0 || n >= open_)
-      in_.fail(0, "found depth " + std::to_string(n), std::to_string(open_) + " rewrites are open here");
+      in_.throw_error(0, "found depth " + std::to_string(n), std::to_string(open_) + " rewrites are open here");
     return int(n);
   }
   void begin() {
     if (v_.number[0] != open_)
-      in_.fail(0, "found depth " + std::to_string(v_.number[0]), std::to_string(open_) + ", what is open here");
+      in_.throw_error(0, "found depth " + std::to_string(v_.number[0]), std::to_string(open_) + ", what is open here");
     int depth = open_++;
     const std::string& name = *names_.insert(v_.text[0]).first;
-    to_.begin({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
+    to_.begin_rewrite({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
   }
   void rewrite(int depth) {
     if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size())
-      in_.fail(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
+      in_.throw_error(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
     const auto& r = rules_[size_t(v_.number[1])];
-    to_.rewrite(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
-                {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
+    to_.apply_rule(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
+                   {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
   }
   void new_graph(Release release) {
     finish();
@@ -305,10 +307,10 @@ Status read_trace(const std::string& path, TraceConsumer& to) {
     Reader reader(input_name(path), to);
     std::string text;
     bool first = true;
-    while ((*lines)->next(text).value_or_throw()) {
+    while ((*lines)->next_line_text(text).value_or_throw()) {
       if (first && !text.starts_with(std::string(kHead) + ",\"version\":2"))
         throw Failure(Diag{.message = "not a trace of version 2", .file = path});
-      if (!first && !text.empty()) reader.line(text, (*lines)->line());
+      if (!first && !text.empty()) reader.line(text, (*lines)->line_number());
       first = false;
     }
     reader.finish();
@@ -316,27 +318,27 @@ Status read_trace(const std::string& path, TraceConsumer& to) {
   });
 }
 
-void TraceReplay::begin(const TraceRewrite& rewrite, int depth, UOp input) {
-  pending_.resize(size_t(depth));
-  pending_.push_back({input, rewrite.bottom_up, {}, {}});
+void TraceReplay::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
+  pending_rewrites_.resize(size_t(depth));
+  pending_rewrites_.push_back({input, rewrite.bottom_up, {}, {}});
 }
 
-void TraceReplay::rewrite(int depth, const TraceRule&, UOp before, UOp after, TraceCost) {
-  pending_[size_t(depth)].rewrites.emplace_back(before, after);
+void TraceReplay::apply_rule(int depth, const TraceRule&, UOp before, UOp after, TraceCost) {
+  pending_rewrites_[size_t(depth)].rewrites.emplace_back(before, after);
 }
 
-void TraceReplay::gated(int depth, UOp node) { pending_[size_t(depth)].gates.push_back(node); }
+void TraceReplay::gate_node(int depth, UOp node) { pending_rewrites_[size_t(depth)].gates.push_back(node); }
 
-void TraceReplay::end(int depth, UOp result) {
-  Pending p = std::move(pending_[size_t(depth)]);
-  pending_.resize(size_t(depth));
+void TraceReplay::end_rewrite(int depth, UOp result) {
+  PendingRewrite p = std::move(pending_rewrites_[size_t(depth)]);
+  pending_rewrites_.resize(size_t(depth));
   if (!result) return;
-  (apply_rewrites(p.input, p.bottom_up, p.rewrites, p.gates) == result ? same_ : different_)++;
+  (apply_rewrites(p.input, p.bottom_up, p.rewrites, p.gates) == result ? num_same_ : num_different_)++;
 }
 
 std::string TraceReplay::text() const {
-  return std::to_string(same_ + different_) + " graph rewrites replayed from their lists of rewrites, " +
-         std::to_string(same_) + " give the same graph\n";
+  return std::to_string(num_same_ + num_different_) + " graph rewrites replayed from their lists of rewrites, " +
+         std::to_string(num_same_) + " give the same graph\n";
 }
 
 }  // namespace tgc

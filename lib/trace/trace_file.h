@@ -30,24 +30,24 @@ namespace tgc {
 // Checks a trace: the traced rewrites, applied to the input of a graph rewrite, must give the traced result.
 class TraceReplay : public TraceConsumer {
  public:
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void end(int depth, UOp result) override;
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void gated(int depth, UOp node) override;
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void end_rewrite(int depth, UOp result) override;
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void gate_node(int depth, UOp node) override;
 
-  size_t same() const { return same_; }
-  size_t different() const { return different_; }
-  std::string text() const;  // returns the counts same() and different() as one line of text
+  size_t num_same() const { return num_same_; }
+  size_t num_different() const { return num_different_; }
+  std::string text() const;  // returns the counts num_same() and num_different() as one line of text
 
  private:
-  struct Pending {
+  struct PendingRewrite {
     UOp input;
     bool bottom_up;
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };
-  std::vector<Pending> pending_;  // the graph rewrites that have begun but not ended, indexed by depth
-  size_t same_ = 0, different_ = 0;
+  std::vector<PendingRewrite> pending_rewrites_;  // the graph rewrites that have begun but not ended, indexed by depth
+  size_t num_same_ = 0, num_different_ = 0;
 };
 
 class TraceWriter : public TraceConsumer {
@@ -58,34 +58,34 @@ class TraceWriter : public TraceConsumer {
   // fails.
   Status close();
 
-  void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void made_for(std::string_view what) override;
-  void kernel_end() override { nodes_.reset(); }  // nodes_ must not outlive the graph
-  void kernel_given_up() override { nodes_.reset(); }
-  void stage(std::string_view name, UOp input) override;
-  void stage_end(UOp result) override;
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void end(int depth, UOp result) override;
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuilt(int depth, UOp before, UOp after) override;
-  void gated(int depth, UOp node) override;
+  void end_kernel() override { node_writer_.reset(); }  // node_writer_ must not outlive the graph
+  void abandon_kernel() override { node_writer_.reset(); }
+  void begin_stage(std::string_view name, UOp input) override;
+  void end_stage(UOp result) override;
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void end_rewrite(int depth, UOp result) override;
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void rebuild_node(int depth, UOp before, UOp after) override;
+  void gate_node(int depth, UOp node) override;
 
  private:
   TraceWriter(std::string path, FileWriter whole, void* file)
-      : path_(std::move(path)), whole_(std::move(whole)), file_(file) {}
-  std::string node(UOp u);
-  void line(const std::string& text);
-  void flush();
+      : path_(std::move(path)), file_writer_(std::move(whole)), file_(file) {}
+  std::string node_json(UOp u);
+  void write_line(const std::string& text);
+  void flush_buffer();
 
   std::string path_;
-  FileWriter whole_;
-  void* file_;  // zlib's gzFile, which writes to whole_
-  bool failed_ = false;
+  FileWriter file_writer_;
+  void* file_;  // zlib's gzFile, which writes to file_writer_
+  bool has_failed_ = false;
   std::string buffer_;
-  std::unique_ptr<JsonNodeWriter> nodes_;
-  Graph* graph_ = nullptr;  // graph of the current kernel
+  std::unique_ptr<JsonNodeWriter> node_writer_;
+  Graph* current_graph_ = nullptr;  // graph of the current kernel
   // maps the file, line and branch of a rule to the rule's number
-  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rules_;
+  std::map<std::tuple<std::string_view, uint32_t, std::string_view>, size_t> rule_numbers_;
 };
 
 // Returns true if the file is a trace file; false for standard input ("-").

@@ -22,7 +22,7 @@ std::vector<GoldenRecord> records(size_t wanted) {
   REQUIRE(reader.ok());
   std::vector<GoldenRecord> out;
   for (size_t n = 0; out.size() < wanted; n++) {
-    auto record = reader->next();
+    auto record = reader->next_record();
     REQUIRE(record.ok());
     if (!*record) break;
     if (n % 7 == 0 && !(*record)->error) out.push_back(std::move(**record));
@@ -45,27 +45,27 @@ void trace_record(const GoldenRecord& record, TraceConsumer& to,
                   const std::function<void(UOp, const Stage&)>& after = {}) {
   Compilation c = compilation_of(record);
   TraceWatcher watcher(to);
-  c.watch(&watcher);
-  for (const StageRow* row = c.next(); row && row->kernel; row = c.next()) {
-    auto step = c.step();
+  c.set_watcher(&watcher);
+  for (const StageRow* row = c.next_row(); row && row->kernel; row = c.next_row()) {
+    auto step = c.run_step();
     REQUIRE_MESSAGE(step.ok(), step.diag().text());
-    if (after) after(c.current(), *row->kernel);
+    if (after) after(c.current_graph(), *row->kernel);
   }
-  c.watch(nullptr);
+  c.set_watcher(nullptr);
 }
 
 // Collects the inputs and results of rewrites that stages start.
 struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;
-  void stage(std::string_view, UOp u) override { input = u, first = last = UOp(); }
-  void begin(const TraceRewrite&, int depth, UOp u) override {
+  void begin_stage(std::string_view, UOp u) override { input = u, first = last = UOp(); }
+  void begin_rewrite(const TraceRewrite&, int depth, UOp u) override {
     if (depth == 0 && !first) first = u;
   }
-  void end(int depth, UOp u) override {
+  void end_rewrite(int depth, UOp u) override {
     if (depth == 0) last = u;
   }
-  void rewrite(int, const TraceRule&, UOp, UOp, TraceCost) override { rewrites++; }
+  void apply_rule(int, const TraceRule&, UOp, UOp, TraceCost) override { rewrites++; }
 };
 
 TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its output") {
@@ -83,20 +83,20 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     INFO(record.id);
     CHECK(stages > 10);
     CHECK(outline.rewrites > 20);
-    CHECK(replay.same() > 10);
-    CHECK(replay.different() == 0);
+    CHECK(replay.num_same() > 10);
+    CHECK(replay.num_different() == 0);
   }
 }
 
 TEST_CASE("TraceReplay: a missing rewrite is detected") {
   struct Forgetful : TraceReplay {
     size_t n = 0;
-    void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-      if (depth > 0 || ++n % 5) TraceReplay::rewrite(depth, rule, before, after, cost);
+    void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
+      if (depth > 0 || ++n % 5) TraceReplay::apply_rule(depth, rule, before, after, cost);
     }
   } replay;
   trace_record(records(1)[0], replay);
-  CHECK(replay.different() > 0);
+  CHECK(replay.num_different() > 0);
 }
 
 TEST_CASE("trace: a file has the same events as the run") {
@@ -108,20 +108,20 @@ TEST_CASE("trace: a file has the same events as the run") {
       live.clear(), read.clear();
       auto writer = TraceWriter::create(path);
       REQUIRE(writer.ok());
-      TracePrinter printer({.nested = true}, {}, [&](std::string_view text) { live += text; });
+      TracePrinter printer({.includes_nested = true}, {}, [&](std::string_view text) { live += text; });
       TraceTee both({&printer, writer->get()});
       trace_record(record, both);
       REQUIRE((*writer)->close().ok());
       CHECK(is_trace_file(path));
-      TracePrinter again({.nested = true}, {}, [&](std::string_view text) { read += text; });
+      TracePrinter again({.includes_nested = true}, {}, [&](std::string_view text) { read += text; });
       TraceReplay replay;
       TraceTee readers({&again, &replay});
       auto status = read_trace(path, readers);
       REQUIRE_MESSAGE(status.ok(), status.diag().text());
       CHECK(live.size() > 1000);
       CHECK(read == live);
-      CHECK(replay.same() > 10);
-      CHECK(replay.different() == 0);
+      CHECK(replay.num_same() > 10);
+      CHECK(replay.num_different() == 0);
     }
     std::filesystem::remove(path);
   }
@@ -169,7 +169,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
   };
   auto hits = [&] {
     uint64_t sum = 0;
-    for (const RuleCounters& r : stats.by_rule()) sum += r.hits;
+    for (const RuleCounters& r : stats.by_rule()) sum += r.num_hits;
     return sum;
   };
   CHECK_FALSE(run(3));  // every rewrite exceeds this limit, so the stage fails
@@ -222,7 +222,7 @@ TEST_CASE("Provenance: the history of a node back to the AST and to the last gra
   for (const GoldenRecord& record : records(4)) {
     struct Story : Provenance {
       size_t nodes = 0, from_ast = 0, steps = 0;
-      void kernel_end() override {
+      void end_kernel() override {
         std::string_view stage = stages().back();
         for (UOp u : toposort(result_of(stage))) {
           bool reached = false;
@@ -249,7 +249,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
   for (const GoldenRecord& record : records(4)) {
     struct Tally : TraceConsumer {
       std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
-      void rewrite(int, const TraceRule& rule, UOp, UOp, TraceCost) override {
+      void apply_rule(int, const TraceRule& rule, UOp, UOp, TraceCost) override {
         hits[{std::string(rule.file), rule.line}]++;
       }
     } tally;
@@ -265,9 +265,9 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
     std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
     for (uint32_t id = 0; id < counted.size(); id++) {
       const RuleCounters& c = counted[id];
-      CHECK(c.attempts >= c.hits);
+      CHECK(c.num_attempts >= c.num_hits);
       CHECK(c.total_ns >= c.hit_ns);
-      if (c.hits) hits[{std::string(short_file(*rule_of(id))), rule_of(id)->line}] += c.hits;
+      if (c.num_hits) hits[{std::string(short_file(*rule_of(id))), rule_of(id)->line}] += c.num_hits;
     }
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);

@@ -48,18 +48,18 @@ constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 
 }  // namespace
 
-bool TraceFilter::matches_rule(const TraceRule& r) const {
+bool TraceFilter::is_rule_match(const TraceRule& r) const {
   return rule.empty() || glob(rule, r.name) || place_of(r).find(rule) != std::string::npos;
 }
 
-bool TraceFilter::matches(const TraceRule& r, UOp before) const {
-  return matches_rule(r) && (ops.empty() || before.in(ops));
+bool TraceFilter::is_match(const TraceRule& r, UOp before) const {
+  return is_rule_match(r) && (ops.empty() || before.in(ops));
 }
 
 Status check_names_a_rule(const TraceFilter& filter) {
   std::vector<std::string_view> names;
   for (const CatalogRule& r : catalog_rules()) {
-    if (filter.matches_rule({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
+    if (filter.is_rule_match({r.rule->name, short_file(*r.rule), r.rule->line})) return Unit{};
     names.push_back(r.rule->name);
   }
   std::string near = nearest_names(filter.rule, names);
@@ -69,8 +69,8 @@ Status check_names_a_rule(const TraceFilter& filter) {
 }
 
 std::string trace_line(UOp u, const TraceConsumer& numbers) {
-  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s) : "#" + std::to_string(numbers.number(s)); };
-  std::string out = "#" + std::to_string(numbers.number(u)) + " = " + std::string(shown_op(u));
+  auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s) : "#" + std::to_string(numbers.node_number(s)); };
+  std::string out = "#" + std::to_string(numbers.node_number(u)) + " = " + std::string(shown_op(u));
   if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
   if (u.num_src()) {
     out += " (";
@@ -88,24 +88,24 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
   return out;
 }
 
-void TracePrinter::kernel(std::string_view id, std::string_view target, UOp) {
-  looked_at_ = 0;
+void TracePrinter::begin_kernel(std::string_view id, std::string_view target, UOp) {
+  num_looked_at_ = 0;
   write_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
 }
 
 void TracePrinter::made_for(std::string_view what) { write_("    made for " + std::string(what) + "\n"); }
 
-void TracePrinter::stage(std::string_view name, UOp input) {
-  last_node_ = std::max<int64_t>(last_node_, number(input));
+void TracePrinter::begin_stage(std::string_view name, UOp input) {
+  last_node_ = std::max<int64_t>(last_node_, node_number(input));
   stage_ = name;
   write_("--- " + std::string(name) + "\n");
-  shown_ = all_ = discarded_ = 0;
+  num_shown_ = num_all_ = num_discarded_ = 0;
 }
 
-void TracePrinter::stage_end(UOp) {
-  std::string line = "--- " + counted(all_, "rewrite");
-  if (discarded_) line += ", " + std::to_string(discarded_) + " more in discarded attempts";
-  if (shown_ != all_ + discarded_) line += ", " + std::to_string(shown_) + " shown";
+void TracePrinter::end_stage(UOp) {
+  std::string line = "--- " + counted(num_all_, "rewrite");
+  if (num_discarded_) line += ", " + std::to_string(num_discarded_) + " more in discarded attempts";
+  if (num_shown_ != num_all_ + num_discarded_) line += ", " + std::to_string(num_shown_) + " shown";
   write_(line + "\n");
 }
 
@@ -115,46 +115,48 @@ Status TracePrinter::outcome() const {
   return Diag{.message = "there is no node #" + std::to_string(filter_.node), .expected = last};
 }
 
-void TracePrinter::begin(const TraceRewrite& rewrite, int depth, UOp input) {
-  if ((depth && !filter_.nested) || !rewrite.rules) return;
-  bool own_set = rewrite.set == rewrite.name || rewrite.name == stage_;
-  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " + counted(rewrite.rules, "rule") +
-         (own_set ? "" : " of " + std::string(rewrite.set)) + " on #" + std::to_string(number(input)) +
-         (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
+void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
+  if ((depth && !filter_.includes_nested) || !rewrite.num_rules) return;
+  bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_;
+  write_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
+         counted(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) + " on #" +
+         std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
-void TracePrinter::rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(number(after))});
-  if (depth && !filter_.nested) return;
-  (is_discarded(rule) ? discarded_ : all_)++;
-  if (!filter_.matches(rule, before)) return;
+void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(node_number(after))});
+  if (depth && !filter_.includes_nested) return;
+  (is_discarded(rule) ? num_discarded_ : num_all_)++;
+  if (!filter_.is_match(rule, before)) return;
   if (filter_.node >= 0) {
     auto n = uint32_t(filter_.node);
-    if (number(before) != n && number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;
+    if (node_number(before) != n && node_number(after) != n && !(n >= cost.made_from && n < cost.made_to)) return;
   }
-  shown_++;
+  num_shown_++;
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
-  write_(indent + std::string(style_.color ? kBold : "") + name_with_branch(rule) +
-         std::string(style_.color ? kPlain : "") + (rule.name == places_of(rule) ? "" : "  " + places_of(rule)) +
+  write_(indent + std::string(style_.use_color ? kBold : "") + name_with_branch(rule) +
+         std::string(style_.use_color ? kPlain : "") + (rule.name == places_of(rule) ? "" : "  " + places_of(rule)) +
          micros(cost.ns) +
-         (style_.quiet ? "  #" + std::to_string(number(before)) + " -> #" + std::to_string(number(after)) : "") + "\n");
-  if (!style_.quiet) change(before, after, indent);
+         (style_.is_quiet ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
+                          : "") +
+         "\n");
+  if (!style_.is_quiet) print_change(before, after, indent);
 }
 
 // Prints the two roots, the nodes that are below only one of them, and the sources of these nodes.
-void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
+void TracePrinter::print_change(UOp before, UOp after, const std::string& indent) {
   Graph& graph = before.graph();
   std::vector<UOp> gone{before}, come{after};
   std::vector<UOp> context;  // unchanged sources of the changed nodes
   // Finding the changed nodes takes time. Beyond the limit (if a stage does not end, for example), print only the
   // roots.
-  if (looked_at_ <= kMaxLookedAt) {
+  if (num_looked_at_ <= kMaxLookedAt) {
     auto old_nodes = toposort(before), new_nodes = toposort(after);
     UOpSet in_old(graph), in_new(graph), printed(graph);
-    for (UOp u : old_nodes) in_old.insert(u), looked_at_ += 1 + u.num_src();
-    for (UOp u : new_nodes) in_new.insert(u), looked_at_ += 1 + u.num_src();
-    if (looked_at_ > kMaxLookedAt)
+    for (UOp u : old_nodes) in_old.insert(u), num_looked_at_ += 1 + u.num_src();
+    for (UOp u : new_nodes) in_new.insert(u), num_looked_at_ += 1 + u.num_src();
+    if (num_looked_at_ > kMaxLookedAt)
       write_(indent + "  from here on, what comes and goes below a node is not shown: there is too much of it\n");
     auto only = [&](const std::vector<UOp>& nodes, const UOpSet& other, UOp root) {
       std::vector<UOp> out;
@@ -175,8 +177,8 @@ void TracePrinter::change(UOp before, UOp after, const std::string& indent) {
     size_t skip = nodes.size() > style_.max_lines ? nodes.size() - style_.max_lines : 0;
     if (skip) write_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
     for (size_t i = skip; i < nodes.size(); i++)
-      write_(indent + "  " + (style_.color ? std::string(color) : "") + std::string(sign) + "   " +
-             trace_line(nodes[i], *this) + (style_.color ? "\x1b[0m" : "") + "\n");
+      write_(indent + "  " + (style_.use_color ? std::string(color) : "") + std::string(sign) + "   " +
+             trace_line(nodes[i], *this) + (style_.use_color ? "\x1b[0m" : "") + "\n");
   };
   list(gone, "-", "\x1b[31m");
   list(come, "+", "\x1b[32m");

@@ -14,11 +14,11 @@ struct TraceFilter {
   std::string rule;     // name of the rule, or part of its "file:line"; `*` matches any text
   OpSet ops;            // ops of the rewritten node
   int64_t node = -1;    // number #N of a node that the rewrite must replace, result in, or create; -1 for any node
-  bool nested = false;  // include rewrites inside rules
+  bool includes_nested = false;  // include rewrites inside rules
   std::string stage;    // name of a stage; the caller passes only events of this stage
 
-  bool matches(const TraceRule& rule, UOp before) const;
-  bool matches_rule(const TraceRule& rule) const;  // true if `rule` matches this->rule
+  bool is_match(const TraceRule& rule, UOp before) const;
+  bool is_rule_match(const TraceRule& rule) const;  // true if `rule` matches this->rule
 };
 
 // Returns an error if no rule of the catalog matches `filter.rule`. The error suggests the nearest names.
@@ -27,35 +27,35 @@ Status check_names_a_rule(const TraceFilter& filter);
 class TracePrinter : public TraceConsumer {
  public:
   using Write = std::function<void(std::string_view)>;
-  struct Style {
-    bool color = false;
+  struct PrintStyle {
+    bool use_color = false;
     size_t max_lines = 12;  // largest number of removed nodes, and of added nodes, to print for one rewrite
-    bool quiet = false;     // print one line per rewrite, without nodes
+    bool is_quiet = false;     // print one line per rewrite, without nodes
   };
 
-  TracePrinter(TraceFilter filter, Style style, Write write)
+  TracePrinter(TraceFilter filter, PrintStyle style, Write write)
       : filter_(std::move(filter)), style_(style), write_(std::move(write)) {}
 
-  void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void made_for(std::string_view what) override;
-  void stage(std::string_view name, UOp input) override;
-  void stage_end(UOp result) override;
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void begin_stage(std::string_view name, UOp input) override;
+  void end_stage(UOp result) override;
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
 
   // Returns an error if no traced kernel and stage has a node with the number of the filter.
   Status outcome() const;
 
  private:
-  void change(UOp before, UOp after, const std::string& indent);
+  void print_change(UOp before, UOp after, const std::string& indent);
 
   TraceFilter filter_;
-  Style style_;
+  PrintStyle style_;
   Write write_;
   std::string stage_;
   // in the current stage: the number of printed rewrites; of all rewrites that are in the result; of discarded rewrites
-  size_t shown_ = 0, all_ = 0, discarded_ = 0;
-  size_t looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
+  size_t num_shown_ = 0, num_all_ = 0, num_discarded_ = 0;
+  size_t num_looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
   int64_t last_node_ = -1;      // largest node number so far, for the error
 };
 

@@ -94,13 +94,13 @@ bool record_fits(RecordClass c, std::span<const Arg> v) {
   return false;
 }
 
-std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->view(); }
-std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->view(); }
+std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->as_view(); }
+std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->as_view(); }
 
 bool Arg::slow_equal(Arg a, Arg b) {
-  if (a.kind_ == b.kind_ && a.sub_ == b.sub_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
+  if (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
     auto *x = static_cast<const Graph::ItemsRep*>(a.p_), *y = static_cast<const Graph::ItemsRep*>(b.p_);
-    return x->hash == y->hash && std::ranges::equal(x->view(), y->view());
+    return x->hash == y->hash && std::ranges::equal(x->as_view(), y->as_view());
   }
   if (!a.is_const() || !b.is_const()) return false;
   return compare_const(a.to_const(), b.to_const()) == Order::Equal;

@@ -36,18 +36,18 @@ class Arg {
     Raw,  // the text of a Python object that has none of the other kinds
   };
 
-  constexpr Arg() : kind_(Kind::None), sub_(0), i_(0) {}
-  Arg(Const c) : kind_(Kind(c.kind_)), sub_(0), i_(c.i_) {}
-  constexpr Arg(bool v) : kind_(Kind::Bool), sub_(0), i_(v) {}
-  constexpr Arg(int v) : kind_(Kind::Int), sub_(0), i_(v) {}
-  constexpr Arg(int64_t v) : kind_(Kind::Int), sub_(0), i_(v) {}
-  constexpr Arg(double v) : kind_(Kind::Float), sub_(0), d_(v) {}
+  constexpr Arg() : kind_(Kind::None), record_class_(0), i_(0) {}
+  Arg(Const c) : kind_(Kind(c.kind_)), record_class_(0), i_(c.i_) {}
+  constexpr Arg(bool v) : kind_(Kind::Bool), record_class_(0), i_(v) {}
+  constexpr Arg(int v) : kind_(Kind::Int), record_class_(0), i_(v) {}
+  constexpr Arg(int64_t v) : kind_(Kind::Int), record_class_(0), i_(v) {}
+  constexpr Arg(double v) : kind_(Kind::Float), record_class_(0), d_(v) {}
   Arg(tgc::Int v) : Arg(Const(v)) {}
-  constexpr Arg(tgc::Op op) : kind_(Kind::Op), sub_(0), i_(int(op)) {}
-  constexpr Arg(tgc::AxisType t) : kind_(Kind::AxisType), sub_(0), i_(int(t)) {}
-  constexpr Arg(tgc::AddrSpace s) : kind_(Kind::AddrSpace), sub_(0), i_(int(s)) {}
-  constexpr Arg(tgc::OptOps o) : kind_(Kind::OptOps), sub_(0), i_(int(o)) {}
-  Arg(tgc::DType d) : kind_(Kind::DType), sub_(0), p_(d.info()) {}
+  constexpr Arg(tgc::Op op) : kind_(Kind::Op), record_class_(0), i_(int(op)) {}
+  constexpr Arg(tgc::AxisType t) : kind_(Kind::AxisType), record_class_(0), i_(int(t)) {}
+  constexpr Arg(tgc::AddrSpace s) : kind_(Kind::AddrSpace), record_class_(0), i_(int(s)) {}
+  constexpr Arg(tgc::OptOps o) : kind_(Kind::OptOps), record_class_(0), i_(int(o)) {}
+  Arg(tgc::DType d) : kind_(Kind::DType), record_class_(0), p_(d.info()) {}
   Arg(tgc::UOp u);
 
   Kind kind() const { return kind_; }
@@ -62,7 +62,7 @@ class Arg {
   bool is_uop() const { return kind_ == Kind::UOp; }
   bool is_op() const { return kind_ == Kind::Op; }
   bool is(tgc::Op op) const { return kind_ == Kind::Op && i_ == int64_t(op); }
-  bool is(RecordClass c) const { return kind_ == Kind::Record && sub_ == uint8_t(c); }
+  bool is(RecordClass c) const { return kind_ == Kind::Record && record_class_ == uint8_t(c); }
 
   // Accessors. They do not check the kind, so call each accessor only on an Arg of the kind that its name says.
   Const to_const() const {
@@ -77,7 +77,7 @@ class Arg {
   std::string_view text() const;           // requires Str, Bytes or Raw
   std::span<const Arg> items() const;      // requires Tuple or Record
   const Arg& operator[](size_t i) const { return items()[i]; }
-  RecordClass record_class() const { return RecordClass(sub_); }
+  RecordClass record_class() const { return RecordClass(record_class_); }
   tgc::Op op() const { return tgc::Op(i_); }
   tgc::AxisType axis_type() const { return tgc::AxisType(i_); }
   tgc::AddrSpace addrspace() const { return tgc::AddrSpace(i_); }
@@ -87,12 +87,14 @@ class Arg {
 
   // Python's ==, except that NaN equals itself. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
-    return (a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_) || slow_equal(a, b);
+    return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || slow_equal(a, b);
   }
   uint32_t hash() const { return kind_ == Kind::Int ? mixed(uint64_t(i_), Kind::Int) : hash_of_others(); }
 
   // Returns true if `a` and `b` have the same type and value, and so print alike.
-  static bool identical(Arg a, Arg b) { return a.kind_ == b.kind_ && a.sub_ == b.sub_ && a.i_ == b.i_; }
+  static bool identical(Arg a, Arg b) {
+    return a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_;
+  }
 
   // Python's repr(arg) and str(arg), which differ only for strings. Nodes in the arg are abbreviated.
   void append_repr(std::string& out) const;
@@ -109,7 +111,7 @@ class Arg {
   uint32_t hash_of_others() const;
 
   Kind kind_;
-  uint8_t sub_;  // the RecordClass of a Record, else 0
+  uint8_t record_class_;  // the RecordClass of a Record, else 0
   union {
     int64_t i_;
     double d_;

@@ -16,14 +16,14 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 // Returns the exponent `e` of a power. Throws Failure if it exceeds 2**20, because the result could exhaust the memory.
 uint32_t exponent_of(Int e) {
   if (e > 1 << 20) throw Failure("2**" + e.str() + " is too large");
-  return uint32_t(e.small());
+  return uint32_t(e.small_value());
 }
 
 Const log2_of(Const x) {
   if (py_less(0, x)) {
     if (x.is_float()) return std::log2(x.as_float());
     Int v = x.as_int();
-    if (v.is_small()) return std::log2(double(v.small()));
+    if (v.is_small()) return std::log2(double(v.small_value()));
     uint32_t bits = v.bit_length();
     return std::log2((v >> (bits - 64)).to_double()) + (bits - 64);
   }
@@ -37,7 +37,7 @@ Const exp2_of(Const x) {
   }
   Int e = x.as_int();
   if (e >= 0) return Int::pow2(exponent_of(e));
-  return std::ldexp(1.0, e < -2000 ? -2000 : int(e.small()));
+  return std::ldexp(1.0, e < -2000 ? -2000 : int(e.small_value()));
 }
 
 Const pow_of(Const x, Const y) {
@@ -76,7 +76,7 @@ Const unary(Op op, Const x) {
 
 uint32_t shift_count(Int n) {
   if (n < 0) throw Failure("negative shift count");
-  return n > UINT32_MAX ? UINT32_MAX : uint32_t(n.small());
+  return n > UINT32_MAX ? UINT32_MAX : uint32_t(n.small_value());
 }
 
 Const binary(Op op, Const x, Const y) {

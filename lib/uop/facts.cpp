@@ -80,7 +80,7 @@ std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
     case Op::SHR: {
       if (!one_value(b) || !a.min.is_integral() || !a.max.is_integral() || !b.min.is_integral()) return std::nullopt;
       if (b.min.as_int() < 0) throw Failure("negative shift count");
-      auto by = uint32_t(std::min(b.min.as_int(), Int(UINT32_MAX)).small());
+      auto by = uint32_t(std::min(b.min.as_int(), Int(UINT32_MAX)).small_value());
       if (u.is(Op::SHL)) return Bounds{a.min.as_int() << by, a.max.as_int() << by};
       return Bounds{a.min.as_int() >> by, a.max.as_int() >> by};
     }

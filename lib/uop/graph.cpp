@@ -43,7 +43,7 @@ uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
 
 Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) {
   nodes_.reserve(256);
-  keys_.reserve(256);
+  node_keys_.reserve(256);
   resize_table(512);
 }
 Graph::~Graph() = default;
@@ -55,7 +55,7 @@ size_t Graph::next_extension_number() {
 
 void Graph::reserve(size_t nodes) {
   nodes_.reserve(nodes);
-  keys_.reserve(nodes);
+  node_keys_.reserve(nodes);
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
@@ -69,7 +69,7 @@ static constexpr size_t kLargeTable = size_t(1) << 16;
 template <class Same>
 Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per source id; number of slots tried from a start
-  NodeSlot* const slots = table_.get();
+  NodeSlot* const slots = node_table_.get();
   const size_t mask = table_size_ - 1;
   auto is_it = [&](const NodeSlot& slot) {
     return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1]));
@@ -83,12 +83,12 @@ Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
 }
 
 void Graph::resize_table(size_t slots) {
-  table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
-  std::memset(table_.get(), 0, slots * sizeof(NodeSlot));
+  node_table_ = std::make_unique_for_overwrite<NodeSlot[]>(slots);
+  std::memset(node_table_.get(), 0, slots * sizeof(NodeSlot));
   table_size_ = slots;
-  most_nodes_ = size_t(std::min(int64_t(slots / 2), limit(Limit::Nodes)));
-  for (uint32_t number = 1; number <= keys_.size(); number++) {
-    NodeKey key = keys_[number - 1];
+  max_nodes_ = size_t(std::min(int64_t(slots / 2), limit(Limit::Nodes)));
+  for (uint32_t number = 1; number <= node_keys_.size(); number++) {
+    NodeKey key = node_keys_[number - 1];
     slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
   }
 }
@@ -127,10 +127,10 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (slot.number) return UOp(nodes_[slot.number - 1]);
   const Node* made = new_node(op, dtype, src, arg, tag, hash);
   nodes_.push_back(made);
-  keys_.push_back({hash, newest});
+  node_keys_.push_back({hash, newest});
   ops_.add(op);
   slot = {hash, uint32_t(nodes_.size())};
-  if (nodes_.size() > most_nodes_) [[unlikely]] grow();
+  if (nodes_.size() > max_nodes_) [[unlikely]] grow();
   return UOp(made);
 }
 
@@ -150,7 +150,7 @@ Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
   };
   Arg out;
   out.kind_ = kind;
-  out.p_ = texts_.find_or_add(hash, [&](const TextRep* rep) { return rep->view() == text; }, make);
+  out.p_ = interned_texts_.find_or_add(hash, [&](const TextRep* rep) { return rep->as_view() == text; }, make);
   return out;
 }
 
@@ -168,8 +168,8 @@ const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t 
     std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
     return rep;
   };
-  return items_.find_or_add(
-      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->view(), items, Arg::identical); }, make);
+  return interned_items_.find_or_add(
+      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->as_view(), items, Arg::identical); }, make);
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {
@@ -187,7 +187,7 @@ Arg Graph::ints(std::span<const int64_t> values) {
 Arg Graph::record(RecordClass c, std::span<const Arg> fields) {
   Arg out;
   out.kind_ = Arg::Kind::Record;
-  out.sub_ = uint8_t(c);
+  out.record_class_ = uint8_t(c);
   out.p_ = intern_items(fields, 1 + uint32_t(c));
   return out;
 }
@@ -282,7 +282,7 @@ std::vector<UOp> toposort(UOp root) {
       stack.pop_back();
     }
   }
-  graph.give_back(std::move(stamps));
+  graph.return_stamps(std::move(stamps));
   return std::vector<UOp>(out.begin(), out.end());
 }
 

@@ -38,7 +38,7 @@ class InternTable {
       if (slots_[i].hash == hash && same(slots_[i].where)) return slots_[i].where;
     Where where = make();
     slots_[i] = {hash, where};
-    if (++count_ * 2 > slots_.size()) [[unlikely]] grow();
+    if (++num_items_ * 2 > slots_.size()) [[unlikely]] grow();
     return where;
   }
 
@@ -60,7 +60,7 @@ class InternTable {
   }
 
   std::vector<Slot> slots_;
-  size_t count_ = 0;
+  size_t num_items_ = 0;
 };
 
 class Graph {
@@ -116,11 +116,11 @@ class Graph {
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
-  size_t bytes() const { return arena_.bytes(); }
+  size_t bytes() const { return arena_.total_bytes(); }
 
   // ---- pools and caches for the layers above
   std::unique_ptr<StampArray> take_stamps();
-  void give_back(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
+  void return_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
   // Returns the object of type T that a higher layer stores in the graph; makes the object on first use.
   template <class T>
   T& extension() {
@@ -148,7 +148,8 @@ class Graph {
     uint32_t hash;
     uint32_t number;  // the node's id + 1; 0 if the slot is empty
   };
-  // The search key of a node in table_. Keys are stored apart from the nodes, so that growing the table reads no nodes.
+  // The search key of a node in node_table_. Keys are stored apart from the nodes, so that growing the table reads no
+  // nodes.
   struct NodeKey {
     uint32_t hash;
     uint32_t newest;  // the greatest id of a source, plus 1; 0 if the node has no sources
@@ -166,13 +167,13 @@ class Graph {
   Release release_ = Release::v0_12;
   Arena arena_;
   std::vector<const Node*> nodes_;
-  std::vector<NodeKey> keys_;  // indexed by node id
+  std::vector<NodeKey> node_keys_;  // indexed by node id
   OpSet ops_;
-  std::unique_ptr<NodeSlot[]> table_;  // the hash table of all nodes; see slot_of in graph.cpp
+  std::unique_ptr<NodeSlot[]> node_table_;  // the hash table of all nodes; see slot_of in graph.cpp
   size_t table_size_ = 0;
-  size_t most_nodes_ = 0;  // number of nodes from which on a new node makes the table grow or exceeds Limit::Nodes
-  InternTable<const ItemsRep*> items_{256};
-  InternTable<const TextRep*> texts_{256};
+  size_t max_nodes_ = 0;  // number of nodes from which on a new node makes the table grow or exceeds Limit::Nodes
+  InternTable<const ItemsRep*> interned_items_{256};
+  InternTable<const TextRep*> interned_texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
   std::vector<std::unique_ptr<Extension>> extensions_;  // indexed by kExtensionNumber of the extension's type
 };
@@ -183,7 +184,7 @@ class UOpSet {
   explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.take_stamps()) {}
   UOpSet(const UOpSet&) = delete;
   UOpSet& operator=(const UOpSet&) = delete;
-  ~UOpSet() { graph_.give_back(std::move(stamps_)); }
+  ~UOpSet() { graph_.return_stamps(std::move(stamps_)); }
 
   // Adds `u`. Returns false if `u` was in the set already.
   bool insert(UOp u) {
@@ -207,20 +208,20 @@ class UOpSet {
 template <class T>
 class UOpMap {
  public:
-  explicit UOpMap(Graph& graph) : known_(graph) {}
+  explicit UOpMap(Graph& graph) : known_nodes_(graph) {}
   T& operator[](UOp u) {
-    if (u.id() >= values_.size()) values_.resize(u.id() + u.id() / 2 + 64);
-    if (known_.insert(u)) values_[u.id()] = T();
-    return values_[u.id()];
+    if (u.id() >= node_values_.size()) node_values_.resize(u.id() + u.id() / 2 + 64);
+    if (known_nodes_.insert(u)) node_values_[u.id()] = T();
+    return node_values_[u.id()];
   }
-  const T* find(UOp u) const { return known_.contains(u) ? &values_[u.id()] : nullptr; }
-  T* find(UOp u) { return known_.contains(u) ? &values_[u.id()] : nullptr; }
-  bool contains(UOp u) const { return known_.contains(u); }
-  void erase(UOp u) { known_.erase(u); }
+  const T* find(UOp u) const { return known_nodes_.contains(u) ? &node_values_[u.id()] : nullptr; }
+  T* find(UOp u) { return known_nodes_.contains(u) ? &node_values_[u.id()] : nullptr; }
+  bool contains(UOp u) const { return known_nodes_.contains(u); }
+  void erase(UOp u) { known_nodes_.erase(u); }
 
  private:
-  UOpSet known_;
-  std::vector<T> values_;
+  UOpSet known_nodes_;
+  std::vector<T> node_values_;
 };
 
 // Returns `root` and its transitive sources, sources first, in tinygrad's order (ops.py:toposort). The version with

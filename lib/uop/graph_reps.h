@@ -8,13 +8,13 @@ namespace tgc {
 struct Graph::TextRep {
   uint32_t size;
   uint32_t hash;
-  std::string_view view() const { return {reinterpret_cast<const char*>(this + 1), size}; }
+  std::string_view as_view() const { return {reinterpret_cast<const char*>(this + 1), size}; }
 };
 
 struct Graph::ItemsRep {
   uint32_t size;
   uint32_t hash;
-  std::span<const Arg> view() const { return {reinterpret_cast<const Arg*>(this + 1), size}; }
+  std::span<const Arg> as_view() const { return {reinterpret_cast<const Arg*>(this + 1), size}; }
 };
 
 }  // namespace tgc

@@ -228,7 +228,7 @@ inline Const UOp::vmin() const { return bounds().min; }
 inline Const UOp::vmax() const { return bounds().max; }
 inline bool UOp::is_invalid() const { return n_->arg.is_invalid(); }
 
-inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), sub_(0), p_(u.node()) {}
+inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), record_class_(0), p_(u.node()) {}
 inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(p_)); }
 
 // ---- operators (mixin/math.py)

@@ -10,27 +10,27 @@ namespace tgc {
 template <class T>
 class UOpTable {
  public:
-  explicit UOpTable(Graph& graph) : row_(graph) {}
+  explicit UOpTable(Graph& graph) : row_of_node_(graph) {}
 
   // Returns the value of `u`; adds a default value if there is none. The reference is valid until the next addition.
   T& operator[](UOp u) {
-    if (auto* row = row_.find(u)) return rows_[*row];
-    row_[u] = uint32_t(rows_.size());
+    if (auto* row = row_of_node_.find(u)) return rows_[*row];
+    row_of_node_[u] = uint32_t(rows_.size());
     return rows_.emplace_back();
   }
   const T* find(UOp u) const {
-    auto* row = row_.find(u);
+    auto* row = row_of_node_.find(u);
     return row ? &rows_[*row] : nullptr;
   }
   T* find(UOp u) {
-    auto* row = row_.find(u);
+    auto* row = row_of_node_.find(u);
     return row ? &rows_[*row] : nullptr;
   }
-  bool contains(UOp u) const { return row_.contains(u); }
-  void erase(UOp u) { row_.erase(u); }
+  bool contains(UOp u) const { return row_of_node_.contains(u); }
+  void erase(UOp u) { row_of_node_.erase(u); }
 
  private:
-  UOpMap<uint32_t> row_;
+  UOpMap<uint32_t> row_of_node_;
   std::vector<T> rows_;
 };
 

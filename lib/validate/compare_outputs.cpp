@@ -9,7 +9,7 @@ namespace tgc {
 
 ToleranceOptions CompareOptions::tolerance_for(UOp root, const Array& expected) const {
   const bool is_asked = tolerance.rtol || tolerance.atol || tolerance.ulp;
-  if (is_asked || !expect.empty()) return tolerance;
+  if (is_asked || !expected_file.empty()) return tolerance;
   return tolerance_between_devices(expected, coarsest_rounding(root), adds_up(root));
 }
 
@@ -76,11 +76,11 @@ bool any_node(UOp root, Is is) {
 
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer) {
   auto differ = [&](auto what) {
-    return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.passed() && what(c); });
+    return std::any_of(arrays.begin(), arrays.end(), [&](const Comparison& c) { return !c.has_passed() && what(c); });
   };
   // A MAX is (a < b) ? b : a, so for a NaN its result depends on the order of its operands, and the optimizer reorders
   // the operands of reductions.
-  if (differ([](const Comparison& c) { return c.nan_actual != c.nan_expected; }) && any_node(root, is_maximum))
+  if (differ([](const Comparison& c) { return c.num_nan_actual != c.num_nan_expected; }) && any_node(root, is_maximum))
     return "maxima of NaNs, which depend on the order";
   if (renderer == "LLVM" || !differ([](const Comparison&) { return true; })) return {};
   UOpSet exceeding(root.graph());

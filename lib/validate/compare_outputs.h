@@ -10,12 +10,13 @@ namespace tgc {
 
 // Options of a comparison.
 struct CompareOptions {
-  std::string expect = {};  // --expect: a file of the expected arrays; {} in it is the input's name without extension
-  // --reference, used if `expect` is empty: a device that computes the expected arrays, an INPUT whose graph REF runs
-  // on the same arrays, or "none" to compare nothing. If `reference` is empty, REF runs the input graph.
-  std::string reference = {};
+  // --expect: a file of the expected arrays; {} in it is the input's name without extension
+  std::string expected_file = {};
+  // --reference, used if `expected_file` is empty: a device that computes the expected arrays, an INPUT whose graph REF
+  // runs on the same arrays, or "none" to compare nothing. If `reference_device` is empty, REF runs the input graph.
+  std::string reference_device = {};
   ToleranceOptions tolerance = {};  // --rtol, --atol, --ulp
-  bool each_stage = false;          // --each-stage: also run the graph after every stage in REF
+  bool runs_each_stage = false;          // --each-stage: also run the graph after every stage in REF
   bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without

@@ -87,7 +87,8 @@ std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValu
   if (condition) address = condition.where(address, none_accessed);
   UOp store = graph.node(Op::INDEX, out.dtype(), {out, number}).store(address);
   const Arrays none;
-  auto done = ReferenceRunner(none, variables, {}, InputDistribution()).run(graph.sink({store.end(loops.ranges)}));
+  auto done =
+      ReferenceRunner(none, variables, {}, InputDistribution()).run_reference(graph.sink({store.end(loops.ranges)}));
   if (!done || done->outputs.size() != 1) return std::nullopt;
   return std::move(done->outputs[0].array);
 }
@@ -99,18 +100,18 @@ class ArgumentUnits {
   explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
 
   bool share_memory(UOp x, UOp y) const {
-    return x == y || (place(x) && place(y) && place(x)->memory == place(y)->memory);
+    return x == y || (place(x) && place(y) && place(x)->memory_number == place(y)->memory_number);
   }
   // Returns the size of a unit in bytes, which divides the elements and offsets of both buffers.
   int64_t unit(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})
-      if (auto* p = place(u)) out = std::gcd(out, p->offset);
+      if (auto* p = place(u)) out = std::gcd(out, p->offset_bytes);
     return std::max<int64_t>(out, 1);
   }
   // Returns the number of the first unit of an element, and its number of units.
   std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
-    const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset : 0;
+    const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset_bytes : 0;
     return {(offset + element * size) / unit, size / unit};
   }
 
@@ -189,8 +190,8 @@ std::string iteration_text(const std::map<std::string, int64_t>& values) {
 }  // namespace
 
 std::string Hazard::text() const {
-  return "iteration " + iteration_text(loads) + " loads " + buffer + "[" + std::to_string(element) +
-         "], which iteration " + iteration_text(stores) + " stores: the result depends on their order";
+  return "iteration " + iteration_text(load_iteration) + " loads " + buffer + "[" + std::to_string(element) +
+         "], which iteration " + iteration_text(store_iteration) + " stores: the result depends on their order";
 }
 
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,

@@ -24,7 +24,7 @@ TEST_CASE("an iteration that loads what an earlier one stored is a hazard, if it
   const auto hazard = hazard_of("x+y");
   REQUIRE(hazard);
   CHECK(hazard->stores_first);
-  CHECK(hazard->iterations == 8);
+  CHECK(hazard->num_iterations == 8);
   CHECK(hazard->buffer == "data0");
   CHECK_FALSE(hazard_of("x+y", true));
   CHECK_FALSE(hazard_of("y*2"));

@@ -80,24 +80,24 @@ ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
 // ---- sets of leaves
 
 uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
-  auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(sets_.size()));
-  if (is_new) sets_.push_back(std::move(leaves));
+  auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(leaf_sets_.size()));
+  if (is_new) leaf_sets_.push_back(std::move(leaves));
   return it->second;
 }
 
-uint32_t ExprIsolator::joined(uint32_t a, uint32_t b) {
+uint32_t ExprIsolator::joined_set(uint32_t a, uint32_t b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
-  auto [it, is_new] = joins_.try_emplace({std::min(a, b), std::max(a, b)}, 0);
+  auto [it, is_new] = joined_sets_.try_emplace({std::min(a, b), std::max(a, b)}, 0);
   if (!is_new) return it->second;
   std::vector<uint32_t> all;
-  std::ranges::set_union(sets_[a], sets_[b], std::back_inserter(all));
+  std::ranges::set_union(leaf_sets_[a], leaf_sets_[b], std::back_inserter(all));
   return it->second = set_of(std::move(all));
 }
 
 uint32_t ExprIsolator::joined_of(UOp u, const Bound& bound) {
   uint32_t out = 0;
-  for (size_t i = 0; i < u.num_src(); i++) out = joined(out, source(u, i, bound).leaves);
+  for (size_t i = 0; i < u.num_src(); i++) out = joined_set(out, source(u, i, bound).leaf_set);
   return out;
 }
 
@@ -111,42 +111,42 @@ ExprIsolator::Bound ExprIsolator::bound_at(UOp u, const Bound& bound) const {
   return out;
 }
 
-const IsolatedExpr* ExprIsolator::known(UOp u, const Bound& bound) {
+const IsolatedExpr* ExprIsolator::known_expr(UOp u, const Bound& bound) {
   std::vector<uint32_t> key;
   for (UOp r : bound_at(u, bound)) key.push_back(r.id());
-  Memo& memo = memos_[key];
+  Memo& memo = known_exprs_[key];
   auto it = memo.find(u.id());
   return it == memo.end() ? nullptr : &it->second;
 }
 
 const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
-  if (const IsolatedExpr* there = known(root, bound)) return *there;
+  if (const IsolatedExpr* there = known_expr(root, bound)) return *there;
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
     UOp u = stack.back();
     size_t before = stack.size();
-    if (!known(u, bound)) {
+    if (!known_expr(u, bound)) {
       if (u.is(Op::REDUCE)) {  // a REDUCE binds its ranges in its sources only
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
-            if (!known(s, bound)) stack.push_back(s);
+            if (!known_expr(s, bound)) stack.push_back(s);
       } else if (!u.in({Op::BUFFERIZE, Op::WMMA, Op::END, Op::STORE})) {
         for (UOp s : u.src())
-          if (!known(s, bound)) stack.push_back(s);
+          if (!known_expr(s, bound)) stack.push_back(s);
       }
       if (stack.size() > before) continue;
       Bound own = bound_at(u, bound);
       std::vector<uint32_t> key;
       for (UOp r : own) key.push_back(r.id());
-      IsolatedExpr made = make(u, own);
-      memos_[key].emplace(u.id(), made);
+      IsolatedExpr made = make_expr(u, own);
+      known_exprs_[key].emplace(u.id(), made);
     }
     stack.pop_back();
   }
-  return *known(root, bound);
+  return *known_expr(root, bound);
 }
 
-IsolatedExpr ExprIsolator::make(UOp u, const Bound& bound) {
+IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u);
@@ -174,7 +174,7 @@ IsolatedExpr ExprIsolator::make(UOp u, const Bound& bound) {
       break;
     case Op::VECTORIZE:
     case Op::GEP:
-      if (u.dtype().is_ptr() && source(u, 0, bound).is_place()) return vector_of_places(u, bound);
+      if (u.dtype().is_ptr() && source(u, 0, bound).is_address()) return vector_of_places(u, bound);
       break;
     default: break;
   }
@@ -182,20 +182,20 @@ IsolatedExpr ExprIsolator::make(UOp u, const Bound& bound) {
   return u.dtype().is_value() && !(u.dtype() == dtypes::void_) ? leaf(u, bound) : IsolatedExpr{};
 }
 
-UOp ExprIsolator::both(UOp a, UOp b) {
+UOp ExprIsolator::logical_and(UOp a, UOp b) {
   if (!a || a == b) return b;
   return b ? a.alu(Op::AND, b) : a;
 }
 
 // Returns the value of `u`, null if it has none. An INDEX that stands for an element is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
-  const IsolatedExpr& c = *known(u, bound);
-  return c.is_place() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
-         : c.is_place()                                         ? UOp()
+  const IsolatedExpr& c = *known_expr(u, bound);
+  return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
+         : c.is_address()                                         ? UOp()
                                                                 : c.value;
 }
 
-UOp ExprIsolator::loaded(UOp u) {
+UOp ExprIsolator::load_value(UOp u) {
   of(u);
   return value_of(u, {});
 }
@@ -204,14 +204,14 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
   std::vector<UOp> src;
   std::vector<UOp> valids;
   bool has_valid = false;
-  IsolatedExpr out{.leaves = joined_of(u, bound)};
+  IsolatedExpr out{.leaf_set = joined_of(u, bound)};
   for (size_t i = 0; i < u.num_src(); i++) {
     src.push_back(value_of(u.src(i), bound));
     if (!src.back()) return leaf(u, bound);
     if (u.in(ops::Binary) && u.dtype().is(Scalar::Index) && dtypes::is_int(src.back().dtype()))
       src.back() = src.back().cast(u.dtype());  // cast, because tinygrad allows an int where an index is expected
     const IsolatedExpr& c = source(u, i, bound);
-    valids.push_back(c.is_place() ? UOp() : c.valid);
+    valids.push_back(c.is_address() ? UOp() : c.valid);
     has_valid |= bool(valids.back());
   }
   out.value = u.with_src(src);
@@ -226,7 +226,7 @@ IsolatedExpr ExprIsolator::elementwise(UOp u, const Bound& bound) {
   } else {
     for (UOp v : valids) {
       if (v && v.dtype().count() == 1) v = v.broadcast(u.dtype().count());
-      out.valid = both(out.valid, v);
+      out.valid = logical_and(out.valid, v);
     }
   }
   return out;
@@ -245,7 +245,7 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
   std::vector<UOp> valids;
   for (size_t i = 0; i < u.num_src(); i++) {
     const IsolatedExpr& c = source(u, i, bound);
-    if (!c.is_place() || !(c.memory == first.memory)) return {};
+    if (!c.is_address() || !(c.memory == first.memory)) return {};
     int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
     if (u.is(Op::VECTORIZE) && n != 1) return {};
     for (int64_t k = 0; k < n * each; k++) {  // each pointer points to a vector of `each` scalars
@@ -258,14 +258,14 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
   return {.value = graph_.node(Op::VECTORIZE, dtypes::index.vec(n), offsets),
           .valid = graph_.node(Op::VECTORIZE, dtypes::bool_.vec(n), valids),
           .memory = first.memory,
-          .leaves = joined_of(u, bound)};
+          .leaf_set = joined_of(u, bound)};
 }
 
 IsolatedExpr ExprIsolator::where(UOp u, const Bound& bound) {
   UOp cond = value_of(u.src(0), bound), yes = value_of(u.src(1), bound), no = value_of(u.src(2), bound);
   if (!cond || !yes || !no) return leaf(u, bound);
-  IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaves = joined_of(u, bound)};
-  auto valid_of = [&](size_t i) { return source(u, i, bound).is_place() ? UOp() : source(u, i, bound).valid; };
+  IsolatedExpr out{.value = u.with_src({cond, yes, no}), .leaf_set = joined_of(u, bound)};
+  auto valid_of = [&](size_t i) { return source(u, i, bound).is_address() ? UOp() : source(u, i, bound).valid; };
   const UOp yes_valid = valid_of(1), no_valid = valid_of(2);  // null for an address, whose load handles its gate
   if (!yes_valid && !no_valid) return out;
   int64_t n = u.dtype().count();
@@ -302,7 +302,7 @@ IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
 }
 
 // Returns `each` elements of `vector`: those at the position on `axes` that the leaves of these axes give.
-UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
+UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
   for (Arg axis : axes) {
@@ -322,22 +322,23 @@ UOp ExprIsolator::at_position(UOp vector, std::span<const Arg> axes, int64_t eac
 
 IsolatedExpr ExprIsolator::unroll(UOp u, const Bound& bound) {
   IsolatedExpr from = source(u, 0, bound);
-  if (!u.dtype().is_ptr() && from.is_place()) from.memory = {}, from.valid = {}, from.value = value_of(u.src(0), bound);
+  if (!u.dtype().is_ptr() && from.is_address())
+    from.memory = {}, from.valid = {}, from.value = value_of(u.src(0), bound);
   if (!from.value) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
   int64_t positions = 1, n = from.value.dtype().count();
   for (Arg axis : u.arg().items()) positions *= axis[1].small_int();
   if (n % positions || positions > kMostPositions) return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound);
   for (Arg axis : u.arg().items())
-    from.leaves = joined(from.leaves, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaves);
+    from.leaf_set = joined_set(from.leaf_set, axis_leaf(axis[0].small_int(), axis[1].small_int()).leaf_set);
   if (positions == 1) return from;
-  auto selected = [&](UOp vector) { return at_position(vector, u.arg().items(), n / positions); };
+  auto selected = [&](UOp vector) { return value_at_position(vector, u.arg().items(), n / positions); };
   if (from.valid && from.valid.dtype().count() == n) from.valid = selected(from.valid);
   from.value = selected(from.value);
   return from;
 }
 
 // Returns `value` at every combination of positions on `axes`; the last axis varies fastest.
-std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
+std::vector<UOp> ExprIsolator::values_at_all(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
     UOp at = axis_leaf(axis[0].small_int(), axis[1].small_int()).value;
@@ -345,17 +346,17 @@ std::vector<UOp> ExprIsolator::at_all(UOp value, std::span<const Arg> axes) {
     for (UOp v : out)
       for (int64_t i = 0; i < axis[1].small_int(); i++) more.push_back(substitute(v, {{at, at.const_like(Const(i))}}));
     out = std::move(more);
-    work_ += int64_t(out.size()) * kPoints * 64;
-    if (out.size() > size_t(kMostPositions) || work_ > kMostWork) return {};
+    estimated_work_ += int64_t(out.size()) * kPoints * 64;
+    if (out.size() > size_t(kMostPositions) || estimated_work_ > kMostWork) return {};
   }
   return out;
 }
 
 // Returns the set `leaves` without the leaves that are positions on `axes`.
-uint32_t ExprIsolator::without(uint32_t leaves, std::span<const Arg> axes) {
+uint32_t ExprIsolator::set_without(uint32_t leaves, std::span<const Arg> axes) {
   std::vector<uint32_t> rest;
   for (Arg axis : axes) (void)axis_leaf(axis[0].small_int(), axis[1].small_int());
-  for (uint32_t l : sets_[leaves])
+  for (uint32_t l : leaf_sets_[leaves])
     if (std::ranges::none_of(axes, [&](Arg axis) {
           return leaves_[l].node.is(Op::RANGE) && leaves_[l].node.arg()[0] == axis[0] &&
                  leaves_[l].node.arg()[1].axis_type() == AxisType::PLACEHOLDER;
@@ -370,11 +371,11 @@ IsolatedExpr ExprIsolator::contract(UOp u, const Bound& bound) {
   auto unknown = [&] { return u.dtype().is_value() && u.dtype() != dtypes::void_ ? leaf(u, bound) : IsolatedExpr{}; };
   if (!value || from.valid) return unknown();
   std::vector<UOp> elements;
-  for (UOp v : at_all(value, u.arg().items()))
+  for (UOp v : values_at_all(value, u.arg().items()))
     for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(element(v, k));
   if (elements.empty()) return unknown();
   return {.value = elements.size() > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0],
-          .leaves = without(from.leaves, u.arg().items())};
+          .leaf_set = set_without(from.leaf_set, u.arg().items())};
 }
 
 // Makes a node a leaf. Its values are in one of two arrays (of doubles and of longs), kPoints values for each element.
@@ -389,13 +390,13 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
     }
   int64_t n = u.dtype().count();
   uint32_t number = uint32_t(leaves_.size());
-  leaves_.push_back({u, slots_});
+  leaves_.push_back({u, num_slots_});
   bool is_float = dtypes::is_float(u.dtype());
   DType as = is_float ? dtypes::float64 : dtypes::int64;
   UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeaves + !is_float));
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
-    UOp one = array.index_ptr(point_ + Const(slots_++ * kPoints)).load();
+    UOp one = array.index_ptr(point_ + Const(num_slots_++ * kPoints)).load();
     if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // the loop's size depends on variables
       UOp size = value_of(u.src(0), {});
       if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
@@ -403,13 +404,13 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
     elements.push_back(one.cast(u.dtype().scalar()));
   }
   UOp value = n > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0];
-  return leaf_of_[u.id()] = {.value = value, .leaves = set_of({number})};
+  return leaf_of_[u.id()] = {.value = value, .leaf_set = set_of({number})};
 }
 
 IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   auto unknown = [&] { return u.dtype().is_ptr() ? IsolatedExpr{} : leaf(u, bound); };
-  if (!base.is_place() || u.num_src() < 2 || u.num_src() > 3) return unknown();
+  if (!base.is_address() || u.num_src() < 2 || u.num_src() > 3) return unknown();
   const IsolatedExpr& at = source(u, 1, bound);
   UOp offset = value_of(u.src(1), bound);
   if (!offset) return unknown();
@@ -425,9 +426,9 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
     offset = wide(base.value).cast(wide_index) + offset.cast(wide_index);
   }
   return {.value = offset,
-          .valid = both(both(wide(base.valid), wide(at.is_place() ? UOp() : at.valid)), wide(gate)),
+          .valid = logical_and(logical_and(wide(base.valid), wide(at.is_address() ? UOp() : at.valid)), wide(gate)),
           .memory = base.memory,
-          .leaves = joined_of(u, bound)};
+          .leaf_set = joined_of(u, bound)};
 }
 
 // Returns the elements at an address. Takes offsets modulo the memory's size, so that a wrong offset is no error.
@@ -439,7 +440,7 @@ UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
     UOp at = (places > 1 ? place.value.gep(i / each) : place.value).cast(dtypes::index) + Const(i % each);
-    UOp size = at.const_like(Const(it->size));
+    UOp size = at.const_like(Const(it->num_scalars));
     UOp within = (at.alu(Op::MOD, size) + size).alu(Op::MOD, size);
     UOp one = place.memory.index_ptr(within).load().cast(dtype.scalar());
     if (place.valid) {
@@ -456,14 +457,13 @@ UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
 
 IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   const IsolatedExpr place = source(u, 0, bound);
-  if (!place.is_place()) return leaf(u, bound);
+  if (!place.is_address()) return leaf(u, bound);
   UOp alt;
   if (u.num_src() > 1 && u.src(1).dtype().is_value() && !(u.src(1).dtype() == dtypes::void_))
     alt = value_of(u.src(1), bound);
   UOp value = load_from(place, u.dtype(), alt);
-  return value ? IsolatedExpr{.value = value, .leaves = joined_of(u, bound)} : leaf(u, bound);
+  return value ? IsolatedExpr{.value = value, .leaf_set = joined_of(u, bound)} : leaf(u, bound);
 }
-
 // Makes a short reduction a loop, whose nodes it isolates again with the ranges bound, and a long one a leaf.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
@@ -483,18 +483,18 @@ IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   std::ranges::sort(inside, {}, [](UOp r) { return r.id(); });
   isolate(u.src(0), inside);
   src[0] = value_of(u.src(0), inside);
-  const IsolatedExpr& term = *known(u.src(0), inside);
-  if (!src[0] || (term.valid && !term.is_place())) return leaf(u, bound);  // a sum with an Invalid term has no value
-  work_ += iterations * kPoints * 16;
-  if (work_ > kMostWork) return leaf(u, bound);
-  uint32_t leaves = known(u.src(0), inside)->leaves;
+  const IsolatedExpr& term = *known_expr(u.src(0), inside);
+  if (!src[0] || (term.valid && !term.is_address())) return leaf(u, bound);  // a sum with an Invalid term has no value
+  estimated_work_ += iterations * kPoints * 16;
+  if (estimated_work_ > kMostWork) return leaf(u, bound);
+  uint32_t leaves = known_expr(u.src(0), inside)->leaf_set;
   auto reduced = [&] { return src.size() > 1 || u.dtype() != src[0].dtype() ? u.with_src(src) : src[0]; };
-  if (axes.empty()) return {.value = reduced(), .leaves = leaves};
+  if (axes.empty()) return {.value = reduced(), .leaf_set = leaves};
   UOp sum;
-  for (UOp one : at_all(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
+  for (UOp one : values_at_all(src[0], axes)) sum = sum ? sum.alu(u.arg().op(), one) : one;
   if (!sum || !(sum.dtype() == u.dtype())) return leaf(u, bound);
   src[0] = sum;
-  return {.value = reduced(), .leaves = without(leaves, axes)};
+  return {.value = reduced(), .leaf_set = set_without(leaves, axes)};
 }
 
 }  // namespace tgc

@@ -18,15 +18,15 @@ namespace tgc {
 // stores are leaves without values: an expression that reads them can be compared only with one that reads them, too.
 struct Leaf {
   UOp node;
-  int64_t slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
+  int64_t first_slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
 };
 
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
   UOp define;          // the DEFINE_GLOBAL that isolated loads read
   UOp of;              // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
-  int64_t number = 0;  // the arg of `define`
-  int64_t size = 0;    // number of scalars
+  int64_t define_number = 0;  // the arg of `define`
+  int64_t num_scalars = 0;    // number of scalars
 };
 
 // The isolated expression of a node.
@@ -34,8 +34,8 @@ struct IsolatedExpr {
   UOp value;           // the node's value; for an address ("place"), the offset in scalars; null if it has no value
   UOp valid;           // a bool for each element that is false if `value` is Invalid; null if it never is
   UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
-  uint32_t leaves = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaves()
-  bool is_place() const { return bool(memory); }  // true for an address
+  uint32_t leaf_set = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaf_set()
+  bool is_address() const { return bool(memory); }  // true for an address
 };
 
 // Returns a text that is equal for loops of equal size: the expression of the size without dtypes and casts of integers
@@ -56,24 +56,24 @@ class ExprIsolator {
   // Returns true if `u` is a leaf because it depends on the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that stands for an element, returns this element. Null if there is no value.
-  UOp loaded(UOp u);
+  UOp load_value(UOp u);
 
   UOp point() const { return point_; }                   // returns the RANGE over the sample points
   std::span<const Leaf> leaf_list() const { return leaves_; }
-  const std::vector<uint32_t>& leaves(uint32_t set) const { return sets_[set]; }  // indices into leaf_list()
-  uint32_t joined(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
+  const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
+  uint32_t joined_set(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
-  int64_t leaf_slots() const { return slots_; }
+  int64_t leaf_slots() const { return num_slots_; }
 
  private:
   using Bound = std::vector<UOp>;  // the ranges of the reductions that contain a node, sorted by node id
   using Memo = std::unordered_map<uint32_t, IsolatedExpr>;
 
   const IsolatedExpr& isolate(UOp u, const Bound& bound);
-  const IsolatedExpr* known(UOp u, const Bound& bound);
+  const IsolatedExpr* known_expr(UOp u, const Bound& bound);
   Bound bound_at(UOp u, const Bound& bound) const;
-  IsolatedExpr make(UOp u, const Bound& bound);
-  const IsolatedExpr& source(UOp u, size_t i, const Bound& bound) { return *known(u.src(i), bound); }
+  IsolatedExpr make_expr(UOp u, const Bound& bound);
+  const IsolatedExpr& source(UOp u, size_t i, const Bound& bound) { return *known_expr(u.src(i), bound); }
   UOp value_of(UOp u, const Bound& bound);
   IsolatedExpr elementwise(UOp u, const Bound& bound);
   IsolatedExpr vector_of_places(UOp u, const Bound& bound);
@@ -86,30 +86,30 @@ class ExprIsolator {
   IsolatedExpr load(UOp u, const Bound& bound);
   IsolatedExpr reduce(UOp u, const Bound& bound);
   IsolatedExpr axis_leaf(int64_t axis, int64_t size);
-  UOp at_position(UOp vector, std::span<const Arg> axes, int64_t each);
-  std::vector<UOp> at_all(UOp value, std::span<const Arg> axes);
-  uint32_t without(uint32_t leaves, std::span<const Arg> axes);
+  UOp value_at_position(UOp vector, std::span<const Arg> axes, int64_t each);
+  std::vector<UOp> values_at_all(UOp value, std::span<const Arg> axes);
+  uint32_t set_without(uint32_t leaves, std::span<const Arg> axes);
   IsolatedExpr unroll(UOp u, const Bound& bound);
   IsolatedExpr contract(UOp u, const Bound& bound);
   IsolatedExpr leaf(UOp u, const Bound& bound);
   UOp load_from(const IsolatedExpr& place, DType dtype, UOp alt);
-  UOp both(UOp a, UOp b);
+  UOp logical_and(UOp a, UOp b);
   uint32_t set_of(std::vector<uint32_t> leaves);
   uint32_t joined_of(UOp u, const Bound& bound);
 
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
   UOp point_;
-  std::map<std::vector<uint32_t>, Memo> memos_;  // for each set of bound ranges (ids): expressions by node id
+  std::map<std::vector<uint32_t>, Memo> known_exprs_;  // for each set of bound ranges (ids): expressions by node id
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
   std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores, by the ids of memory and stores
-  std::vector<std::vector<uint32_t>> sets_;
+  std::vector<std::vector<uint32_t>> leaf_sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> joins_;
-  int64_t slots_ = 0;
-  int64_t work_ = 0;  // estimate of the evaluations of nodes that all reductions so far need
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;
+  int64_t num_slots_ = 0;
+  int64_t estimated_work_ = 0;  // estimate of the evaluations of nodes that all reductions so far need
 };
 
 }  // namespace tgc

@@ -31,7 +31,7 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
   memories_.push_back({own, u, number, size});
   IsolatedExpr out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
   if (!u.is(Op::DEFINE_GLOBAL)) {
-    out.leaves = set_of({uint32_t(leaves_.size())});
+    out.leaf_set = set_of({uint32_t(leaves_.size())});
     leaves_.push_back({u, -1});
   }
   return out;
@@ -42,7 +42,7 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
 // the dependencies do not matter.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
-  if (!base.is_place()) return base;
+  if (!base.is_address()) return base;
   std::vector<UOp> stack(u.src().begin() + 1, u.src().end());
   std::vector<uint32_t> key;
   std::set<uint32_t> visited;
@@ -56,22 +56,22 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
     if (!visited.insert(s.id()).second) continue;
     if (s.is(Op::RANGE)) {
       constexpr uint32_t kLoop = 1u << 31;  // marks the id of a loop's leaf, which does not depend on the loop's dtype
-      const IsolatedExpr* loop = known(s, bound);
-      key.push_back(loop && loop->leaves ? kLoop | loop->leaves : s.id());
+      const IsolatedExpr* loop = known_expr(s, bound);
+      key.push_back(loop && loop->leaf_set ? kLoop | loop->leaf_set : s.id());
     } else if (s.in({Op::STORE, Op::END, Op::BARRIER, Op::IF})) {
       key.push_back(s.id());
     } else {
       stack.insert(stack.end(), s.src().begin(), s.src().end());
     }
   }
-  if (key.empty()) return *known(define, bound);
+  if (key.empty()) return *known_expr(define, bound);
   std::ranges::sort(key);
   key.erase(std::unique(key.begin(), key.end()), key.end());
   key.insert(key.begin(), define.id());
   auto [it, is_new] = versions_.try_emplace(key);
   if (!is_new) return it->second;
   const auto memory = std::ranges::find(memories_, base.memory, &IsolatedMemory::define);
-  const int64_t number = kLeaves + 2 + int64_t(memories_.size()), size = memory->size;
+  const int64_t number = kLeaves + 2 + int64_t(memories_.size()), size = memory->num_scalars;
   return it->second = memory_of(u, define, number, size);
 }
 

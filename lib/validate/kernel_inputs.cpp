@@ -46,11 +46,11 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
     ChosenVariables out;
     std::mt19937_64 random(from.seed.value_or(0));
     for (const VariableSpec& v : kernel.variables()) {
-      if (auto given = from.options.find(v.name); given != from.options.end()) {
+      if (auto given = from.option_values.find(v.name); given != from.option_values.end()) {
         out[v.name] = {given->second, "--var"};
-      } else if (auto value = from.arrays ? integer_in(*from.arrays, v.name) : std::nullopt) {
+      } else if (auto value = from.file_arrays ? integer_in(*from.file_arrays, v.name) : std::nullopt) {
         out[v.name] = {*value, "--inputs"};
-      } else if (auto bound = from.recorded.find(v.name); bound != from.recorded.end()) {
+      } else if (auto bound = from.recorded_values.find(v.name); bound != from.recorded_values.end()) {
         out[v.name] = {bound->second, "recorded"};
       } else if (from.seed) {
         const uint64_t values = uint64_t(v.max) - uint64_t(v.min) + 1;  // number of values; 0: all 2**64
@@ -68,7 +68,7 @@ std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const
     for (const VariableSpec& v : kernel.variables()) {
       ChosenVariable& c = bound[v.name];
       const int64_t value = largest ? v.max : v.min;
-      const bool is_given = c.from == "--var" || c.from == "--inputs";
+      const bool is_given = c.value_source == "--var" || c.value_source == "--inputs";
       if (!is_given && c.value != value) c = {value, largest ? "the largest" : "the smallest"};
     }
     auto is_same = [](const ChosenVariables& a, const ChosenVariables& b) { return values_of(a) == values_of(b); };
@@ -86,7 +86,7 @@ VariableValues values_of(const ChosenVariables& chosen) {
 std::string text_of(const ChosenVariables& chosen) {
   std::string out;
   for (auto& [name, v] : chosen)
-    out += (out.empty() ? "" : "; ") + name + "=" + std::to_string(v.value) + ", " + std::string(v.from);
+    out += (out.empty() ? "" : "; ") + name + "=" + std::to_string(v.value) + ", " + std::string(v.value_source);
   return out;
 }
 

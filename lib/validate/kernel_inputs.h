@@ -23,15 +23,16 @@ Status check_variables(const Executable& kernel, const VariableValues& given);
 // The value of a variable, and its source.
 struct ChosenVariable {
   int64_t value = 0;
-  std::string_view from;  // "--var", "--inputs", "recorded", "drawn", "the smallest" or "the largest"
+  std::string_view value_source;  // "--var", "--inputs", "recorded", "drawn", "the smallest" or "the largest"
 };
 using ChosenVariables = std::map<std::string, ChosenVariable>;
 
 // The sources from which values of variables are taken; the first one that has the variable is used.
 struct VariableSources {
-  VariableValues options = {};      // --var
-  const Arrays* arrays = nullptr;   // --inputs: an array of one integer with the variable's name; null if not given
-  VariableValues recorded = {};     // values that the recorded program gave the variables
+  VariableValues option_values = {};      // --var
+  // --inputs: an array of one integer with the variable's name; null if not given
+  const Arrays* file_arrays = nullptr;
+  VariableValues recorded_values = {};     // values that the recorded program gave the variables
   std::optional<uint64_t> seed = {};  // seed of a random value within the variable's bounds; unset: draw none
 };
 

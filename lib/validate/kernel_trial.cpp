@@ -11,80 +11,88 @@ Status take_expected(Arrays& expected, const Executable& kernel, const std::stri
     if (expected.empty()) throw Failure(Diag{.message = "the file has no arrays to compare with", .file = file});
     for (NamedArray& e : expected) {
       auto spec = std::ranges::find_if(kernel.buffers(), [&](const BufferSpec& b) { return b.name() == e.name; });
-      if (spec == kernel.buffers().end() || !spec->written) {
+      if (spec == kernel.buffers().end() || !spec->is_written) {
         std::string stores;
         for (const BufferSpec& b : kernel.buffers())
-          if (b.written) stores += (stores.empty() ? "" : ", ") + b.name();
+          if (b.is_written) stores += (stores.empty() ? "" : ", ") + b.name();
         throw Failure(Diag{.message = "the kernel stores no array '" + e.name + "'", .file = file, .expected = stores});
       }
       auto same = with_dtype_of_bits(std::move(e.array), spec->dtype, e.name);
-      if (!same || (spec->size >= 0 && same->size() != spec->size))
+      if (!same || (spec->num_elements >= 0 && same->size() != spec->num_elements))
         throw Failure(Diag{.message = e.name + (same ? " is " + same->describe() : ": " + same.diag().message),
                            .file = file,
                            .expected = spec->describe()});
       e.array = std::move(*same);
     }
     for (const BufferSpec& b : kernel.buffers())
-      if (b.written && !find_array(expected, b.name()))
+      if (b.is_written && !find_array(expected, b.name()))
         throw Failure(Diag{.message = "the file lacks '" + b.name() + "', which the kernel stores", .file = file});
     return Unit{};
   });
 }
 
 KernelTrial::KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given, const ExecuteOptions& ref)
-    : root_(root), list_(list), given_(std::move(given)), ref_(ref) {
-  if (given_.seed) draw_ = input_distribution(root, *given_.seed);
+    : root_(root), linear_list_(list), given_inputs_(std::move(given)), ref_options_(ref) {
+  if (given_inputs_.seed) input_distribution_ = input_distribution(root, *given_inputs_.seed);
 }
 
-Status KernelTrial::begin(const Executable& kernel) {
+Status KernelTrial::begin_trial(const Executable& kernel) {
   return catch_failures([&] {
-    const VariableSources from{.options = given_.variables, .arrays = &given_.arrays, .recorded = given_.recorded,
-                               .seed = given_.seed};
+    const VariableSources from{.option_values = given_inputs_.variables,
+                               .file_arrays = &given_inputs_.arrays,
+                               .recorded_values = given_inputs_.recorded_variables,
+                               .seed = given_inputs_.seed};
     ChosenVariables chosen = choose_variables(kernel, from).value_or_throw();
     kernel.arguments(values_of(chosen)).value_or_throw();
-    begin(std::move(chosen),
-          std::move(input_arrays(kernel.buffers(), given_.arrays, given_.file, draw_).value_or_throw()));
+    begin_trial(std::move(chosen), std::move(input_arrays(kernel.buffers(), given_inputs_.arrays,
+                                                          given_inputs_.arrays_file, input_distribution_)
+                                                 .value_or_throw()));
     return Unit{};
   });
 }
 
-void KernelTrial::begin(ChosenVariables chosen, Arrays inputs) {
-  chosen_ = std::move(chosen), inputs_ = std::move(inputs);
-  variables_ = values_of(chosen_);
+void KernelTrial::begin_trial(ChosenVariables chosen, Arrays inputs) {
+  chosen_variables_ = std::move(chosen), inputs_ = std::move(inputs);
+  variables_ = values_of(chosen_variables_);
 }
 
-bool KernelTrial::draws(const Executable& kernel) const {
-  return draw_ && std::ranges::any_of(kernel.buffers(), [&](const BufferSpec& b) {
-           return b.read && !find_array(given_.arrays, b.name());
+bool KernelTrial::draws_arrays(const Executable& kernel) const {
+  return input_distribution_ && std::ranges::any_of(kernel.buffers(), [&](const BufferSpec& b) {
+           return b.is_read && !find_array(given_inputs_.arrays, b.name());
          });
 }
 
 Result<Arrays> KernelTrial::inputs_for(const Executable& kernel) const {
   Arrays known = copy_of(inputs_);
   for (const BufferSpec& b : kernel.buffers()) {
-    const Array* given = find_array(known, b.name()) ? nullptr : find_array(given_.arrays, b.name());
+    const Array* given = find_array(known, b.name()) ? nullptr : find_array(given_inputs_.arrays, b.name());
     if (given) known.push_back({b.name(), given->copy()});
   }
-  return input_arrays(kernel.buffers(), known, given_.file, draw_);
+  return input_arrays(kernel.buffers(), known, given_inputs_.arrays_file, input_distribution_);
 }
 
 Result<Arrays> KernelTrial::inputs_of(InputSet set) const {
   return catch_failures([&] {
     const Executable kernel = std::move(Executable::for_ref(root_).value_or_throw());
-    Arrays out = std::move(input_arrays(kernel.buffers(), given_.arrays, given_.file, draw_).value_or_throw());
-    if (!draw_ || redraw_inputs(root_, set, *draw_, given_.arrays, out).empty()) out.clear();
+    Arrays out =
+        std::move(input_arrays(kernel.buffers(), given_inputs_.arrays, given_inputs_.arrays_file, input_distribution_)
+                      .value_or_throw());
+    if (!input_distribution_ || redraw_inputs(root_, set, *input_distribution_, given_inputs_.arrays, out).empty())
+      out.clear();
     return out;
   });
 }
 
-Result<Execution> KernelTrial::reference() const {
-  return list_.empty() ? runner().run(root_) : runner().run(list_);
+Result<Execution> KernelTrial::run_reference() const {
+  return linear_list_.empty() ? reference_runner().run_reference(root_)
+                              : reference_runner().run_reference(linear_list_);
 }
 
-Result<std::vector<Comparison>> KernelTrial::compare(const Arrays& actual, const Arrays& expected,
-                                                     const CompareOptions& options, Recheck recheck,
-                                                     Arrays* settled) const {
-  return runner().compare(root_, actual, expected, options, list_.empty() ? recheck : Recheck::Never, settled);
+Result<std::vector<Comparison>> KernelTrial::compare_arrays(const Arrays& actual, const Arrays& expected,
+                                                            const CompareOptions& options, Recheck recheck,
+                                                            Arrays* settled) const {
+  return reference_runner().compare_arrays(root_, actual, expected, options,
+                                           linear_list_.empty() ? recheck : Recheck::Never, settled);
 }
 
 }  // namespace tgc

@@ -3,7 +3,7 @@
 //
 //   KernelTrial trial(ast, {}, {.variables = {{"n", 3}}});
 //   trial.begin(candidate).value_or_throw();                       // chooses variables and inputs
-//   auto expected = trial.reference();                             // what the AST computes in REF
+//   auto expected = trial.run_reference();                             // what the AST computes in REF
 //   auto stored = execute(candidate, device, trial.inputs(), trial.variables(), options);
 //   auto arrays = trial.compare(stored->outputs, expected->outputs);  // rechecks what rounding may decide
 //
@@ -20,10 +20,10 @@ namespace tgc {
 // The inputs and options of a trial.
 struct TrialInputs {
   Arrays arrays = {};                 // given arrays, by name (data0), and variables as arrays of one integer
-  std::string file = {};              // the file of `arrays`, for messages
+  std::string arrays_file = {};              // the file of `arrays`, for messages
   std::optional<uint64_t> seed = 0;   // seed of arrays and variables that are not given; unset: all must be given
   VariableValues variables = {};      // --var
-  VariableValues recorded = {};       // values that the recorded program bound
+  VariableValues recorded_variables = {};       // values that the recorded program bound
 };
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the
@@ -38,39 +38,41 @@ class KernelTrial {
 
   // Chooses the values of the variables of `kernel`, which computes the same as the trial's kernel, and its arrays.
   // Errors: an array is missing or has another dtype or size, a variable has no value or one outside of its bounds.
-  Status begin(const Executable& kernel);
+  Status begin_trial(const Executable& kernel);
   // Instead of choosing, uses the variables and arrays of an earlier trial of the kernel.
-  void begin(ChosenVariables chosen, Arrays inputs);
+  void begin_trial(ChosenVariables chosen, Arrays inputs);
 
-  const ChosenVariables& chosen() const { return chosen_; }
+  const ChosenVariables& chosen_variables() const { return chosen_variables_; }
   const VariableValues& variables() const { return variables_; }
   const Arrays& inputs() const { return inputs_; }
-  const Arrays& file_arrays() const { return given_.arrays; }
+  const Arrays& file_arrays() const { return given_inputs_.arrays; }
   // Returns the distribution of drawn arrays; unset if there is no seed.
-  const std::optional<InputDistribution>& distribution() const { return draw_; }
-  bool draws(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
+  const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
+  bool draws_arrays(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
   // Returns the arrays for another executable of the kernel. Arrays that inputs() lacks are given or drawn.
   Result<Arrays> inputs_for(const Executable& kernel) const;
   // Returns the inputs with arrays redrawn from `set` (redraw_inputs); no arrays if none can be redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
   // Runs the trial's kernel in REF.
-  Result<Execution> reference() const;
+  Result<Execution> run_reference() const;
   // Compares `actual`, the arrays that a candidate stored, with the expected arrays. Rechecks elements that differ,
-  // except in a trial of a linear list. `settled` is as for ReferenceRunner::compare.
-  Result<std::vector<Comparison>> compare(const Arrays& actual, const Arrays& expected,
-                                          const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
-                                          Arrays* settled = nullptr) const;
+  // except in a trial of a linear list. `settled` is as for ReferenceRunner::compare_arrays.
+  Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
+                                                 const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
+                                                 Arrays* settled = nullptr) const;
 
  private:
-  ReferenceRunner runner() const { return ReferenceRunner(inputs_, variables_, ref_, draw_); }
+  ReferenceRunner reference_runner() const {
+    return ReferenceRunner(inputs_, variables_, ref_options_, input_distribution_);
+  }
 
   UOp root_;
-  std::span<const UOp> list_;
-  TrialInputs given_;
-  ExecuteOptions ref_;
-  std::optional<InputDistribution> draw_;
-  ChosenVariables chosen_;
+  std::span<const UOp> linear_list_;
+  TrialInputs given_inputs_;
+  ExecuteOptions ref_options_;
+  std::optional<InputDistribution> input_distribution_;
+  ChosenVariables chosen_variables_;
   VariableValues variables_;
   Arrays inputs_;
 };

@@ -20,8 +20,8 @@ InputGraph kernel_with_variable() {
 }
 
 KernelTrial begun(const InputGraph& in, TrialInputs given) {
-  KernelTrial trial(in.root, {}, std::move(given), {.in_process = true});
-  trial.begin(Executable::for_ref(in.root).value_or_throw()).value_or_throw();
+  KernelTrial trial(in.root, {}, std::move(given), {.runs_in_process = true});
+  trial.begin_trial(Executable::for_ref(in.root).value_or_throw()).value_or_throw();
   return trial;
 }
 
@@ -36,13 +36,14 @@ Arrays integer(const char* name, std::vector<int32_t> values) {
 
 TEST_CASE("KernelTrial takes a variable from --var, else from the arrays, else from the record, else draws it") {
   const InputGraph in = kernel_with_variable();
-  auto chosen = [&](TrialInputs given) { return text_of(begun(in, std::move(given)).chosen()); };
-  CHECK(chosen({.arrays = integer("n", {4}), .variables = {{"n", 5}}, .recorded = {{"n", 3}}}) == "n=5, --var");
-  CHECK(chosen({.arrays = integer("n", {4}), .recorded = {{"n", 3}}}) == "n=4, --inputs");
-  CHECK(chosen({.recorded = {{"n", 3}}}) == "n=3, recorded");
+  auto chosen = [&](TrialInputs given) { return text_of(begun(in, std::move(given)).chosen_variables()); };
+  CHECK(chosen({.arrays = integer("n", {4}), .variables = {{"n", 5}}, .recorded_variables = {{"n", 3}}}) ==
+        "n=5, --var");
+  CHECK(chosen({.arrays = integer("n", {4}), .recorded_variables = {{"n", 3}}}) == "n=4, --inputs");
+  CHECK(chosen({.recorded_variables = {{"n", 3}}}) == "n=3, recorded");
   CHECK(chosen({}).ends_with(", drawn"));
   KernelTrial trial(in.root, {}, {.arrays = integer("data1", {1, 2, 3, 4, 5, 6, 7, 8}), .seed = {}});
-  const Status begun = trial.begin(Executable::for_ref(in.root).value_or_throw());
+  const Status begun = trial.begin_trial(Executable::for_ref(in.root).value_or_throw());
   REQUIRE_FALSE(begun.ok());
   CHECK(begun.diag().message == "the variable 'n' has no value");
 }
@@ -50,26 +51,26 @@ TEST_CASE("KernelTrial takes a variable from --var, else from the arrays, else f
 TEST_CASE("KernelTrial tries the smallest and the largest value of each variable that --var does not set") {
   const InputGraph in = kernel_with_variable();
   const Executable kernel = std::move(Executable::for_ref(in.root).value_or_throw());
-  auto bounds = variables_at_bounds(kernel, begun(in, {.recorded = {{"n", 3}}}).chosen());
+  auto bounds = variables_at_bounds(kernel, begun(in, {.recorded_variables = {{"n", 3}}}).chosen_variables());
   REQUIRE(bounds.size() == 2);
   CHECK(text_of(bounds[0]) == "n=0, the smallest");
   CHECK(text_of(bounds[1]) == "n=30, the largest");
-  bounds = variables_at_bounds(kernel, begun(in, {.recorded = {{"n", 30}}}).chosen());
+  bounds = variables_at_bounds(kernel, begun(in, {.recorded_variables = {{"n", 30}}}).chosen_variables());
   REQUIRE(bounds.size() == 1);
   CHECK(text_of(bounds[0]) == "n=0, the smallest");
-  CHECK(variables_at_bounds(kernel, begun(in, {.variables = {{"n", 3}}}).chosen()).empty());
+  CHECK(variables_at_bounds(kernel, begun(in, {.variables = {{"n", 3}}}).chosen_variables()).empty());
 }
 
 TEST_CASE("KernelTrial compares a candidate with what REF computes for the same variables and arrays") {
   const InputGraph in = kernel_with_variable();
   const KernelTrial trial = begun(in, {.variables = {{"n", 7}}});
-  Execution expected = std::move(trial.reference().value_or_throw());
+  Execution expected = std::move(trial.run_reference().value_or_throw());
   const auto data1 = find_array(trial.inputs(), "data1")->as<int32_t>();
   CHECK(find_array(expected.outputs, "data0")->as<int32_t>()[2] == data1[2] + 7);
   Arrays stored = copy_of(expected.outputs);
-  CHECK(trial.compare(stored, expected.outputs).value_or_throw()[0].passed());
+  CHECK(trial.compare_arrays(stored, expected.outputs).value_or_throw()[0].has_passed());
   stored[0].array.as<int32_t>()[2]++;
-  CHECK(trial.compare(stored, expected.outputs).value_or_throw()[0].different == 1);
+  CHECK(trial.compare_arrays(stored, expected.outputs).value_or_throw()[0].num_different == 1);
 }
 
 TEST_CASE("take_expected refuses arrays that the kernel does not store, and files that lack one") {

@@ -11,9 +11,9 @@
 namespace tgc {
 namespace {
 
-// Limits for each call of steps(), because a kernel of a user can have any size.
+// Limits for each call of find_steps(), because a kernel of a user can have any size.
 constexpr int64_t kMostEvaluated = 200'000'000;  // most evaluations of nodes, plus iterations of loops
-// most calls of follow(), which visits the nodes on all paths from the output to an origin
+// most calls of follow_origin(), which visits the nodes on all paths from the output to an origin
 constexpr int kMostFollowed = 10'000;
 constexpr int kMostDepth = 100'000;              // largest depth of an expression
 constexpr size_t kMostLoops = 256;               // most loops around a node
@@ -67,18 +67,18 @@ UOp memory_of(UOp u) {
 
 }  // namespace
 
-Result<std::vector<NanStep>> NanOrigin::steps(std::string_view output, int64_t element) {
+Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int64_t element) {
   return catch_failures([&] {
     for (UOp u : toposort(ast_)) {
       if (!u.is(Op::STORE) || !u.src(0).is(Op::INDEX)) continue;
       const UOp memory = memory_of(u.src(0).src(0));
       if (!memory.is(Op::DEFINE_GLOBAL) || "data" + memory.arg().repr() != output || !is_stored_at(u, element))
         continue;
-      const Const stored = value(u.src(1));
+      const Const stored = value_of(u.src(1));
       if (!is_bad(stored))
         throw Failure("REF computes " + number_text(stored) + " for " + std::string(output) + "[" +
                       std::to_string(element) + "], which is a number");
-      follow(u.src(1), false);
+      follow_origin(u.src(1), false);
       return std::move(steps_);
     }
     throw Failure("no store of the kernel stores to " + std::string(output) + "[" + std::to_string(element) + "]");
@@ -91,7 +91,7 @@ bool NanOrigin::is_stored_at(UOp store, int64_t element) {
   const std::vector<UOp> ranges = ranges_of(index);
   bool found = false;
   for_each_iteration(ranges, [&] {
-    const Const at = value(index);
+    const Const at = value_of(index);
     found = at.is_integral() && at.as_int() == element;
     return !found;
   });
@@ -102,79 +102,79 @@ template <class Each>
 void NanOrigin::for_each_iteration(std::span<const UOp> ranges, Each&& each) {
   std::vector<int64_t> sizes;
   for (UOp r : ranges) {
-    const Const size = value(r.src(0));
+    const Const size = value_of(r.src(0));
     if (!size.is_int() || !size.as_int().is_small()) throw Failure("a loop's size is no number");
-    sizes.push_back(size.as_int().small());
+    sizes.push_back(size.as_int().small_value());
     if (sizes.back() <= 0) return;
   }
-  const size_t outer = loops_.size();
+  const size_t outer = loop_nest_.size();
   for (UOp r : ranges) {
-    if (!at_.emplace(r, 0).second) throw Failure("a loop is inside of itself");
-    loops_.push_back(r);
+    if (!loop_values_.emplace(r, 0).second) throw Failure("a loop is inside of itself");
+    loop_nest_.push_back(r);
   }
   while (count_work(), each()) {
     size_t i = ranges.size();
-    while (i > 0 && ++at_[ranges[i - 1]] == sizes[i - 1]) at_[ranges[--i]] = 0;
+    while (i > 0 && ++loop_values_[ranges[i - 1]] == sizes[i - 1]) loop_values_[ranges[--i]] = 0;
     if (i > 0) continue;
-    for (UOp r : ranges) at_.erase(r);  // after the last iteration, the loops have no values
-    loops_.resize(outer);
+    for (UOp r : ranges) loop_values_.erase(r);  // after the last iteration, the loops have no values
+    loop_nest_.resize(outer);
     return;
   }
 }
 
 void NanOrigin::count_work() {
-  if (++work_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
-  if (work_ % 65536 == 0) throw_if_late();
+  if (++work_done_ > kMostEvaluated) throw Failure("the kernel is too large to be evaluated at one element");
+  if (work_done_ % 65536 == 0) throw_if_late();
 }
 
 // Calls recurse() for a node one level deeper in the expression, makes sure that the stack suffices, and returns the
 // result.
 template <class Recurse>
 auto NanOrigin::one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
-  if (++depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
+  if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
   const struct Leave {
     int& depth;
     ~Leave() { depth--; }
-  } leave{depth_};
-  return depth_ % (kStackCheck / 2) == 0 ? with_stack(recurse) : recurse();
+  } leave{recursion_depth_};
+  return recursion_depth_ % (kStackCheck / 2) == 0 ? with_stack(recurse) : recurse();
 }
 
 const std::vector<UOp>& NanOrigin::ranges_of(UOp u) {
-  if (auto it = known_.find(u); it != known_.end()) return it->second.ranges;
+  if (auto it = known_nodes_.find(u); it != known_nodes_.end()) return it->second.ranges;
   for (UOp n : toposort(u)) {
-    if (known_.contains(n)) continue;
+    if (known_nodes_.contains(n)) continue;
     std::vector<UOp> ranges;
     if (n.is(Op::RANGE)) ranges.push_back(n);
     for (UOp s : n.src())
-      for (UOp r : known_.at(s).ranges)
+      for (UOp r : known_nodes_.at(s).ranges)
         if (!std::ranges::count(ranges, r)) ranges.push_back(r);
     if (n.is(Op::REDUCE)) std::erase_if(ranges, [&](UOp r) { return std::ranges::count(n.src().subspan(1), r) > 0; });
     if (ranges.size() > kMostLoops) throw Failure("the kernel has too many loops to be evaluated at one element");
-    known_[n].ranges = std::move(ranges);
+    known_nodes_[n].ranges = std::move(ranges);
   }
-  return known_.at(u).ranges;
+  return known_nodes_.at(u).ranges;
 }
 
-Const NanOrigin::value(UOp u) {
+Const NanOrigin::value_of(UOp u) {
   const std::vector<UOp>& ranges = ranges_of(u);
   std::vector<int64_t> at;
   for (UOp r : ranges) {
-    auto it = at_.find(r);
-    if (it == at_.end()) throw Failure("a value depends on a loop that does not enclose it");
+    auto it = loop_values_.find(r);
+    if (it == loop_values_.end()) throw Failure("a value depends on a loop that does not enclose it");
     at.push_back(it->second);
   }
-  if (const Known& k = known_.at(u); k.has_value && k.at == at) return k.value;
+  if (const KnownNode& k = known_nodes_.at(u); k.has_value && k.at == at) return k.value;
   count_work();
-  const Const out = one_level_deeper([&] { return computed(u); });
-  Known& k = known_.at(u);
+  const Const out = one_level_deeper([&] { return compute_value(u); });
+  KnownNode& k = known_nodes_.at(u);
   k.at = std::move(at), k.value = out, k.has_value = true;
   return out;
 }
 
-Const NanOrigin::computed(UOp u) {
+Const NanOrigin::compute_value(UOp u) {
   switch (u.op()) {
     case Op::CONST: return u.is_invalid() ? Const::invalid() : truncate(u.arg().to_const(), u.dtype());
-    case Op::RANGE: return at_.at(u);
+    case Op::RANGE: return loop_values_.at(u);
     case Op::DEFINE_VAR: {
       auto it = variables_.find(std::string(u.arg()[0].text()));
       if (it == variables_.end()) throw Failure("variable '" + std::string(u.arg()[0].text()) + "' has no value");
@@ -182,19 +182,19 @@ Const NanOrigin::computed(UOp u) {
     }
     case Op::BIND:
     case Op::AFTER:
-    case Op::LOAD: return value(u.src(0));
-    case Op::INDEX: return loaded(u);
-    case Op::CAST: return cast(u);
-    case Op::REDUCE: return reduced(u);
-    case Op::WHERE: return value(u.src(value(u.src(0)).truthy() ? 1 : 2));
+    case Op::LOAD: return value_of(u.src(0));
+    case Op::INDEX: return load_value(u);
+    case Op::CAST: return cast_value(u);
+    case Op::REDUCE: return reduce_value(u);
+    case Op::WHERE: return value_of(u.src(value_of(u.src(0)).truthy() ? 1 : 2));
     default: break;
   }
   std::vector<Const> operands;
-  for (UOp s : u.src()) operands.push_back(value(s));
-  return operate(u, operands);
+  for (UOp s : u.src()) operands.push_back(value_of(s));
+  return apply_operation(u, operands);
 }
 
-Const NanOrigin::operate(UOp u, std::span<const Const> operands) {
+Const NanOrigin::apply_operation(UOp u, std::span<const Const> operands) {
   if (std::ranges::any_of(operands, &Const::is_invalid)) return Const::invalid();
   const std::vector<Arg> args(operands.begin(), operands.end());
   const Op op = u.is(Op::REDUCE) ? u.arg().op() : u.op();
@@ -202,9 +202,9 @@ Const NanOrigin::operate(UOp u, std::span<const Const> operands) {
   return exec_alu(u.graph(), op, u.dtype(), args).to_const();
 }
 
-Const NanOrigin::loaded(UOp index) {
+Const NanOrigin::load_value(UOp index) {
   const UOp memory = memory_of(index.src(0));
-  const Const at = value(index.src(1));
+  const Const at = value_of(index.src(1));
   if (at.is_invalid()) return dtypes::as_const(0, memory.dtype().base());
   const Array* array = memory.is(Op::DEFINE_GLOBAL) ? find_array(arrays_, "data" + memory.arg().repr()) : nullptr;
   if (!array) throw Failure("there are no values of " + std::string(name_of(memory.op())) + " " + memory.arg().repr());
@@ -215,11 +215,11 @@ Const NanOrigin::loaded(UOp index) {
   const DType dtype = array->dtype();
   const auto* bytes = reinterpret_cast<const char*>(array->data());
   auto integer = [&]<class T>(T number) {
-    std::memcpy(&number, bytes + i.small() * int64_t(sizeof number), sizeof number);
+    std::memcpy(&number, bytes + i.small_value() * int64_t(sizeof number), sizeof number);
     return Const(Int(number));
   };
-  if (dtypes::is_float(dtype)) return element_as_double(*array, i.small());
-  if (dtype == dtypes::bool_) return bytes[i.small()] != 0;
+  if (dtypes::is_float(dtype)) return element_as_double(*array, i.small_value());
+  if (dtype == dtypes::bool_) return bytes[i.small_value()] != 0;
   const bool is_unsigned = dtypes::is_unsigned(dtype);
   switch (dtype.itemsize()) {
     case 1: return is_unsigned ? integer(uint8_t()) : integer(int8_t());
@@ -229,18 +229,18 @@ Const NanOrigin::loaded(UOp index) {
   }
 }
 
-Const NanOrigin::cast(UOp u) {
-  const Const from = value(u.src(0));
+Const NanOrigin::cast_value(UOp u) {
+  const Const from = value_of(u.src(0));
   if (from.is_invalid()) return from;
   if (is_bad(from) && !dtypes::is_float(u.dtype())) return u.dtype() == dtypes::bool_ ? Const(true) : Const(0);
   return truncate(dtypes::as_const(from, u.dtype()), u.dtype());
 }
 
-Const NanOrigin::reduced(UOp u) {
+Const NanOrigin::reduce_value(UOp u) {
   Const sum = identity_element(u.arg().op(), u.dtype());
   for_each_iteration(u.src().subspan(1), [&] {
-    const Const operands[] = {sum, value(u.src(0))};
-    sum = operate(u, operands);
+    const Const operands[] = {sum, value_of(u.src(0))};
+    sum = apply_operation(u, operands);
     return true;
   });
   return sum;
@@ -248,91 +248,92 @@ Const NanOrigin::reduced(UOp u) {
 
 // Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops. With
 // `as_infinity`, adds only those to the origin of an infinity.
-void NanOrigin::follow(UOp u, bool as_infinity) {
-  if (++followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
+void NanOrigin::follow_origin(UOp u, bool as_infinity) {
+  if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
   one_level_deeper([&] { follow_operands(u, as_infinity); });
 }
 
 void NanOrigin::follow_operands(UOp u, bool as_infinity) {
-  if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow(u.src(0), as_infinity);
+  if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow_origin(u.src(0), as_infinity);
   if (u.is(Op::CONST)) return;
   if (u.is(Op::REDUCE)) return follow_reduce(u);
-  if (u.is(Op::WHERE)) return follow(u.src(value(u.src(0)).truthy() ? 1 : 2), as_infinity);
+  if (u.is(Op::WHERE)) return follow_origin(u.src(value_of(u.src(0)).truthy() ? 1 : 2), as_infinity);
   if (u.is(Op::INDEX)) {
     const std::string name = "data" + memory_of(u.src(0)).arg().repr();
-    steps_.push_back({.node = u,
-                      .text = number_text(value(u)) + " is loaded from " + name + "[" + value(u.src(1)).str() + "]",
-                      .place = place(),
-                      .loaded = name});
+    steps_.push_back(
+        {.node = u,
+         .operation_text = number_text(value_of(u)) + " is loaded from " + name + "[" + value_of(u.src(1)).str() + "]",
+         .loop_values_text = loop_values_text(),
+         .loaded_array = name});
     return;
   }
   std::vector<Const> operands;
-  for (UOp s : u.src()) operands.push_back(value(s));
+  for (UOp s : u.src()) operands.push_back(value_of(s));
   for (size_t i = 0; i < operands.size(); i++)
-    if (is_nan(operands[i])) return follow(u.src(i), as_infinity);
-  const Const result = value(u);
+    if (is_nan(operands[i])) return follow_origin(u.src(i), as_infinity);
+  const Const result = value_of(u);
   size_t infinite = 0;
   for (size_t i = 0; i < operands.size(); i++) {
     if (!is_infinite(operands[i])) continue;
     infinite++;
-    follow(u.src(i), true);
+    follow_origin(u.src(i), true);
   }
-  if (infinite == 0 || is_nan(result)) add(u, operands, result);
+  if (infinite == 0 || is_nan(result)) add_step(u, operands, result);
 }
 
 void NanOrigin::follow_reduce(UOp u) {
   const Const identity = identity_element(u.arg().op(), u.dtype());
-  const bool seeks_nan = is_nan(value(u));
+  const bool seeks_nan = is_nan(value_of(u));
   Const sum = identity;
-  const size_t outer = loops_.size();
+  const size_t outer = loop_nest_.size();
   bool was_infinite = is_infinite(identity);
   for_each_iteration(u.src().subspan(1), [&] {
-    const Const operands[] = {sum, value(u.src(0))};
-    const Const next = operate(u, operands);
+    const Const operands[] = {sum, value_of(u.src(0))};
+    const Const next = apply_operation(u, operands);
     const bool ends = seeks_nan ? is_nan(next) : is_infinite(next);
     if (seeks_nan && is_infinite(next) && !was_infinite && !ends) {  // this term makes the partial result infinite
-      if (is_infinite(operands[1])) follow(u.src(0), true);
-      else add(u, operands, next);
+      if (is_infinite(operands[1])) follow_origin(u.src(0), true);
+      else add_step(u, operands, next);
       was_infinite = true;
     }
     sum = next;
     if (!ends) return true;
-    if (is_bad(operands[1])) follow(u.src(0), !is_nan(operands[1]));
-    if (!is_nan(operands[1]) && (is_nan(next) || !is_bad(operands[1]))) add(u, operands, next);
+    if (is_bad(operands[1])) follow_origin(u.src(0), !is_nan(operands[1]));
+    if (!is_nan(operands[1]) && (is_nan(next) || !is_bad(operands[1]))) add_step(u, operands, next);
     return false;
   });
-  for (size_t i = outer; i < loops_.size(); i++) at_.erase(loops_[i]);
-  loops_.resize(outer);
+  for (size_t i = outer; i < loop_nest_.size(); i++) loop_values_.erase(loop_nest_[i]);
+  loop_nest_.resize(outer);
 }
 
-void NanOrigin::add(UOp u, std::span<const Const> operands, Const result) {
+void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
   std::string origins;
   if (!u.is(Op::REDUCE))
     for (UOp s : u.src())
       if (std::string o = origin_of(s); !o.empty()) origins += (origins.empty() ? "" : ", ") + o;
   steps_.push_back({.node = u,
-                    .text = with_operands(u, operands) + " = " + number_text(result),
-                    .operands = origins,
-                    .place = place()});
+                    .operation_text = with_operands(u, operands) + " = " + number_text(result),
+                    .operands_text = origins,
+                    .loop_values_text = loop_values_text()});
 }
 
 // Returns how an operand was computed: "0 = exp2(-250.1)"; "" for a constant.
 std::string NanOrigin::origin_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
-    operand = operand.src(!operand.is(Op::WHERE) ? 0 : value(operand.src(0)).truthy() ? 1 : 2);
-  if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value(operand))) return {};
-  const std::string number = number_text(value(operand)) + " = ";
+    operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);
+  if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value_of(operand))) return {};
+  const std::string number = number_text(value_of(operand)) + " = ";
   if (operand.is(Op::INDEX))
-    return number + "data" + memory_of(operand.src(0)).arg().repr() + "[" + value(operand.src(1)).str() + "]";
+    return number + "data" + memory_of(operand.src(0)).arg().repr() + "[" + value_of(operand.src(1)).str() + "]";
   if (operand.is(Op::REDUCE)) return number + "a reduction (" + std::string(name_of(operand.arg().op())) + ")";
   std::vector<Const> operands;
-  for (UOp s : operand.src()) operands.push_back(value(s));
+  for (UOp s : operand.src()) operands.push_back(value_of(s));
   return number + with_operands(operand, operands);
 }
 
-std::string NanOrigin::place() const {
+std::string NanOrigin::loop_values_text() const {
   std::string out;
-  for (UOp r : loops_) out += (out.empty() ? "r" : ", r") + range_str(r) + "=" + std::to_string(at_.at(r));
+  for (UOp r : loop_nest_) out += (out.empty() ? "r" : ", r") + range_str(r) + "=" + std::to_string(loop_values_.at(r));
   return out;
 }
 

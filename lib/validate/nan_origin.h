@@ -17,10 +17,10 @@ namespace tgc {
 // of numbers, or a load of a bad value.
 struct NanStep {
   UOp node;              // the node of the AST
-  std::string text;      // the operation with its values, such as "log2(0) = -inf"
-  std::string operands;  // how the operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
-  std::string place;     // values of the loops around the node, such as "r0=7, r1=6"; may be empty
-  std::string loaded;    // name of the array from which the bad value was loaded; empty if the kernel computed it
+  std::string operation_text;      // the operation with its values, such as "log2(0) = -inf"
+  std::string operands_text;  // how the operands were computed, such as "0 = exp2(-250.1)*0.99"; may be empty
+  std::string loop_values_text;     // values of the loops around the node, such as "r0=7, r1=6"; may be empty
+  std::string loaded_array;    // name of the array from which the bad value was loaded; empty if the kernel computed it
 };
 
 class NanOrigin {
@@ -32,10 +32,10 @@ class NanOrigin {
   // Returns the steps to an element of an output, the origin first. Fails if no store of the AST stores to the element,
   // if the element is finite in REF's arithmetic, if the AST has an op that cannot be evaluated at one element, or if
   // the kernel exceeds a limit of nan_origin.cpp.
-  Result<std::vector<NanStep>> steps(std::string_view output, int64_t element);
+  Result<std::vector<NanStep>> find_steps(std::string_view output, int64_t element);
 
  private:
-  struct Known {
+  struct KnownNode {
     std::vector<UOp> ranges;  // the loops on which the node's value depends
     std::vector<int64_t> at;  // the values of these loops when `value` was computed
     bool has_value = false;
@@ -43,38 +43,38 @@ class NanOrigin {
   };
 
   // These functions throw Failure.
-  Const value(UOp u);
-  Const computed(UOp u);
-  Const loaded(UOp index);
-  Const cast(UOp u);
-  Const operate(UOp u, std::span<const Const> operands);
-  Const reduced(UOp u);
+  Const value_of(UOp u);
+  Const compute_value(UOp u);
+  Const load_value(UOp index);
+  Const cast_value(UOp u);
+  Const apply_operation(UOp u, std::span<const Const> operands);
+  Const reduce_value(UOp u);
   const std::vector<UOp>& ranges_of(UOp u);
-  // Calls `each` for every iteration of the loops `ranges`, with at_ set, until it returns false; then at_ keeps the
-  // values of that iteration.
+  // Calls `each` for every iteration of the loops `ranges`, with loop_values_ set, until it returns false; then
+  // loop_values_ keeps the values of that iteration.
   template <class Each>
   void for_each_iteration(std::span<const UOp> ranges, Each&& each);
   bool is_stored_at(UOp store, int64_t element);
   void count_work();
   template <class Recurse>
   auto one_level_deeper(Recurse&& recurse) -> decltype(recurse());
-  void follow(UOp u, bool as_infinity);
+  void follow_origin(UOp u, bool as_infinity);
   void follow_operands(UOp u, bool as_infinity);
   void follow_reduce(UOp u);
-  void add(UOp u, std::span<const Const> operands, Const result);
+  void add_step(UOp u, std::span<const Const> operands, Const result);
   std::string origin_of(UOp operand);
-  std::string place() const;
+  std::string loop_values_text() const;
 
   UOp ast_;
   const Arrays& arrays_;
   const VariableValues& variables_;
-  std::unordered_map<UOp, Known> known_;
-  std::unordered_map<UOp, int64_t> at_;  // values of the loops around the node that is evaluated
-  std::vector<UOp> loops_;  // these loops, the outermost first
+  std::unordered_map<UOp, KnownNode> known_nodes_;
+  std::unordered_map<UOp, int64_t> loop_values_;  // values of the loops around the node that is evaluated
+  std::vector<UOp> loop_nest_;  // these loops, the outermost first
   std::vector<NanStep> steps_;
-  int64_t work_ = 0;  // number of evaluations of nodes, plus number of iterations of loops
-  int followed_ = 0;  // number of calls of follow()
-  int depth_ = 0;     // depth of the current recursion
+  int64_t work_done_ = 0;  // number of evaluations of nodes, plus number of iterations of loops
+  int num_followed_ = 0;  // number of calls of follow_origin()
+  int recursion_depth_ = 0;     // depth of the current recursion
 };
 
 }  // namespace tgc

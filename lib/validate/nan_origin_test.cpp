@@ -33,11 +33,12 @@ Arrays floats(std::vector<float> a, std::vector<float> b) {
 
 // Returns the texts of the steps to an element of data0, one in each line; or the error.
 std::string steps(const InputGraph& in, const Arrays& arrays, int64_t element) {
-  auto found = NanOrigin(in.root, arrays, {}).steps("data0", element);
+  auto found = NanOrigin(in.root, arrays, {}).find_steps("data0", element);
   if (!found) return found.diag().message;
   std::string out;
   for (const NanStep& s : *found)
-    out += s.text + (s.operands.empty() ? "" : " <- " + s.operands) + (s.place.empty() ? "" : " at " + s.place) + "\n";
+    out += s.operation_text + (s.operands_text.empty() ? "" : " <- " + s.operands_text) +
+           (s.loop_values_text.empty() ? "" : " at " + s.loop_values_text) + "\n";
   return out;
 }
 

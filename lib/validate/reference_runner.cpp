@@ -22,11 +22,11 @@ using ElementFlags = std::vector<std::pair<std::string, std::vector<bool>>>;
 void find_rounding_sensitive_elements(const ReferenceRunner& ref, UOp kernel, ElementFlags& out) {
   Graph graph(kernel.graph().settings());
   UOp root = copy_into(graph, kernel);
-  auto exact = ref.run(root);
+  auto exact = ref.run_reference(root);
   if (!exact) return;
   for (const NamedArray& a : exact->outputs) out.emplace_back(a.name, std::vector<bool>(size_t(a.array.size())));
   for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
-    auto perturbed = ref.run(perturb_rounding(root, way));
+    auto perturbed = ref.run_reference(perturb_rounding(root, way));
     if (!perturbed) continue;
     for (size_t i = 0; i < std::min(perturbed->outputs.size(), out.size()); i++) {
       const Array &a = perturbed->outputs[i].array, &e = exact->outputs[i].array;
@@ -49,30 +49,30 @@ Array with_expected_elements(const Array& actual, const Array& expected, const s
 
 bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
   constexpr double kCheap = 1e6;  // most UOps that REF evaluates in a cheap run
-  bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.different <= c.size; });
+  bool few = std::ranges::all_of(compared, [](const Comparison& c) { return 10 * c.num_different <= c.num_elements; });
   return few || work_of(root) <= kCheap;
 }
 
 Result<Arrays> ReferenceRunner::inputs_for(const Executable& kernel) const {
-  return input_arrays(kernel.buffers(), inputs_, "", missing_);
+  return input_arrays(kernel.buffers(), inputs_, "", missing_inputs_);
 }
 
-Result<Execution> ReferenceRunner::run(Result<Executable> kernel) const {
+Result<Execution> ReferenceRunner::run_reference(Result<Executable> kernel) const {
   if (!kernel) return kernel.diag();
   auto inputs = inputs_for(*kernel);
   if (!inputs) return inputs.diag();
   return execute(*kernel, *make_ref_device(), *inputs, variables_, options_);
 }
 
-Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays& actual, const Arrays& expected,
-                                                         const CompareOptions& options, Recheck recheck,
-                                                         Arrays* settled) const {
+Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
+                                                                const CompareOptions& options, Recheck recheck,
+                                                                Arrays* settled) const {
   return catch_failures([&] {
     Arrays own;
     Arrays& rest = settled ? *settled : own;
     rest = copy_of(actual);
     auto out = std::move(compare_outputs(root, actual, expected, options).value_or_throw());
-    auto all_passed = [&] { return std::ranges::all_of(out, &Comparison::passed); };
+    auto all_passed = [&] { return std::ranges::all_of(out, &Comparison::has_passed); };
     if (all_passed()) return out;
     const bool rechecks = recheck == Recheck::Always || (recheck == Recheck::IfCheap && is_recheck_cheap(root, out));
     if (!rechecks && !options.accepts_rounding) return out;
@@ -82,13 +82,13 @@ Result<std::vector<Comparison>> ReferenceRunner::compare(UOp root, const Arrays&
       if (rechecks) leave_out_sensitive(root, expected, options, out, rest);
       if (!options.accepts_rounding || all_passed()) return Unit{};
       RoundingEffect effect(*this, root, expected);
-      if (!effect.explains(actual, rest)) return effect.settle(rest), Unit{};
-      for (Comparison& c : out) c.rounded = std::exchange(c.different, 0);
+      if (!effect.explains_differences(actual, rest)) return effect.settle_arrays(rest), Unit{};
+      for (Comparison& c : out) c.num_rounded = std::exchange(c.num_different, 0);
       return Unit{};
     });
     const bool is_cut = current_deadline().is_over();
     if (!done && !is_cut) throw Failure(done.diag());
-    for (Comparison& c : out) c.recheck_cut = is_cut && !c.passed();
+    for (Comparison& c : out) c.was_recheck_cut = is_cut && !c.has_passed();
     return out;
   });
 }
@@ -100,12 +100,12 @@ void ReferenceRunner::leave_out_sensitive(UOp root, const Arrays& expected, cons
   for (size_t i = 0; i < out.size(); i++) {
     const auto& [name, e] = expected[i];
     auto flags = std::ranges::find(sensitive, name, &ElementFlags::value_type::first);
-    if (out[i].passed() || flags == sensitive.end()) continue;
+    if (out[i].has_passed() || flags == sensitive.end()) continue;
     Array& array = std::ranges::find(settled, name, &NamedArray::name)->array;
     array = with_expected_elements(array, e, flags->second);
-    const int64_t all = out[i].different;
-    out[i] = std::move(compare_arrays(name, array, e, options.tolerance_for(root, e)).value_or_throw());
-    out[i].left_out = all - out[i].different;
+    const int64_t all = out[i].num_different;
+    out[i] = std::move(tgc::compare_arrays(name, array, e, options.tolerance_for(root, e)).value_or_throw());
+    out[i].num_left_out = all - out[i].num_different;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace tgc {
 
 // When to recheck elements that differ. A recheck runs REF 1 + kPerturbations times. The time limit of one run is the
-// limit of all these runs together; a recheck that does not end in time sets Comparison::recheck_cut.
+// limit of all these runs together; a recheck that does not end in time sets Comparison::was_recheck_cut.
 enum class Recheck : uint8_t {
   Never,    // for linear lists, which cannot be perturbed
   IfCheap,  // only if a run evaluates at most 1e6 UOps, or if at most a tenth of each array differs
@@ -29,25 +29,25 @@ class ReferenceRunner {
   // stops after Limit::RefSeconds.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
-      : inputs_(inputs), variables_(variables), options_(options), missing_(missing) {}
+      : inputs_(inputs), variables_(variables), options_(options), missing_inputs_(missing) {}
 
   // Run a graph at any stage, a linear list, or an Executable in REF. Errors: REF cannot run the kernel, an input is
   // missing or has another dtype or size, a variable has no value, the kernel accesses memory outside of its buffers,
   // or it exceeds the time limit.
-  Result<Execution> run(UOp root) const { return run(Executable::for_ref(root)); }
-  Result<Execution> run(std::span<const UOp> list) const { return run(Executable::for_ref(list)); }
-  Result<Execution> run(Result<Executable> kernel) const;
+  Result<Execution> run_reference(UOp root) const { return run_reference(Executable::for_ref(root)); }
+  Result<Execution> run_reference(std::span<const UOp> list) const { return run_reference(Executable::for_ref(list)); }
+  Result<Execution> run_reference(Result<Executable> kernel) const;
   // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
   Result<Arrays> inputs_for(const Executable& kernel) const;
 
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
-  // that depend on rounding. Differences in these elements are counted in Comparison::left_out, and an array that
+  // that depend on rounding. Differences in these elements are counted in Comparison::num_left_out, and an array that
   // differs only there passes. If `settled` is not null, it gets a copy of `actual` in which these elements have their
   // expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all of
   // them.
-  Result<std::vector<Comparison>> compare(UOp root, const Arrays& actual, const Arrays& expected,
-                                          const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
-                                          Arrays* settled = nullptr) const;
+  Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
+                                                 const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
+                                                 Arrays* settled = nullptr) const;
 
  private:
   // Counts differences of `out` in elements that depend on rounding as left out, and sets these elements of `settled`
@@ -58,7 +58,7 @@ class ReferenceRunner {
   const Arrays& inputs_;
   const VariableValues& variables_;
   ExecuteOptions options_;
-  std::optional<InputDistribution> missing_;
+  std::optional<InputDistribution> missing_inputs_;
 };
 
 }  // namespace tgc

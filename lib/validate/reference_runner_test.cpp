@@ -29,8 +29,8 @@ struct StoredKernel {
   }
   Comparison compared(const ToleranceOptions& tolerance = {}) {
     VariableValues none;
-    const ReferenceRunner ref(inputs, none, {.in_process = true});
-    auto out = ref.compare(loaded.root, actual, expected, {.tolerance = tolerance});
+    const ReferenceRunner ref(inputs, none, {.runs_in_process = true});
+    auto out = ref.compare_arrays(loaded.root, actual, expected, {.tolerance = tolerance});
     return std::move(out.value_or_throw()[0]);
   }
   static void add(Arrays& to, const char* name, const std::vector<float>& values) {
@@ -54,22 +54,22 @@ TEST_CASE("ReferenceRunner leaves out an element that rounding decides and compa
                        ".where(UOp.const(dtypes.float, 0.0), UOp.const(dtypes.float, 1.0))";
   stored[2] = 0.f;
   Comparison c = StoredKernel(is_one, a, a, stored, wanted).compared();
-  CHECK(c.passed());
-  CHECK(c.left_out == 1);
+  CHECK(c.has_passed());
+  CHECK(c.num_left_out == 1);
   stored[5] = 1.f;
   c = StoredKernel(is_one, a, a, stored, wanted).compared();
-  CHECK(c.different == 1);
-  CHECK(c.left_out == 1);
-  REQUIRE(c.first);
-  CHECK(c.first->index == 5);
+  CHECK(c.num_different == 1);
+  CHECK(c.num_left_out == 1);
+  REQUIRE(c.first_difference);
+  CHECK(c.first_difference->flat_index == 5);
 }
 
 TEST_CASE("ReferenceRunner counts an element slightly beyond its tolerance as different, however tight the tolerance") {
   std::vector<float> wanted(8, 1.f), stored(8, 1.001f);
-  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), stored, wanted).compared().different == 8);
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), stored, wanted).compared().num_different == 8);
   std::vector<float> next(8, std::nextafter(1.f, 2.f));
-  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared().passed());
-  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared({.ulp = 0}).different == 8);
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared().has_passed());
+  CHECK(StoredKernel("a*b", kThirds, std::vector<float>(8, 3.f), next, wanted).compared({.ulp = 0}).num_different == 8);
 }
 
 TEST_CASE("ReferenceRunner leaves out casts of floats that do not fit the integer") {
@@ -77,8 +77,8 @@ TEST_CASE("ReferenceRunner leaves out casts of floats that do not fit the intege
   std::vector<float> a{0, 1, 2, 0.5f, 0, 0, 0, 3}, wanted{0, 100, -56, 50, 0, 0, 0, 44},
       stored{0, 100, 127, 50, 0, 0, 0, 127};
   Comparison c = StoredKernel(f, a, a, stored, wanted).compared();
-  CHECK(c.passed());
-  CHECK(c.left_out == 2);
+  CHECK(c.has_passed());
+  CHECK(c.num_left_out == 2);
   CHECK(c.text().find("2 of 8 left out: rounding, or what C leaves undefined, decides them") != std::string::npos);
 }
 
@@ -99,18 +99,18 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
   Arrays inputs, actual;
   inputs.push_back({"data0", bf16({0})}), inputs.push_back({"data1", bf16(std::vector<float>(512, 0.7f))});
   const VariableValues none;
-  const ReferenceRunner ref(inputs, none, {.in_process = true});
-  const Arrays expected = std::move(ref.run(in.root).value_or_throw().outputs);
+  const ReferenceRunner ref(inputs, none, {.runs_in_process = true});
+  const Arrays expected = std::move(ref.run_reference(in.root).value_or_throw().outputs);
   for (auto [sum, is_rounding] : {std::pair(358.f, true), {10000.f, false}, {NAN, false}}) {
     actual.clear(), actual.push_back({"data0", bf16({sum})});
     auto compared = [&](bool accepts) {
       const CompareOptions options{.accepts_rounding = accepts};
-      return ref.compare(in.root, actual, expected, options, Recheck::Never).value_or_throw().at(0);
+      return ref.compare_arrays(in.root, actual, expected, options, Recheck::Never).value_or_throw().at(0);
     };
     CAPTURE(sum);
-    CHECK(compared(false).different == 1);
-    CHECK(compared(true).passed() == is_rounding);
-    CHECK((compared(true).rounded == 1) == is_rounding);
+    CHECK(compared(false).num_different == 1);
+    CHECK(compared(true).has_passed() == is_rounding);
+    CHECK((compared(true).num_rounded == 1) == is_rounding);
   }
 }
 
@@ -120,20 +120,20 @@ TEST_CASE("ReferenceRunner gives the differences that rounding explains their ex
   stored[0] = 0.0009765625f, stored[1] = INFINITY;
   const StoredKernel kernel(times_3, a, b, stored, wanted);
   const VariableValues none;
-  const ReferenceRunner ref(kernel.inputs, none, {.in_process = true});
+  const ReferenceRunner ref(kernel.inputs, none, {.runs_in_process = true});
   for (float wrong : {INFINITY, 1.f}) {
     Arrays actual = copy_of(kernel.actual), settled;
     actual[0].array.as<float>()[1] = wrong;
     const CompareOptions options{.tolerance = {.rtol = 1e-4, .atol = 1e-5}, .accepts_rounding = true};
-    auto all = ref.compare(kernel.loaded.root, actual, kernel.expected, options, Recheck::Never, &settled);
-    CHECK_FALSE(all.value_or_throw().at(0).passed());
+    auto all = ref.compare_arrays(kernel.loaded.root, actual, kernel.expected, options, Recheck::Never, &settled);
+    CHECK_FALSE(all.value_or_throw().at(0).has_passed());
     CHECK(settled[0].array.as<float>()[0] == 0);
     CHECK(settled[0].array.as<float>()[1] == wrong);
   }
 }
 
 TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
-  Comparison differs{.different = 1};
+  Comparison differs{.num_different = 1};
   // returns whether expected_divergence() knows a reason for the expression `f` of two uchars a and b
   auto is_known = [&](const std::string& f, const char* renderer) {
     std::string text = "data = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 1)\n"

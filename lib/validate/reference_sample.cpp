@@ -138,7 +138,7 @@ class Sampling {
     Sample out;
     for (auto& [name, offsets, values] : results_) {
       auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
-      out.places[name].assign(at, at + points_);
+      out.flat_indices[name].assign(at, at + points_);
       out.values.push_back({name, std::move(own_[values])});
     }
     return out;
@@ -147,7 +147,7 @@ class Sampling {
  private:
   UOp array(DType dtype, size_t& number) {
     number = own_.size();
-    own_.push_back(Array::shared(dtype, {points_}));
+    own_.push_back(Array::allocate_shared(dtype, {points_}));
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
@@ -206,8 +206,8 @@ Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   for (const BufferSpec& b : buffers_of(nodes)) {
     auto given = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (given == inputs.end()) continue;
-    if (b.written) out.values.push_back({b.name(), shared_copy(given->array)});
-    buffers.push_back(buffer_of(b.written ? out.values.back() : *given));
+    if (b.is_written) out.values.push_back({b.name(), shared_copy(given->array)});
+    buffers.push_back(buffer_of(b.is_written ? out.values.back() : *given));
   }
   run_in_worker(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
   return out;
@@ -307,7 +307,7 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
     Places all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
     Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
-    if (sample.places != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
+    if (sample.flat_indices != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
     for (NamedArray& a : sample.values) {
       std::vector<int64_t> first(places.at(a.name).size());
       std::iota(first.begin(), first.end(), 0);

@@ -11,7 +11,7 @@
 namespace tgc {
 
 struct Sample {
-  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each stored array; empty: all elements
+  std::map<std::string, std::vector<int64_t>> flat_indices;  // flat indices in each stored array; empty: all elements
   Arrays values;                                       // the elements at these indices, in the same order
 };
 

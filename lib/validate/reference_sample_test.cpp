@@ -27,7 +27,7 @@ TEST_CASE("truncate_loops keeps the first or the last iterations") {
   for (bool at_end : {false, true}) {
     auto stored = stored_in_ref(truncate_loops(scratch, kernel, 100, at_end), inputs, {}, 1000);
     REQUIRE(stored);
-    const std::vector<int64_t>& places = stored->places["data0"];
+    const std::vector<int64_t>& places = stored->flat_indices["data0"];
     REQUIRE(!places.empty());
     CHECK(places.size() < 100);
     CHECK((at_end ? places.back() == 999 : places.front() == 0));
@@ -44,14 +44,14 @@ TEST_CASE("stored_in_ref: elements at irregular distances, and stores of two val
     const UOp kernel = g.sink({memory.index_ptr(at).store(r.cast(dtypes::int32)).end(r)});
     return std::move(stored_in_ref(kernel, inputs, {}, 100, true).value_or_throw());
   };
-  const Stored once = stored(r);
-  const std::vector<int64_t>& places = once.places.at("data0");
+  const StoredSample once = stored(r);
+  const std::vector<int64_t>& places = once.flat_indices.at("data0");
   REQUIRE(places.size() == 100);
   std::set<int64_t> remainders;
   for (int64_t i : places) remainders.insert(i % 10);
   CHECK(remainders.size() == 10);  // if every tenth element is wrong, one is found
-  CHECK(!once.overlaps);
-  CHECK(stored(r.alu(Op::IDIV, r.const_like(Const(int64_t(2))))).overlaps);
+  CHECK(!once.has_overlaps);
+  CHECK(stored(r.alu(Op::IDIV, r.const_like(Const(int64_t(2))))).has_overlaps);
 }
 
 }  // namespace tgc

@@ -68,11 +68,11 @@ class Evaluation {
       switch (SideExpressions e = sides_.of(pairs[i]); e.kind) {
         case SideExpressions::Kind::Same: out[i].kind = EquivalenceResult::Kind::Same; break;
         case SideExpressions::Kind::Unlike:
-          out[i] = {.kind = EquivalenceResult::Kind::Unlike, .beyond_rounding = true};
+          out[i] = {.kind = EquivalenceResult::Kind::Unlike, .is_beyond_rounding = true};
           break;
         default:
           common[i].are_stores = e.kind == SideExpressions::Kind::Stores;
-          for (const ComparedValues& v : e.values) add(common[i].parts, v, pairs[i].tolerance);
+          for (const ComparedValues& v : e.compared_values) add(common[i].parts, v, pairs[i].tolerance);
       }
     if (!stores_.empty()) evaluate();
     for (size_t i = 0; i < pairs.size(); i++)
@@ -90,7 +90,8 @@ class Evaluation {
     auto at = [](UOp v, int64_t slot, int64_t i) { return slot < 0 ? -1 : v.dtype().count() > 1 ? slot + i : slot; };
     for (int64_t i = 0; i < v.before.dtype().count(); i++)
       to.push_back({before + i, after + i, at(v.before_valid, before_valid, i), at(v.after_valid, after_valid, i),
-                    is_float, v.before.dtype().scalar(), v.ends_alone, tolerance, v.memory ? v.memory.id() : 0});
+                    is_float, v.before.dtype().scalar(), v.compares_ends_alone, tolerance,
+                    v.stored_memory ? v.stored_memory.id() : 0});
   }
 
   // Returns the first slot of a value. The value's elements have consecutive slots.
@@ -114,8 +115,8 @@ class Evaluation {
     UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
     fill_leaves();
-    doubles_out_ = Array::shared(dtypes::float64, {num_doubles_ * kPoints});
-    longs_out_ = Array::shared(dtypes::int64, {num_longs_ * kPoints});
+    doubles_out_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPoints});
+    longs_out_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPoints});
     std::vector<RefBuffer> buffers{
         {kOutputs, doubles_out_.data(), doubles_out_.nbytes()},
         {kOutputs + 1, longs_out_.data(), longs_out_.nbytes()},
@@ -123,15 +124,16 @@ class Evaluation {
         {ExprIsolator::kLeaves + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
     std::vector<Array> drawn;
     for (const IsolatedMemory& m : isolator_.memories()) {
-      if (std::ranges::find(buffers, m.number, &RefBuffer::number) != buffers.end()) continue;
-      const Array* own = find_array(arrays_, "data" + std::to_string(m.number));
-      const size_t bytes = size_t(m.size) * size_t(m.define.dtype().base().itemsize());
+      if (std::ranges::find(buffers, m.define_number, &RefBuffer::number) != buffers.end()) continue;
+      const Array* own = find_array(arrays_, "data" + std::to_string(m.define_number));
+      const size_t bytes = size_t(m.num_scalars) * size_t(m.define.dtype().base().itemsize());
       if (!own || own->nbytes() < bytes) {
-        drawn.emplace_back(m.define.dtype().base(), std::vector<int64_t>{m.size});
-        fill_random(drawn.back(), uint64_t(m.number), "memory");
+        drawn.emplace_back(m.define.dtype().base(), std::vector<int64_t>{m.num_scalars});
+        fill_random(drawn.back(), uint64_t(m.define_number), "memory");
         own = &drawn.back();
       }
-      buffers.push_back({m.number, const_cast<uint8_t*>(own->data()), own->nbytes()});  // REF does not write to it
+      // REF does not write to it
+      buffers.push_back({m.define_number, const_cast<uint8_t*>(own->data()), own->nbytes()});
     }
     run_in_worker(program, buffers).value_or_throw();
   }
@@ -148,10 +150,10 @@ class Evaluation {
     leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.leaf_slots()) * kPoints));
     leaf_doubles_.resize(leaf_longs_.size());
     for (const Leaf& leaf : isolator_.leaf_list()) {
-      if (leaf.slot < 0) continue;
+      if (leaf.first_slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPoints; i++) {
-        size_t at = size_t(leaf.slot * kPoints + i);
+        size_t at = size_t(leaf.first_slot * kPoints + i);
         leaf_longs_[at] = draw(random, i % kPoints, least, most);
         leaf_doubles_[at] = double(int64_t(random() % 2001) - 1000) / 256;
       }
@@ -224,12 +226,12 @@ class Evaluation {
         double apart = a != b ? INFINITY : distance(p, point);
         if (before != after) out.is_exact = false;
         if (!(apart > 0)) continue;
-        out.points += std::exchange(last, point) != point;
+        out.num_points += std::exchange(last, point) != point;
         const double clear = p.tolerance > 0 ? p.tolerance : 0.1;
-        if (out.kind == EquivalenceResult::Kind::Differ && (out.beyond_rounding || apart < clear)) continue;
+        if (out.kind == EquivalenceResult::Kind::Differ && (out.is_beyond_rounding || apart < clear)) continue;
         out.kind = EquivalenceResult::Kind::Differ;
-        out.beyond_rounding = apart >= clear && !p.ends_alone;
-        out.point = point_of(s.before, point);
+        out.is_beyond_rounding = apart >= clear && !p.ends_alone;
+        out.witness = point_of(s.before, point);
         out.before = before, out.after = after;
       }
     }
@@ -255,10 +257,10 @@ class Evaluation {
     std::map<std::string, std::string> out;
     auto& sides = const_cast<SideIsolator&>(sides_);  // leaves_of() changes nothing, because `u` is isolated already
     uint32_t set = sides.leaves_of(u);
-    for (uint32_t number : isolator_.leaves(set)) {
+    for (uint32_t number : isolator_.leaf_set(set)) {
       const Leaf& leaf = isolator_.leaf_list()[number];
-      if (leaf.slot < 0) continue;
-      size_t at = size_t(leaf.slot * kPoints + point);
+      if (leaf.first_slot < 0) continue;
+      size_t at = size_t(leaf.first_slot * kPoints + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
       out[name_of_leaf(leaf.node)] = (is_float ? Arg(leaf_doubles_[at]) : Arg(leaf_longs_[at])).repr();
     }
@@ -290,7 +292,7 @@ std::string name_of_leaf(UOp u) {
 }
 
 bool EquivalenceResult::differs_at_one_in(int n) const {
-  return kind == Kind::Differ && beyond_rounding && n * points >= kPoints;
+  return kind == Kind::Differ && is_beyond_rounding && n * num_points >= kPoints;
 }
 
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,

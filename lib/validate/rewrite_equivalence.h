@@ -25,10 +25,10 @@ struct EquivalenceResult {
     Open,    // unknown: a side has no value, or the side `after` depends on leaves that `before` does not
   };
   Kind kind = Kind::Open;
-  bool beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike
-  int points = 0;                // at how many of the ExprIsolator::kPoints sample points the sides differ
+  bool is_beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike
+  int num_points = 0;                // at how many of the ExprIsolator::kPoints sample points the sides differ
   bool is_exact = true;          // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
-  std::map<std::string, std::string> point;  // a point where the sides differ: the values of the leaves, by name
+  std::map<std::string, std::string> witness;  // a point where the sides differ: the values of the leaves, by name
   std::string before, after;                 // the values of the sides at this point
 
   // Returns true if the sides differ by more than rounding, and at 1/n of the sample points or more.

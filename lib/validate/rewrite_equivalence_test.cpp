@@ -34,9 +34,9 @@ TEST_CASE("compare_sides: sides are Same, Differ or Open") {
   CHECK(p.see(p.r + p.r, p.r * Const(int64_t(2))).kind == Kind::Same);
   EquivalenceResult off = p.see(p.r + p.r, p.r * Const(int64_t(2)) + Const(int64_t(1)));
   CHECK(off.kind == Kind::Differ);
-  CHECK(off.beyond_rounding);
-  CHECK(off.points == 32);
-  CHECK(off.point.at("r0") == "0");
+  CHECK(off.is_beyond_rounding);
+  CHECK(off.num_points == 32);
+  CHECK(off.witness.at("r0") == "0");
   CHECK(off.before == "0");
   CHECK(off.after == "1");
   UOp other = p.g.range(Const(int64_t(100)), 1, AxisType::LOOP);
@@ -60,7 +60,7 @@ TEST_CASE("compare_sides: sides with other dtypes or numbers of elements are Unl
   UOp float2 = two.cast(dtypes::float32.vec(2)), number = p.g.constant(dtypes::float32, 0);
   auto is_unlike = [&](UOp before, UOp after) {
     EquivalenceResult seen = p.see(before, after);
-    return seen.kind == Kind::Unlike && seen.beyond_rounding && !seen.differs_at_one_in(ExprIsolator::kPoints);
+    return seen.kind == Kind::Unlike && seen.is_beyond_rounding && !seen.differs_at_one_in(ExprIsolator::kPoints);
   };
   CHECK(is_unlike(float2, two.bitcast(dtypes::float32)));
   CHECK(is_unlike(float2, number));
@@ -85,8 +85,8 @@ TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size
   for (UOp same : {lowered, inside}) {
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
-    CHECK(off.beyond_rounding);
-    CHECK(off.points == 32);  // at all points, not only at the bounds of the range
+    CHECK(off.is_beyond_rounding);
+    CHECK(off.num_points == 32);  // at all points, not only at the bounds of the range
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);

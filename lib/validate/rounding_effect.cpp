@@ -71,20 +71,20 @@ void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<dou
 
 }  // namespace
 
-bool RoundingEffect::explains(const Arrays& actual, const Arrays& settled, UOp root) {
-  if (bound_.empty()) bound_ = in_ast_ = effects_of(ast_, expected_);
-  if (explained_by(bound_, settled)) return true;
+bool RoundingEffect::explains_differences(const Arrays& actual, const Arrays& settled, UOp root) {
+  if (effect_bounds_.empty()) effect_bounds_ = effects_in_ast_ = effects_of(ast_, expected_);
+  if (explained_by(effect_bounds_, settled)) return true;
   if (!root) return false;
   Effects both = effects_of(root, actual);
   for (size_t i = 0; i < both.size(); i++)
-    for (size_t k = 0; k < both[i].size(); k++) both[i][k] += in_ast_[i][k];
+    for (size_t k = 0; k < both[i].size(); k++) both[i][k] += effects_in_ast_[i][k];
   if (!explained_by(both, settled)) return false;
-  bound_ = std::move(both);
+  effect_bounds_ = std::move(both);
   return true;
 }
 
 bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) {
-  off_ = Off::None;
+  unexplained_kind_ = DifferenceKind::None;
   for (size_t i = 0; i < expected_.size(); i++) {
     const Array &e = expected_[i].array, *a = find_array(actual, expected_[i].name);
     auto differs = a ? differing_elements(*a, e, CompareOptions().tolerance_for(ast_, e)) : Diag{""};
@@ -93,11 +93,12 @@ bool RoundingEffect::explained_by(const Effects& effects, const Arrays& actual) 
       if (!(*differs)[size_t(k)]) continue;
       const double was = element_as_double(*a, k), is = element_as_double(e, k);
       if (is_explained(effects, i, k, was)) continue;
-      if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype())) return off_ = Off::Finite, false;
-      off_ = Off::NonFinite;
+      if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype()))
+        return unexplained_kind_ = DifferenceKind::Finite, false;
+      unexplained_kind_ = DifferenceKind::NonFinite;
     }
   }
-  return off_ == Off::None;
+  return unexplained_kind_ == DifferenceKind::None;
 }
 
 bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, double was) const {
@@ -110,7 +111,7 @@ bool RoundingEffect::is_explained(const Effects& effects, size_t i, int64_t k, d
   return std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype());
 }
 
-void RoundingEffect::settle(Arrays& settled) const {
+void RoundingEffect::settle_arrays(Arrays& settled) const {
   for (size_t i = 0; i < expected_.size(); i++) {
     const Array& e = expected_[i].array;
     auto found = std::ranges::find(settled, expected_[i].name, &NamedArray::name);
@@ -118,7 +119,7 @@ void RoundingEffect::settle(Arrays& settled) const {
     Array& a = found->array;
     const auto item = size_t(e.dtype().itemsize());
     for (int64_t k = 0; k < e.size(); k++)
-      if (is_explained(bound_, i, k, element_as_double(a, k)))
+      if (is_explained(effect_bounds_, i, k, element_as_double(a, k)))
         std::memcpy(a.data() + size_t(k) * item, e.data() + size_t(k) * item, item);
   }
 }
@@ -130,7 +131,7 @@ RoundingEffect::Effects RoundingEffect::effects_of(UOp graph, const Arrays& plai
   UOp root = copy_into(own, graph);
   for (int way = 0; way < kPerturbations + 2; way++) {
     UOp off = way < kPerturbations ? perturb_rounding(root, way) : with_exact_floats(root, way > kPerturbations);
-    auto other = ref_.run(off);
+    auto other = reference_runner_.run_reference(off);
     if (!other) continue;
     for (size_t i = 0; i < expected_.size(); i++) {
       const Array *a = find_array(other->outputs, expected_[i].name), *b = find_array(plain, expected_[i].name);

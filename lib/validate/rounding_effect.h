@@ -15,23 +15,23 @@ class RoundingEffect {
   // `ref` runs the kernel `ast` in REF, and `expected` are the arrays that the AST stores in REF. All must outlive this
   // object.
   RoundingEffect(const ReferenceRunner& ref, UOp ast, const Arrays& expected)
-      : ref_(ref), ast_(ast), expected_(expected) {}
+      : reference_runner_(ref), ast_(ast), expected_(expected) {}
 
   // Returns true if rounding explains every difference between `settled` and the expected arrays: each is at most a
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together;
   // for fp8, plus two units in the last place. Values that may overflow by rounding count as equal. `root` is the graph
   // that stored the arrays `actual`. The effects in `root` are kept for later calls if they explain the differences,
   // because a graph after the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is
-  // `actual` with the expected values for undefined elements (ReferenceRunner::compare).
-  bool explains(const Arrays& actual, const Arrays& settled, UOp root = {});
+  // `actual` with the expected values for undefined elements (ReferenceRunner::compare_arrays).
+  bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
 
-  // After a call of explains() that returned false: sets the elements of `settled` that rounding does explain to their
-  // expected values.
-  void settle(Arrays& settled) const;
+  // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does
+  // explain to their expected values.
+  void settle_arrays(Arrays& settled) const;
 
-  // Returns true if the last call of explains() returned false, and for each unexplained element, the actual or the
-  // expected value is NaN, infinite, or the largest number of an fp8 dtype.
-  bool is_non_finite() const { return off_ == Off::NonFinite; }
+  // Returns true if the last call of explains_differences() returned false, and for each unexplained element, the
+  // actual or the expected value is NaN, infinite, or the largest number of an fp8 dtype.
+  bool is_non_finite() const { return unexplained_kind_ == DifferenceKind::NonFinite; }
 
  private:
   using Effects = std::vector<std::vector<double>>;  // the effect on each element of each array
@@ -41,13 +41,15 @@ class RoundingEffect {
   bool is_explained(const Effects& effects, size_t i, int64_t k, double was) const;
   Effects effects_of(UOp graph, const Arrays& plain) const;
 
-  const ReferenceRunner& ref_;
+  const ReferenceRunner& reference_runner_;
   UOp ast_;
   const Arrays& expected_;
-  Effects in_ast_;  // the effects in the AST; empty until they are needed
-  Effects bound_;   // in_ast_ plus the effects in the last `root` for which in_ast_ was not enough
-  enum class Off : uint8_t { None, NonFinite, Finite };
-  Off off_ = Off::None;  // the kind of the unexplained differences in the last call of explains()
+  Effects effects_in_ast_;  // the effects in the AST; empty until they are needed
+  // effects_in_ast_ plus the effects in the last `root` for which effects_in_ast_ was not enough
+  Effects effect_bounds_;
+  enum class DifferenceKind : uint8_t { None, NonFinite, Finite };
+  // the kind of the unexplained differences in the last call of explains_differences()
+  DifferenceKind unexplained_kind_ = DifferenceKind::None;
 };
 
 }  // namespace tgc

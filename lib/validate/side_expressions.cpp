@@ -120,13 +120,13 @@ SideExpressions SideIsolator::of(const Sides& s) {
   std::vector<Effect> before, after;
   const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
   SideExpressions out{are_stores ? Kind::Stores : Kind::Values, are_stores ? values_of(before, after) : values_of(s)};
-  if (out.values.empty()) out.kind = are_stores && before.empty() && after.empty() ? Kind::Same : Kind::Open;
+  if (out.compared_values.empty()) out.kind = are_stores && before.empty() && after.empty() ? Kind::Same : Kind::Open;
   return out;
 }
 
 uint32_t SideIsolator::leaves_of(UOp u) {
-  return u.is(Op::STORE) ? isolator_.joined(isolator_.of(u.src(0)).leaves, isolator_.of(u.src(1)).leaves)
-                         : isolator_.of(u).leaves;
+  return u.is(Op::STORE) ? isolator_.joined_set(isolator_.of(u.src(0)).leaf_set, isolator_.of(u.src(1)).leaf_set)
+                         : isolator_.of(u).leaf_set;
 }
 
 std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before, std::vector<Effect>& after) {
@@ -136,9 +136,9 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before,
   for (auto* side : {&before, &after})
     std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
   uint32_t leaves = 0;
-  for (const Effect& e : before) leaves = isolator_.joined(leaves, e.leaves);
+  for (const Effect& e : before) leaves = isolator_.joined_set(leaves, e.leaves);
   for (size_t i = 0; same && i < before.size(); i++)
-    same = within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
+    same = is_within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
   return same ? out : std::vector<ComparedValues>();
 }
 
@@ -146,30 +146,31 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before,
 std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   std::vector<ComparedValues> out;
   const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
-  if (a.is_place() && b.is_place()) {
-    if (!(a.memory == b.memory) || !within(b.leaves, a.leaves)) return {};
+  if (a.is_address() && b.is_address()) {
+    if (!(a.memory == b.memory) || !is_within(b.leaf_set, a.leaf_set)) return {};
     const int64_t n = std::max(scalars_at(s.before, a), scalars_at(s.after, b));
     UOp x = all_offsets(s.before, a, n), y = all_offsets(s.after, b, n);
-    return x && y && add(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
+    return x && y && add_values(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
   }
-  UOp x = isolator_.loaded(s.before), y = isolator_.loaded(s.after);
+  UOp x = isolator_.load_value(s.before), y = isolator_.load_value(s.after);
   if (!x || !y || isolator_.is_opaque(s.before)) return {};
-  bool ends_alone = s.before.is(Op::RANGE) && !within(b.leaves, a.leaves);  // a size that depends on other ranges
-  if (ends_alone ? adds_variable(b.leaves, a.leaves) : !within(b.leaves, a.leaves)) return {};
-  auto valid = [](const IsolatedExpr& c) { return c.is_place() ? UOp() : c.valid; };
-  if (!add(out, x, valid(a), y, valid(b))) return {};
-  for (ComparedValues& v : out) v.ends_alone = ends_alone;
+  // a size that depends on other ranges
+  bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
+  if (ends_alone ? adds_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
+  auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
+  if (!add_values(out, x, valid(a), y, valid(b))) return {};
+  for (ComparedValues& v : out) v.compares_ends_alone = ends_alone;
   return out;
 }
 
-bool SideIsolator::within(uint32_t after, uint32_t before) const {
-  return std::ranges::includes(isolator_.leaves(before), isolator_.leaves(after));
+bool SideIsolator::is_within(uint32_t after, uint32_t before) const {
+  return std::ranges::includes(isolator_.leaf_set(before), isolator_.leaf_set(after));
 }
 
 // Returns true if the set of leaves `after` has a variable that `before` lacks: the placeholder of a substitution.
 bool SideIsolator::adds_variable(uint32_t after, uint32_t before) const {
-  const auto& had = isolator_.leaves(before);
-  return std::ranges::any_of(isolator_.leaves(after), [&](uint32_t leaf) {
+  const auto& had = isolator_.leaf_set(before);
+  return std::ranges::any_of(isolator_.leaf_set(after), [&](uint32_t leaf) {
     return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
   });
 }
@@ -184,19 +185,19 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (!u.is(Op::STORE)) return false;
   const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // ignores a LOAD
   const GatedValue stored = stored_value(u);
-  if (!stored.value) return place.is_place();
-  UOp value = isolator_.loaded(stored.value);
-  if (!place.is_place() || !value) return false;
-  uint32_t leaves = isolator_.joined(place.leaves, isolator_.of(stored.value).leaves);
+  if (!stored.value) return place.is_address();
+  UOp value = isolator_.load_value(stored.value);
+  if (!place.is_address() || !value) return false;
+  uint32_t leaves = isolator_.joined_set(place.leaf_set, isolator_.of(stored.value).leaf_set);
   UOp gate;  // the condition of the store, which includes that the value is not Invalid
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
-  if (const IsolatedExpr& v = isolator_.of(stored.value); !v.is_place() && v.valid) add_gate(v.valid);
+  if (const IsolatedExpr& v = isolator_.of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
   if (gate && gate.dtype().count() > 1) return false;
   for (auto [condition, must_hold] : stored.gates) {
-    UOp holds = isolator_.loaded(condition);
+    UOp holds = isolator_.load_value(condition);
     if (!holds) return false;
     add_gate(must_hold ? holds : holds.logical_not());
-    leaves = isolator_.joined(leaves, isolator_.of(condition).leaves);
+    leaves = isolator_.joined_set(leaves, isolator_.of(condition).leaf_set);
   }
   // fail if value and memory have elements of different sizes, because the offsets then count different units
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
@@ -213,14 +214,14 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
 }
 
 bool SideIsolator::add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b) {
-  if (!(a.memory == b.memory) || !add(to, a.offset, a.valid, b.offset, b.valid) ||
-      !add(to, a.value, a.valid, b.value, b.valid))
+  if (!(a.memory == b.memory) || !add_values(to, a.offset, a.valid, b.offset, b.valid) ||
+      !add_values(to, a.value, a.valid, b.value, b.valid))
     return false;
-  to.back().memory = to[to.size() - 2].memory = a.memory;
+  to.back().stored_memory = to[to.size() - 2].stored_memory = a.memory;
   return true;
 }
 
-bool SideIsolator::add(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
+bool SideIsolator::add_values(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid) {
   if (y.dtype().count() != x.dtype().count() || dtypes::is_float(y.dtype()) != dtypes::is_float(x.dtype()))
     return false;
   to.push_back({x, y, x_valid, y_valid});
@@ -302,7 +303,7 @@ class SidesBuilder {
 
 // Returns true if the rewrite gives tensors their loops. Its result may depend on loops that the graph does not have
 // yet.
-bool adds_loops(const Application& a) { return a.depth == 0 && a.within == "apply rangeify"; }
+bool adds_loops(const Application& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
 
 // Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false
 // if only `after` has none.
@@ -355,7 +356,7 @@ std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Applica
     if (wanted && !wanted(list[i])) continue;
     Sides s = builder.sides(i);
     if (c.is_tensor_graph() && s.before && s.after) {
-      if (!adds_loops(list[i])) s = elements.sides(s.before, s.after);
+      if (!adds_loops(list[i])) s = elements.element_sides(s.before, s.after);
       else if (auto same = are_equal_except_places(elements, s); !same) s = {};
       else if (!*same) wrong.push_back(sides.size());
       else s.after = s.before;
@@ -374,8 +375,8 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
   const std::vector<Sides> sides = sides_of_applications(c, list, wrong, wanted);
   auto results = compare_in_batches(sides, arrays, variables, seed);
   for (size_t i = 0; results && i < wrong.size(); i++)
-    (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .beyond_rounding = true,
-                            .points = ExprIsolator::kPoints};
+    (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .is_beyond_rounding = true,
+                            .num_points = ExprIsolator::kPoints};
   return results;
 }
 

@@ -19,15 +19,16 @@ namespace tgc {
 struct ComparedValues {
   UOp before, after;
   UOp before_valid = {}, after_valid = {};  // bools that are false if the value is Invalid; null if it never is
-  bool ends_alone = false;  // compare only the smallest and the largest value, because the size of a loop changed
-  UOp memory = {};          // for stores: the DEFINE_GLOBAL that they store to
+  // compare only the smallest and the largest value, because the size of a loop changed
+  bool compares_ends_alone = false;
+  UOp stored_memory = {};          // for stores: the DEFINE_GLOBAL that they store to
 };
 
 struct SideExpressions {
-  // Values, Stores: compare `values`; the others are as in EquivalenceResult::Kind
+  // Values, Stores: compare `compared_values`; the others are as in EquivalenceResult::Kind
   enum class Kind : uint8_t { Same, Unlike, Values, Stores, Open };
   Kind kind = Kind::Open;
-  std::vector<ComparedValues> values = {};  // the pairs to compare, if `kind` is Values or Stores
+  std::vector<ComparedValues> compared_values = {};  // the pairs to compare, if `kind` is Values or Stores
 };
 
 class SideIsolator {
@@ -44,11 +45,11 @@ class SideIsolator {
   struct Effect;
   std::vector<ComparedValues> values_of(std::vector<Effect>& before, std::vector<Effect>& after);
   std::vector<ComparedValues> values_of(const Sides& s);
-  bool within(uint32_t after, uint32_t before) const;
+  bool is_within(uint32_t after, uint32_t before) const;
   bool adds_variable(uint32_t after, uint32_t before) const;
   bool add_effects(std::vector<Effect>& to, UOp u);
   bool add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b);
-  static bool add(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid);
+  static bool add_values(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid);
 
   ExprIsolator isolator_;
 };

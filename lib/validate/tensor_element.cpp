@@ -27,21 +27,22 @@ bool is_one(Sint size) { return size.is_int() && size.as_int() == Int(1); }
 
 }  // namespace
 
-Sides TensorElementExpr::sides(UOp before, UOp after) {
+Sides TensorElementExpr::element_sides(UOp before, UOp after) {
   if (before == after || before.dtype().is(Scalar::Void) || before.dtype().is(Scalar::Index)) return {before, after};
   auto both = catch_failures([&]() -> Sides {
     Shape shape = shape_in_loops(before);
     if (shape.size() != shape_in_loops(after).size()) return {};
     Place place = place_of(shape);
-    work_ = 0, is_cut_ = false;
+    work_done_ = 0, is_too_large_ = false;
     Sides out{element(before, place), element(after, place)};
-    if (is_cut_) {  // the expressions are too large: try again with the value of `before` in memory that `after` reads
-      auto all = std::exchange(known_, {});
-      whole_ = bare(before), work_ = 0, is_cut_ = false;
+    // the expressions are too large: try again with the value of `before` in memory that `after` reads
+    if (is_too_large_) {
+      auto all = std::exchange(known_elements_, {});
+      whole_node_ = without_movements(before), work_done_ = 0, is_too_large_ = false;
       out = {element(before, place), element(after, place)};
-      whole_ = UOp(), known_ = std::move(all);
+      whole_node_ = UOp(), known_elements_ = std::move(all);
     }
-    return out.before && out.after && !is_cut_ ? out : Sides{};
+    return out.before && out.after && !is_too_large_ ? out : Sides{};
   });
   if (!both || !both->before) return {before, after};
   return std::ranges::includes(memories(both->before), memories(both->after)) ? *both : Sides{};
@@ -55,7 +56,7 @@ bool TensorElementExpr::are_equal_except_places(UOp before, UOp after) {
 
 // ---- the positions of elements
 
-UOp TensorElementExpr::range(UOp size, int64_t number) {
+UOp TensorElementExpr::make_range(UOp size, int64_t number) {
   const Arg arg[] = {kFirstAxis + number, AxisType::LOOP};
   return graph_.range(size, arg);
 }
@@ -65,11 +66,11 @@ TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
   Place out;
   for (Sint size : shape)
     out.push_back(is_one(size) ? graph_.constant(dtypes::index, Const(int64_t(0)))
-                               : range(to_uop(size, graph_), int64_t(out.size())));
+                               : make_range(to_uop(size, graph_), int64_t(out.size())));
   return out;
 }
 
-UOp TensorElementExpr::flat(Shape shape, const Place& place) {
+UOp TensorElementExpr::flat_index(Shape shape, const Place& place) {
   UOp out;
   for (size_t i = 0; i < shape.size(); i++)
     if (!is_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
@@ -81,14 +82,14 @@ UOp TensorElementExpr::flat(Shape shape, const Place& place) {
 UOp TensorElementExpr::element(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
-  if (auto it = known_.find(key); it != known_.end()) return it->second;
-  if (whole_ && bare(u) == whole_) return memory(u, place);
-  is_cut_ |= depth_ >= kMostLevels || work_++ >= kMostWork;
-  if (is_cut_) return {};
-  depth_++;
+  if (auto it = known_elements_.find(key); it != known_elements_.end()) return it->second;
+  if (whole_node_ && without_movements(u) == whole_node_) return memory_load(u, place);
+  is_too_large_ |= recursion_depth_ >= kMostLevels || work_done_++ >= kMostWork;
+  if (is_too_large_) return {};
+  recursion_depth_++;
   UOp out = make_element(u, place);
-  depth_--;
-  return is_cut_ ? UOp() : known_[std::move(key)] = out;
+  recursion_depth_--;
+  return is_too_large_ ? UOp() : known_elements_[std::move(key)] = out;
 }
 
 // Returns `u` with its sources at the position `place`. A source without a shape is the same at every position.
@@ -96,7 +97,7 @@ UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     Shape shape = shape_in_loops(s);
-    if (!shape.empty() && shape.size() != place.size()) return memory(u, place);
+    if (!shape.empty() && shape.size() != place.size()) return memory_load(u, place);
     src.push_back(element(s, shape.empty() ? Place() : place));
     if (!src.back()) return {};
   }
@@ -136,7 +137,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       break;
     default: break;
   }
-  return memory(u, place);
+  return memory_load(u, place);
 }
 
 // Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false unless
@@ -144,7 +145,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
     to.emplace_back(element(index, {}), value);
-    return !is_cut_;
+    return !is_too_large_;
   }
   std::vector<std::pair<Int, UOp>> loops;  // pairs of a stride and its loop
   for (UOp loop : ranges_of(index)) {
@@ -162,7 +163,7 @@ bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
     to.emplace_back(element(loop, {}), is_last ? value : value % loop.src(0));
     if (!is_last) value = value / loop.src(0);
   }
-  return !is_cut_;
+  return !is_too_large_;
 }
 
 UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
@@ -195,7 +196,7 @@ UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
 
 UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
   Shape to = shape_of(u), from = shape_of(u.src(0));
-  UOp rest = flat(to, place);
+  UOp rest = flat_index(to, place);
   Place inner(from.size());
   size_t first = 0;  // the first axis whose size is not 1; its index needs no remainder
   while (first < from.size() && is_one(from[first])) first++;
@@ -231,7 +232,7 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
     size_t i = size_t(axis.small_int());
     inner[i] = zero(place[i]);
     if (is_one(from[i])) continue;
-    inner[i] = range(to_uop(from[i], graph_), 1000 + loops_++);
+    inner[i] = make_range(to_uop(from[i], graph_), 1000 + num_loops_++);
     src.push_back(inner[i]);
   }
   src[0] = element(u.src(0), inner);
@@ -241,34 +242,34 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
 
 // ---- memory
 
-UOp TensorElementExpr::memory(UOp u, const Place& place) {
+UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
   auto shape = shape_or_none(u);
   if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
-  UOp& define = memories_[bare(u)];
+  UOp& define = memories_[without_movements(u)];
   if (!define) {
     Int size = size_of(u);
     int64_t elements = size < Int(kMostElements) ? std::max<int64_t>(1, size.low64()) : kMostElements;
     int64_t number = kFirstMemory + int64_t(memories_.size());
     define = graph_.node(Op::DEFINE_GLOBAL, u.dtype().ptr(elements), {}, Arg(number));
   }
-  return define.index(flat(*shape, place));
+  return define.index(flat_index(*shape, place));
 }
 
 // Returns the node without tags, and without the indices at which it reads its sources.
 UOp TensorElementExpr::without_places(UOp root) {
   constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
   for (UOp u : toposort(root)) {
-    if (placeless_.contains(u)) continue;
+    if (placeless_nodes_.contains(u)) continue;
     std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(placeless_.at(s));
+    for (UOp s : u.src()) src.push_back(placeless_nodes_.at(s));
     bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
     if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
     if (is_reduction) src.resize(1);
     if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which holds indices
     Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
-    placeless_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
+    placeless_nodes_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
   }
-  return placeless_.at(root);
+  return placeless_nodes_.at(root);
 }
 
 // Returns the node ids of the memories that an expression reads.
@@ -281,15 +282,15 @@ std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
 }
 
 // Returns the node without any tags, because tags do not affect its value.
-UOp TensorElementExpr::bare(UOp root) {
-  if (auto it = bare_.find(root); it != bare_.end()) return it->second;
+UOp TensorElementExpr::without_movements(UOp root) {
+  if (auto it = bare_nodes_.find(root); it != bare_nodes_.end()) return it->second;
   for (UOp u : toposort(root)) {
-    if (bare_.contains(u)) continue;
+    if (bare_nodes_.contains(u)) continue;
     std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(bare_.at(s));
-    bare_[u] = graph_.node(u.op(), u.dtype(), src, u.arg());
+    for (UOp s : u.src()) src.push_back(bare_nodes_.at(s));
+    bare_nodes_[u] = graph_.node(u.op(), u.dtype(), src, u.arg());
   }
-  return bare_.at(root);
+  return bare_nodes_.at(root);
 }
 
 }  // namespace tgc

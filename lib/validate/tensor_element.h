@@ -21,7 +21,7 @@ class TensorElementExpr {
   // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before`. The
   // sides are null if `after` reads memory that `before` does not. Indices, and nodes without a value (stores, ends) or
   // without an expression, are returned unchanged.
-  Sides sides(UOp before, UOp after);
+  Sides element_sides(UOp before, UOp after);
 
   // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While
   // tensors get their loops, these indices depend on loops that are not in the graph yet.
@@ -38,22 +38,22 @@ class TensorElementExpr {
   UOp element_of_pad(UOp u, const Place& place);
   UOp element_of_reduce(UOp u, const Place& place);
   UOp in_loops(UOp u, const Place& place);
-  UOp memory(UOp u, const Place& place);
+  UOp memory_load(UOp u, const Place& place);
   Place place_of(Shape shape);
-  UOp range(UOp size, int64_t number);
-  UOp flat(Shape shape, const Place& place);
-  UOp bare(UOp u);
+  UOp make_range(UOp size, int64_t number);
+  UOp flat_index(Shape shape, const Place& place);
+  UOp without_movements(UOp u);
   UOp without_places(UOp u);
   static std::vector<uint32_t> memories(UOp expression);
 
   Graph& graph_;
-  std::map<std::vector<uint32_t>, UOp> known_;  // expressions, by node ids of the node and its indices
-  std::unordered_map<UOp, UOp> bare_, placeless_;
+  std::map<std::vector<uint32_t>, UOp> known_elements_;  // expressions, by node ids of the node and its indices
+  std::unordered_map<UOp, UOp> bare_nodes_, placeless_nodes_;
   std::unordered_map<UOp, UOp> memories_;  // by node: the memory that holds the node's values
-  int64_t loops_ = 0;
-  UOp whole_;        // a node to treat as memory although it has an expression; null: no node
-  int depth_ = 0, work_ = 0;
-  bool is_cut_ = false;  // the expression was too large
+  int64_t num_loops_ = 0;
+  UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node
+  int recursion_depth_ = 0, work_done_ = 0;
+  bool is_too_large_ = false;  // the expression was too large
 };
 
 }  // namespace tgc

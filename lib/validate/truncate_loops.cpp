@@ -95,12 +95,12 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   return with_sizes(whole, loops, sizes, starts);
 }
 
-Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
-                             bool in_process) {
+Result<StoredSample> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+                                     bool in_process) {
   return catch_failures([&] {
     std::vector<UOp> nodes = toposort(root);
     RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
-    Stored out;
+    StoredSample out;
     Arrays other;
     // Run twice, with output arrays of all 0 bits, then all 1 bits. The elements that are equal afterwards were stored.
     for (uint8_t fill : {0x00, 0xff}) {
@@ -109,23 +109,23 @@ Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValue
       for (const BufferSpec& b : buffers_of(nodes)) {
         const Array* given = find_array(inputs, b.name());
         if (!given) throw Failure("there is no " + b.name());
-        if (b.written && b.read) throw Failure("the kernel reads what it stores to");
+        if (b.is_written && b.is_read) throw Failure("the kernel reads what it stores to");
         uint8_t* data = const_cast<uint8_t*>(given->data());  // REF does not write to a buffer that is only read
-        if (b.written) {
-          made.push_back({b.name(), Array::shared(given->dtype(), {given->size()})});
+        if (b.is_written) {
+          made.push_back({b.name(), Array::allocate_shared(given->dtype(), {given->size()})});
           data = made.back().array.data();
           std::memset(data, fill, given->nbytes());
         }
-        buffers.push_back({b.number, data, given->nbytes()});
+        buffers.push_back({b.argument_number, data, given->nbytes()});
       }
-      if (in_process) out.overlaps |= program.run(buffers, variables).value_or_throw().notes.overlaps > 0;
+      if (in_process) out.has_overlaps |= program.run(buffers, variables).value_or_throw().notes.num_overlaps > 0;
       else run_in_worker(program, buffers, variables).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {
       std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);
       if (places.empty()) throw Failure("the kernel stores nothing to " + other[i].name);
       out.values[i].array = elements_of(out.values[i].array, places);
-      out.places[other[i].name] = std::move(places);
+      out.flat_indices[other[i].name] = std::move(places);
     }
     return out;
   });

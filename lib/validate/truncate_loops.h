@@ -16,16 +16,16 @@ namespace tgc {
 UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 
 // A sample of the elements that a kernel stored, with their indices.
-struct Stored {
-  std::map<std::string, std::vector<int64_t>> places;  // flat indices in each stored array, ascending
+struct StoredSample {
+  std::map<std::string, std::vector<int64_t>> flat_indices;  // flat indices in each stored array, ascending
   Arrays values;                                       // the elements at these indices
-  bool overlaps = false;  // different values were stored to one element; only known if REF ran in this process
+  bool has_overlaps = false;  // different values were stored to one element; only known if REF ran in this process
 };
 
 // Runs the graph in REF on `inputs`, an array for each buffer; in a worker or, with `in_process`, in this process.
 // Returns at most `most` stored elements of each array. Errors: an array is missing, REF cannot run the graph, or the
 // graph reads an array that it also stores to, or stores nothing to an array.
-Result<Stored> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
-                             bool in_process = false);
+Result<StoredSample> stored_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
+                                     bool in_process = false);
 
 }  // namespace tgc

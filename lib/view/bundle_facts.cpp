@@ -12,7 +12,7 @@ constexpr int64_t kShown = 64;  // maximum number of values that are written of 
 
 void write_arrays(JsonWriter& json, std::string_view key, const std::vector<ReproArray>& arrays) {
   json.key(key).array([&] {
-    for (const auto& [name, array] : unbundled(arrays))
+    for (const auto& [name, array] : arrays_from_bundle(arrays))
       json.object([&] {
         json.member("name", name).member("dtype", array.dtype().repr());
         json.member("shape", std::vector<int64_t>(array.shape().begin(), array.shape().end()));
@@ -29,12 +29,15 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
 std::string bundle_facts(const Repro& b, bool strip_paths) {
   return json_object([&](JsonWriter& json) {
     const bool is_given = !b.expected.empty(), needs_command = b.symptom == "cmd" || b.symptom == "differs";
-    json.member("symptom", b.symptom).member("said", b.description).member("device", b.device).member("fault", b.fault);
+    json.member("symptom", b.symptom)
+        .member("said", b.description)
+        .member("device", b.device)
+        .member("fault", b.seeded_fault);
     json.member("script", strip_paths ? "" : b.script);
     json.member("oracle", needs_command ? "a command, which is not run here"
                           : is_given    ? "the arrays that it expects, which are in it"
                                         : "REF, of the graph as it stands");
-    json.member("blamed", b.blamed).member("variables", b.variables).member("tolerance", b.tolerance);
+    json.member("blamed", b.blamed_rewrite).member("variables", b.variables).member("tolerance", b.tolerance);
     json.member("made_by", b.made_by);
     write_arrays(json, "inputs", b.inputs), write_arrays(json, "expected", b.expected);
   });

@@ -31,27 +31,27 @@ constexpr int kTimedRuns = 5;
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
-  void kernel_end() override { to_.push_back(finish(nullptr, texts)); }
-  void kernel(std::string_view id, std::string_view target, UOp ast) override {
-    Recorder::kernel(id, target, ast);
+  void end_kernel() override { to_.push_back(finish_graph(nullptr, texts)); }
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
+    Recorder::begin_kernel(id, target, ast);
     const std::string release = producer_name(ast.graph().release());
-    if (ast.graph().is_foreign() || !producer.empty()) recorded_by(producer.empty() ? release : producer);
+    if (ast.graph().is_foreign() || !producer.empty()) set_producer(producer.empty() ? release : producer);
     if (!purpose.empty()) made_for(purpose);
   }
-  void stage(std::string_view name, UOp input) override {
-    Recorder::stage(name, input);
+  void begin_stage(std::string_view name, UOp input) override {
+    Recorder::begin_stage(name, input);
     auto at = calls.find(name);
     call_ = at == calls.end() ? "" : std::string_view(at->second);
   }
-  void rewrite(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
+  void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
     // A stage that calls a matcher to substitute nodes: the call says what is substituted, the matcher's line does not.
     const size_t colon = call_.rfind(':');
     if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
-      return Recorder::rewrite(depth, r, before, after, cost);
+      return Recorder::apply_rule(depth, r, before, after, cost);
     TraceRule named = r;
     named.line = uint32_t(std::strtoul(call_.data() + colon + 1, nullptr, 10));
     named.name = call_, named.file = call_.substr(0, colon), named.source = r.name;
-    Recorder::rewrite(depth, named, before, after, cost);
+    Recorder::apply_rule(depth, named, before, after, cost);
   }
 
   std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that calls its matcher
@@ -78,9 +78,9 @@ struct LaterNames {
   std::optional<LaterRelease> of(const std::string& by) const {
     if (producer.empty()) return std::nullopt;
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
-      renames.apply({nodes.begin(), nodes.end()}, older);
+      renames.rename_graph({nodes.begin(), nodes.end()}, older);
     };
-    auto stage_name = [this](const std::string& stage) { return renames.stage(stage); };
+    auto stage_name = [this](const std::string& stage) { return renames.renamed_stage(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
   // Returns the text that names the release `by` and says that the graph's names are those of a later one.
@@ -97,11 +97,11 @@ std::string producer_of_input(const std::string& spec) {
   std::error_code error;
   if (InputName::parse(spec).file == "-" || std::filesystem::is_directory(spec, error)) return {};
   if (is_trace_file(spec)) return {};
-  auto source = Source::open(session, spec);
+  auto source = GraphSource::open(session, spec);
   if (!source) return {};
   std::string producer = source->header() ? source->header()->producer : "";
   if (!source->header() && source->kind() != InputKind::Onnx)
-    if (auto first = source->next(); first && *first) producer = (*first)->info.producer;
+    if (auto first = source->next_graph(); first && *first) producer = (*first)->info.producer;
   return producer;
 }
 
@@ -129,7 +129,7 @@ std::string made_for(const InputGraph& in) {
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {
-    JsonScanner in(record.rewrites);
+    JsonScanner in(record.rewrites_json);
     in.object([&](std::string_view key) {
       if (key != "texts") return (void)in.skip();
       out = in.skip();
@@ -154,31 +154,31 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
   for (const RunText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
-      texts.given.emplace_back(t.stage, t.text);
+      texts.given_texts.emplace_back(t.stage, t.text);
       continue;
     }
-    ReadReport report{.take_malformed = true, .producer = run.producer};
+    ReadReport report{.accepts_malformed = true, .producer = run.producer};
     auto read = read_graph(graph, detect_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
-    steps.push_back({names.renames.stage(t.stage), read->root});
+    steps.push_back({names.renames.renamed_stage(t.stage), read->root});
     if (producer.empty()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
   if (const auto later = names.of(run.producer)) {
     graph.set_release(later->release);
-    for (Step& step : steps) step.root = names.renames.apply(step.root, names.is_older(run.producer));
+    for (Step& step : steps) step.root = names.renames.rename_graph(step.root, names.is_older(run.producer));
     producer = names.producer_text(run.producer);
   }
   Recorder recorder;
-  recorder.kernel(run.id, run.target, steps[0].root);
+  recorder.begin_kernel(run.id, run.target, steps[0].root);
   recorder.made_for(made_for);
-  if (steps[0].stage != "ast") recorder.begins_behind(steps[0].stage);
-  if (!producer.empty()) recorder.recorded_by(producer);
+  if (steps[0].stage != "ast") recorder.set_begin_stage(steps[0].stage);
+  if (!producer.empty()) recorder.set_producer(producer);
   for (size_t i = 1; i < steps.size(); i++) {
-    recorder.stage(steps[i].stage, steps[i - 1].root);
-    recorder.stage_end(steps[i].root);
+    recorder.begin_stage(steps[i].stage, steps[i - 1].root);
+    recorder.end_stage(steps[i].root);
   }
-  return recorder.finish(nullptr, texts);
+  return recorder.finish_graph(nullptr, texts);
 }
 
 class Gatherer {
@@ -186,31 +186,32 @@ class Gatherer {
   Gatherer(const Session& session, const ViewPlan& plan) : session_(session), plan_(plan) {}
 
   Result<ViewContent> run() {
-    if (plan_.prove) proofs_.read();
+    if (plan_.proves_rewrites) proofs_.keep_verdicts();
     auto out = gather();
-    if (plan_.prove) proofs_.write();
+    if (plan_.proves_rewrites) proofs_.write_answers();
     return out;
   }
 
  private:
   Result<ViewContent> gather() {
-    content_.title = shown_name(plan_.input) + (plan_.other.empty() ? "" : " and " + shown_name(plan_.other));
-    if (plan_.other.empty()) {
+    content_.title =
+        shown_name(plan_.input) + (plan_.other_input.empty() ? "" : " and " + shown_name(plan_.other_input));
+    if (plan_.other_input.empty()) {
       if (auto status = add_input(plan_.input, false); !status) return status.diag();
       if (auto status = add_recorded_kernels(); !status) return status.diag();
       return std::move(content_);
     }
-    names_ = later_names(plan_.input, plan_.other);
-    content_.sides = {shown_name(plan_.input), shown_name(plan_.other)};
+    names_ = later_names(plan_.input, plan_.other_input);
+    content_.side_names = {shown_name(plan_.input), shown_name(plan_.other_input)};
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
-      if (auto status = add_input(side ? plan_.other : plan_.input, true); !status) return status.diag();
-      for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].side = side;
+      if (auto status = add_input(side ? plan_.other_input : plan_.input, true); !status) return status.diag();
+      for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].input_side = side;
     }
     for (size_t first : {size_t(0), first_of_b})
       if (first >= content_.graphs.size() || (first && first_of_b == 0))
-        return Diag{.message = "the input has no graph", .file = first ? plan_.other : plan_.input};
+        return Diag{.message = "the input has no graph", .file = first ? plan_.other_input : plan_.input};
     const RecordedGraph &a = content_.graphs[0], &b = content_.graphs[first_of_b];
     if (a.is_tensor_graph == b.is_tensor_graph) return std::move(content_);
     auto kind = [](const RecordedGraph& g) { return g.is_tensor_graph ? "a tensor graph" : "a kernel"; };
@@ -219,7 +220,7 @@ class Gatherer {
   }
 
   std::string shown_name(const std::string& name) const {
-    size_t slash = plan_.strip_paths ? name.find_last_of('/') : std::string::npos;
+    size_t slash = plan_.strips_paths ? name.find_last_of('/') : std::string::npos;
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
@@ -232,7 +233,7 @@ class Gatherer {
       return read_trace(name, graphs);
     }
     if (as_recorded) {
-      auto source = Source::open(session_, name);
+      auto source = GraphSource::open(session_, name);
       if (!source) return source.diag();
       if (source->kind() == InputKind::Golden)
         return for_each_graph(session_, name, plan_.kernel, [&](const InputGraph& in) { return add_as_recorded(in); });
@@ -260,17 +261,19 @@ class Gatherer {
     if (auto status = add_as_recorded(in); !status) return status;
     const Status compiled = check_compiled(in);
     if (!compiled) content_.graphs.back().error = compiled.diag().message;
-    if (plan_.prove && !in.is_tensor_graph) content_.graphs.back().proof = proof_marks(*prove_recording(in, proofs_));
-    if (!compiled || (!plan_.run && !plan_.bisect)) return Unit{};
+    if (plan_.proves_rewrites && !in.is_tensor_graph)
+      content_.graphs.back().proof_json = proof_marks(*prove_recording(in, proofs_));
+    if (!compiled || (!plan_.runs_kernels && !plan_.bisects_kernels)) return Unit{};
     if (in.record && is_runtime_kernel(*in.record, in.info.producer))
-      return session_.note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"), Unit{};
-    if (in.is_tensor_graph && !plan_.bisect) return Unit{};  // add_recorded_kernels() runs its kernels
+      return session_.report_note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"),
+             Unit{};
+    if (in.is_tensor_graph && !plan_.bisects_kernels) return Unit{};  // add_recorded_kernels() runs its kernels
     if (in.is_tensor_graph) return Diag{"a page bisects kernels only; `tgc bisect` searches schedules", in.file};
     Session imports = session_;
-    imports.over.imports = true;
-    auto imported = imports.compiler()->import(in);
+    imports.overrides.imports_kernels = true;
+    auto imported = imports.compiler()->import_kernel(in);
     if (!imported) return imported.diag();
-    if (auto& refused = imported_from(*imported).refused) return *refused;
+    if (auto& refused = imported_from(*imported).import_error) return *refused;
     imported->info.target = known_target(in.info.target, imported->graph->settings());
     return try_out(imports, *imported, content_.graphs.back());
   }
@@ -278,19 +281,19 @@ class Gatherer {
     if (auto status = add_stages(in); !status || !in.record) return status;
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
-    graph.runtime = is_runtime_kernel(*in.record, in.info.producer);
-    if (!in.record->kernels.empty() && plan_.other.empty()) {
+    graph.is_runtime = is_runtime_kernel(*in.record, in.info.producer);
+    if (!in.record->kernels.empty() && plan_.other_input.empty()) {
       graph.schedule = recorded_schedule_json(*in.record);
       schedules_.push_back({content_.graphs.size() - 1, in});
     }
     return Unit{};
   }
-
   // Adds the kernels of recorded schedules: all stages of those that the recording beside that of the schedules has
   // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
-    if (plan_.prove) session_.note("the proofs are those of the kernels; `tgc prove` decides the schedules");
+    if (plan_.proves_rewrites)
+      session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
     // by the kernel's id (by its AST if it has no id): the graph that has the schedule, and the index in the schedule
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
@@ -312,11 +315,11 @@ class Gatherer {
       };
       if (auto status = for_each_graph(session_, kernels, "", add_wanted, true); !status) return status;
     }
-    if (plan_.run && content_.measured_on.empty())
+    if (plan_.runs_kernels && content_.measuring_device.empty())
       return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
                   .expected = "the recording of its kernels, '" + kernels + "'"};
-    if (plan_.run && !content_.measured_on.starts_with("REF"))
-      if (auto peaks = peaks_of(session_, content_.measured_on)) content_.peaks = *peaks;
+    if (plan_.runs_kernels && !content_.measuring_device.starts_with("REF"))
+      if (auto peaks = peaks_of(session_, content_.measuring_device)) content_.peaks = *peaks;
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
@@ -334,9 +337,9 @@ class Gatherer {
   // Stores in the last graph where its kernel is in a schedule: in the first one, if several schedules have the kernel.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
-    graph.schedule_of = places[0].first;
+    graph.schedule_index = places[0].first;
     for (auto [schedule, number] : places)
-      if (schedule == graph.schedule_of) graph.numbers.push_back(number);
+      if (schedule == graph.schedule_index) graph.item_indices.push_back(number);
   }
   Status add_stages(const InputGraph& in) {
     Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
@@ -345,26 +348,25 @@ class Gatherer {
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
     TextChoice texts{.made_by = in.record ? in.record->made_by : ""};
-    if (!in.record || in.record->rewrites.empty() || recorded.size() == 1)
+    if (!in.record || in.record->rewrites_json.empty() || recorded.size() == 1)
       return add_recorded(run, "", made_for(in), std::move(texts));
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
     graphs.purpose = made_for(in);
-    graphs.texts = std::move(texts), graphs.texts.rules = rule_texts_of(*in.record);
+    graphs.texts = std::move(texts), graphs.texts.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
-      if (!stage.at.empty()) graphs.calls.try_emplace(names_.renames.stage(stage.name), stage.at[0]);
+      if (!stage.at.empty()) graphs.calls.try_emplace(names_.renames.renamed_stage(stage.name), stage.at[0]);
     for (const RunText& t : run.texts)
-      if (!t.is_graph) graphs.texts.given.emplace_back(t.stage, t.text);
+      if (!t.is_graph) graphs.texts.given_texts.emplace_back(t.stage, t.text);
     StageSelection every;
     const auto later = names_.of(in.info.producer);
-    return recorded_pipeline(in)->trace(graphs, every, later ? &*later : nullptr);
+    return recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
   }
-
   // Compiles the recorded source of a kernel to assembly. Returns nullopt if no assembly is wanted, no source is
   // recorded, or the source cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
-    if (!plan_.assembly || !in.record || !in.record->source) return std::nullopt;
-    auto outputs = KernelOutputs::recorded(*in.record, in.graph->settings(), {.lines = true});
+    if (!plan_.includes_assembly || !in.record || !in.record->source) return std::nullopt;
+    auto outputs = KernelOutputs::recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
     if (!outputs) return std::nullopt;
     for (const StageRow& row : stage_rows()) {
       if (!row.is(OutputKind::Compiled) || row.name != "asm") continue;
@@ -375,22 +377,22 @@ class Gatherer {
   }
 
   Status add(InputGraph in) {
-    if (!session_.compiler()->compiles(in)) return add_foreign(in);
-    if (in.record && !in.record->target.empty() && session_.over.target.empty() &&
+    if (!session_.compiler()->can_compile(in)) return add_foreign(in);
+    if (in.record && !in.record->target.empty() && session_.overrides.target.empty() &&
         !recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of(*in.record, {}, in.file),
                           "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
-    const std::string bundle = in.report.repro ? bundle_facts(*in.report.repro, plan_.strip_paths) : "";
+    const std::string bundle = in.read_report.repro ? bundle_facts(*in.read_report.repro, plan_.strips_paths) : "";
     auto begun = session_.begin(std::move(in));
     if (!begun) return begun.diag();
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
-    RecordedGraph graph = recorded(*compilation, plan_.assembly);
-    graph.bundle = bundle;
-    if (auto status = try_out(session_, compilation->loaded(), graph); !status) return status;
-    if (plan_.prove && !graph.is_tensor_graph) {
-      auto again = session_.begin(compilation->loaded());
+    RecordedGraph graph = recorded(*compilation, plan_.includes_assembly);
+    graph.bundle_json = bundle;
+    if (auto status = try_out(session_, compilation->input_graph(), graph); !status) return status;
+    if (plan_.proves_rewrites && !graph.is_tensor_graph) {
+      auto again = session_.begin(compilation->input_graph());
       if (!again) return again.diag();
-      graph.proof = proof_marks(*prove_kernel(std::move(*again), proofs_));
+      graph.proof_json = proof_marks(*prove_kernel(std::move(*again), proofs_));
     }
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
@@ -398,35 +400,34 @@ class Gatherer {
   }
 
   static RecordedGraph recorded(Compilation& c, bool assembly) {
-    RecordedGraph graph = record(c, {.assembly = assembly});
+    RecordedGraph graph = record(c, {.includes_assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
         if (auto info = program_info(*list)) graph.program = golden_program(*info);
     return graph;
   }
-
   // Runs and bisects the graph as planned. Call this after recording the graph, because a recording lacks nodes that
   // existed before it began.
   Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
-    if (!plan_.run && !plan_.bisect) return Unit{};
-    RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.device}};
-    if (plan_.bisect) {
+    if (!plan_.runs_kernels && !plan_.bisects_kernels) return Unit{};
+    RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.run_device}};
+    if (plan_.bisects_kernels) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
       BisectReport report = bisect(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
-      if (plan_.strip_paths) report.repro_command.clear();
-      graph.accused = report.json();
+      if (plan_.strips_paths) report.repro_command.clear();
+      graph.bisect_json = report.json();
     }
-    if (!plan_.run) return Unit{};
-    spec.compare.reference = "none", spec.device.timed_runs = kTimedRuns;
+    if (!plan_.runs_kernels) return Unit{};
+    spec.compare.reference_device = "none", spec.device.timed_runs = kTimedRuns;
     if (graph.is_tensor_graph) {
       ModelReport report = run_tensor_graph(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
-      content_.measured_on = report.device;
-      for (const TimedKernel& k : report.ran.timed) {
-        if (content_.measured.size() <= k.item) content_.measured.resize(k.item + 1);
-        content_.measured[k.item] = k.seconds;
+      content_.measuring_device = report.device;
+      for (const TimedKernel& k : report.schedule_result.timed_kernels) {
+        if (content_.item_seconds.size() <= k.item_index) content_.item_seconds.resize(k.item_index + 1);
+        content_.item_seconds[k.item_index] = k.run_seconds;
       }
       if (report.device.starts_with("REF")) return Unit{};
       if (auto peaks = peaks_of(session, report.device)) content_.peaks = *peaks;
@@ -434,12 +435,11 @@ class Gatherer {
     }
     RunReport report = run_kernel(session, in, spec);
     if (!report.error.empty()) return Diag{.message = "--run: " + report.error};
-    if (!report.bench) return Diag{.message = "--run: the kernel is too slow to be timed"};
-    content_.measured_on = report.device;
-    graph.measured = report.bench->quantile(0);
+    if (!report.timed_runs) return Diag{.message = "--run: the kernel is too slow to be timed"};
+    content_.measuring_device = report.device;
+    graph.measured_seconds = report.timed_runs->quantile(0);
     return Unit{};
   }
-
   // Adds a graph for each kernel of the schedule; equal kernels are added once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
@@ -452,34 +452,34 @@ class Gatherer {
       if (is_new) numbers.emplace_back();
       numbers[at->second].push_back(int64_t(number));
     }
-    auto made_of = [c, assembly = plan_.assembly](size_t number) -> Result<RecordedGraph> {
+    auto made_of = [c, assembly = plan_.includes_assembly](size_t number) -> Result<RecordedGraph> {
       auto kernel = c->kernel(number);
       return kernel ? recorded(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
     };
     auto proven_of = [&](size_t number) -> Result<RecordedGraph> {
       auto graph = made_of(number);
       auto again = c->kernel(number);
-      if (graph && again) graph->proof = proof_marks(*prove_kernel(std::move(*again), proofs_));
+      if (graph && again) graph->proof_json = proof_marks(*prove_kernel(std::move(*again), proofs_));
       return graph;
     };
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
     auto make = [&](size_t i) {
       size_t number = size_t(numbers[i][0]);
-      if (plan_.prove) made[i] = proven_of(number);
-      else if (!plan_.later) made[i] = made_of(number);
+      if (plan_.proves_rewrites) made[i] = proven_of(number);
+      else if (!plan_.compiles_later) made[i] = made_of(number);
       else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
                                    .made_for = c->kernel_made_for(number),
-                                   .nodes = toposort(c->schedule()->items[number].ast).size(),
-                                   .later = [made_of, number] { return made_of(number); }};
+                                   .num_nodes = toposort(c->schedule()->items[number].ast).size(),
+                                   .make_later = [made_of, number] { return made_of(number); }};
     };
     auto tell = [&](size_t i) {
-      session_.progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
+      session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    const unsigned jobs = plan_.later && !plan_.prove ? 1 : session_.jobs;
+    const unsigned jobs = plan_.compiles_later && !plan_.proves_rewrites ? 1 : session_.jobs;
     if (auto status = parallel_for(made.size(), jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();
-      made[i]->numbers = numbers[i];
+      made[i]->item_indices = numbers[i];
       content_.graphs.push_back(std::move(*made[i]));
     }
     return Unit{};

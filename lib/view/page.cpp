@@ -37,38 +37,39 @@ std::string view_index(const ViewContent& content) {
   return json_object([&](JsonWriter& json) {
     json.member("format", "tgc-view").member("version", 1);
     json.member("tgc", tgc_version()).member("tinygrad", tinygrad_version()).member("title", content.title);
-    if (!content.sides.empty()) json.member("sides", content.sides);
+    if (!content.side_names.empty()) json.member("sides", content.side_names);
     json.key("graphs").array([&] {
       for (const RecordedGraph& g : content.graphs)
         json.object([&] {
           json.member("name", g.name).member("target", g.target).member("made_for", g.made_for);
-          json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.nodes);
-          json.member("rewrites", g.rewrites).member("stages", g.stages).key("ms").number(g.ms, "%.3f");
-          if (!content.sides.empty()) {
-            json.member("structure", g.structure).key("results").array([&] {
+          json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.num_nodes);
+          json.member("rewrites", g.num_rewrites).member("stages", g.num_stages).key("ms").number(g.ms, "%.3f");
+          if (!content.side_names.empty()) {
+            json.member("structure", g.structure_hash).key("results").array([&] {
               for (const auto& [name, hash] : g.results) json.value(name).value(hash);
             });
           }
           json.member("error", g.error);
           if (g.program) write_program(json, *g.program);
-          if (g.runtime) json.member("runtime", true);
-          json.member("numbers", g.numbers).member("side", g.side).member("measured", g.measured);
-          if (g.schedule_of >= 0) json.member("schedule_of", g.schedule_of);
+          if (g.is_runtime) json.member("runtime", true);
+          json.member("numbers", g.item_indices).member("side", g.input_side).member("measured", g.measured_seconds);
+          if (g.schedule_index >= 0) json.member("schedule_of", g.schedule_index);
           if (!g.schedule.empty()) json.key("schedule").raw(g.schedule);
-          if (!g.accused.empty()) json.key("accused").raw(g.accused);
-          if (!g.proof.empty()) json.key("proof").raw(g.proof);
-          if (!g.bundle.empty()) json.key("bundle").raw(g.bundle);
+          if (!g.bisect_json.empty()) json.key("accused").raw(g.bisect_json);
+          if (!g.proof_json.empty()) json.key("proof").raw(g.proof_json);
+          if (!g.bundle_json.empty()) json.key("bundle").raw(g.bundle_json);
         });
     });
     if (!content.schedule.empty()) json.key("schedule").raw(content.schedule);
-    if (!content.measured_on.empty()) json.member("measured_on", content.measured_on);
+    if (!content.measuring_device.empty()) json.member("measured_on", content.measuring_device);
     if (auto& peaks = content.peaks)
-      json.key("peaks").object([&] { json.member("bytes", peaks->bytes).member("ops", peaks->operations); });
-    if (!content.measured.empty()) json.member("measured", content.measured);
+      json.key("peaks").object(
+          [&] { json.member("bytes", peaks->bytes_per_second).member("ops", peaks->operations_per_second); });
+    if (!content.item_seconds.empty()) json.member("measured", content.item_seconds);
   });
 }
 
-std::string packed(std::string_view text, bool of_numbers) {
+std::string pack_text(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
   const int memory = of_numbers ? 5 : 8;  // 5: zlib makes smaller blocks, so that each column has its own Huffman codes
@@ -102,7 +103,8 @@ std::string as_letters(std::string_view bytes) {
 }
 
 std::string graph_letters(const RecordedGraph& g) {
-  return as_letters(packed(g.data, g.is_tensor_graph)) + " " + as_letters(packed(g.events, g.is_tensor_graph));
+  return as_letters(pack_text(g.data_json, g.is_tensor_graph)) + " " +
+         as_letters(pack_text(g.events_json, g.is_tensor_graph));
 }
 
 std::string data_element(const std::string& id, const std::string& letters) {
@@ -122,7 +124,7 @@ std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   std::vector<Group> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
   for (size_t i = 0, bytes = 0; i < graphs.size(); i++) {
-    const size_t own = graphs[i].data.size() + graphs[i].events.size();
+    const size_t own = graphs[i].data_json.size() + graphs[i].events_json.size();
     const bool fits = !out.empty() && i - out.back().first < most && bytes + own <= kMostGroupBytes;
     if (!fits || !own || graphs[i].is_tensor_graph || graphs[out.back().first].is_tensor_graph)
       out.push_back({i, i}), bytes = 0;
@@ -157,8 +159,8 @@ std::string by_member(std::span<const RecordedGraph> graphs, std::string Recorde
 }
 
 std::string group_letters(std::span<const RecordedGraph> graphs) {
-  return as_letters(packed(by_member(graphs, &RecordedGraph::data), true)) + " " +
-         as_letters(packed(by_member(graphs, &RecordedGraph::events), true));
+  return as_letters(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
+         as_letters(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
 }
 
 }  // namespace
@@ -166,14 +168,14 @@ std::string group_letters(std::span<const RecordedGraph> graphs) {
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  out += data_element("index", as_letters(packed(view_index(content))));
+  out += data_element("index", as_letters(pack_text(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
   std::vector<std::string> letters(groups.size());  // the encoded groups; empty for a graph that the server makes later
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));
-    else if (!graphs[first].data.empty()) letters[i] = graph_letters(graphs[first]);
+    else if (!graphs[first].data_json.empty()) letters[i] = graph_letters(graphs[first]);
   };
   parallel_for(groups.size(), jobs, pack).value_or_throw();
   for (size_t i = 0; i < groups.size(); i++) {

@@ -14,12 +14,12 @@ namespace tgc {
 // The content of a page.
 struct ViewContent {
   std::string title;                  // name of the input
-  std::vector<std::string> sides;     // names of the two inputs; empty if there is one input
+  std::vector<std::string> side_names;     // names of the two inputs; empty if there is one input
   std::vector<RecordedGraph> graphs;
   std::string schedule;               // schedule of a compiled tensor graph as JSON (schedule_text.h), or empty
-  std::string measured_on;            // the device that ran the kernels; empty: no kernel was run
-  std::vector<double> measured;       // seconds of each item of the schedule; 0: not timed
-  std::optional<Peaks> peaks;         // peak rates of the device `measured_on`; nullopt: not measured
+  std::string measuring_device;            // the device that ran the kernels; empty: no kernel was run
+  std::vector<double> item_seconds;       // seconds of each item of the schedule; 0: not timed
+  std::optional<Peaks> peaks;         // peak rates of the device `measuring_device`; nullopt: not measured
 };
 
 // Returns the page's index as JSON: {"title","graphs":[{"name","target",...}],"schedule",...}. It has what the page
@@ -27,7 +27,7 @@ struct ViewContent {
 std::string view_index(const ViewContent& content);
 
 // Compresses with zlib. `of_numbers` chooses parameters that are better for text of mostly columns of numbers.
-std::string packed(std::string_view text, bool of_numbers = false);
+std::string pack_text(std::string_view text, bool of_numbers = false);
 // Encodes bytes as printable text for the page: 13 bits as two of 91 characters, and up to 6 remaining bits as one. The
 // result is 1/13 shorter than base64.
 std::string as_letters(std::string_view bytes);

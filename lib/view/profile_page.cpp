@@ -77,7 +77,7 @@ class PageWriter {
       json.key("host").object([&] { json.member("names", names).key("track"), write_track(json, std::move(host)); });
       json.key("runs").array([&] {
         for (size_t run = 0; run < p_.trace.kernels.size(); run++)
-          if (p_.chosen[run]) write_run(json, run);
+          if (p_.is_run_chosen[run]) write_run(json, run);
       });
       json.member("pma", p_.trace.pma.size());
     });
@@ -91,14 +91,16 @@ class PageWriter {
     json.key("totals").array([&] {
       for (const profile::Total& t : profile::totals_of(p_, assembly_.mapped()))
         json.object([&] {
-          json.member("device", t.device).member("name", t.name).member("count", t.count);
+          json.member("device", t.device).member("name", t.name).member("count", t.num_executions);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
-          json.member("at_most", t.flops_at_most);
-          double mean = t.seconds / double(t.count);
+          json.member("at_most", t.is_flops_upper_bound);
+          double mean = t.seconds / double(t.num_executions);
           json.member("bound", t.is_copy ? "" : profile::bound_by(t.flops, t.bytes, mean, t.arch));
           if (auto* peak = profile::device_peak(t.arch))
             json.key("peak").object([&] {
-              json.member("card", peak->card).member("flops", peak->flops).member("bytes", peak->bytes);
+              json.member("card", peak->card)
+                  .member("flops", peak->flops_per_second)
+                  .member("bytes", peak->bytes_per_second);
             });
         });
     });
@@ -110,7 +112,7 @@ class PageWriter {
     runs_++;
     json.object([&] {
       json.member("name", r.name).member("kernel", r.kernel).member("device", r.device).member("arch", r.arch);
-      json.member("binary", r.program && !r.program->lib.empty());
+      json.member("binary", r.program && !r.program->elf_bytes.empty());
       json.member("seconds", r.seconds).key("traces").array([&] {
         for (size_t event : r.sqtt) write_trace(json, run, event);
       });
@@ -122,13 +124,16 @@ class PageWriter {
     const profile::SqttSummary& s = p_.summaries[event];
     TraceTracks tracks = make_trace_tracks(p_, event, assembly_.of(run));
     json.object([&] {
-      json.member("se", e.se).member("itrace", e.itrace).member("packets", s.packets).member("waves", s.waves.size());
+      json.member("se", e.se)
+          .member("itrace", e.has_instruction_packets)
+          .member("packets", s.num_packets)
+          .member("waves", s.wave_spans.size());
       const auto offset = p_.clock_offset(event);
       json.member("error", s.error).member("clock", offset.has_value());
-      json.member("first", moved(s.first_time, offset.value_or(0)));
-      json.member("last", moved(s.last_time, offset.value_or(0)));
-      if (!tracks.hits.empty()) {
-        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.hits), kRankOfHits});
+      json.member("first", moved_time(s.first_time, offset.value_or(0)));
+      json.member("last", moved_time(s.last_time, offset.value_or(0)));
+      if (!tracks.execution_times.empty()) {
+        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.execution_times), kRankOfHits});
         json.member("hits", tracks_);
       }
       json.key("tracks").array([&] {
@@ -144,7 +149,8 @@ class PageWriter {
       json.member("number", number).member("name", track.name);
       json.key("rows").array([&] {
         for (const TimelineRow& row : track.rows)
-          json.object([&] { json.member("name", row.name).member("most", row.most).member("style", row.style); });
+          json.object(
+              [&] { json.member("name", row.name).member("most", row.max_amount).member("style", row.drawing_style); });
       });
       json.key("levels").array([&] {
         for (size_t level = 0; level < track.levels.size(); level++) {
@@ -152,12 +158,12 @@ class PageWriter {
           std::vector<int64_t> begins, ends, counts;
           for (size_t n = 0; n < l.chunks.size(); n++) {
             TimelineChunk& c = l.chunks[n];
-            begins.push_back(c.begin), ends.push_back(c.end), counts.push_back(c.count);
+            begins.push_back(c.begin), ends.push_back(c.end), counts.push_back(c.num_slices);
             std::string id = "t" + std::to_string(number) + "." + std::to_string(level) + "." + std::to_string(n);
             documents.push_back({std::move(id), {std::move(c.json)}, kRankOfTracks + track.levels.size() - level});
           }
           json.object([&] {
-            json.member("bin", l.bin).member("begin", begins).member("end", ends).member("count", counts);
+            json.member("bin", l.bin_cycles).member("begin", begins).member("end", ends).member("count", counts);
           });
         }
       });
@@ -178,7 +184,7 @@ class PageWriter {
           auto text = listing.find(address);
           json.array([&] {
             json.value(address).value(text == listing.end() ? "" : text->second);
-            if (t) json.value(t->hits).value(t->cycles).value(t->stall).value(t->idle);
+            if (t) json.value(t->num_executions).value(t->cycles).value(t->stall_cycles).value(t->idle_cycles);
           });
         };
         if (code)
@@ -188,10 +194,10 @@ class PageWriter {
           for (auto& [address, text] : listing) row(address, nullptr);
       });
       json.key("counters").array([&] {
-        for (const profile::CounterSample& c : p_.trace.counters)
+        for (const profile::CounterSample& c : p_.trace.counter_samples)
           if (c.kernel == run)
             json.object([&] {
-              json.member("name", c.name).member("block", c.block).member("sum", c.sum());
+              json.member("name", c.name).member("block", c.block).member("sum", c.sum_of_values());
               json.member("most", c.values.empty() ? 0 : *std::ranges::max_element(c.values));
               json.member("values", c.values.size());
             });
@@ -204,13 +210,13 @@ class PageWriter {
       if (auto occupancy = profile::occupancy_over_time(p_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);
       const profile::KernelFigures figures = profile::figures_of(p_, run, listing);
-      json.member("lanes", figures.lanes).member("wave_lanes", figures.wave_lanes);
+      json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.wave_lanes);
       json.member("mean_lanes", figures.active_lanes).member("active_lanes", lanes_of(run, times));
       json.key("memory"), profile::write_memory_levels(json, profile::memory_levels(p_, run, stalls, figures));
       json.key("hints").array([&] {
         for (const profile::Hint& h : profile::hints(p_, run, listing, stalls)) json.value(h.text());
       });
-      std::vector<std::string> found = p_.trace.damage;
+      std::vector<std::string> found = p_.trace.damage_notes;
       std::ranges::move(profile::check_traces(p_, run, listing), std::back_inserter(found));
       json.member("damage", found);
     });
@@ -221,7 +227,7 @@ class PageWriter {
     std::vector<double> out;
     const auto active = p_.active_lanes_of(run);
     for (size_t n = 0; n < active.size(); n++)
-      out.push_back(times[n].hits ? double(active[n]) / double(times[n].hits) : 0);
+      out.push_back(times[n].num_executions ? double(active[n]) / double(times[n].num_executions) : 0);
     return out;
   }
 
@@ -236,8 +242,8 @@ class PageWriter {
       json.key("rows").array([&] {
         for (const profile::ComparedInstruction& x : pair.instructions)
           json.array([&] {
-            auto cycles = [](const auto& side) { return side ? std::optional(side->of_wave) : std::nullopt; };
-            json.value(x.new_one ? std::optional(x.new_one->number) : std::nullopt).value(x.shown().assembly);
+            auto cycles = [](const auto& side) { return side ? std::optional(side->cycles_per_wave) : std::nullopt; };
+            json.value(x.new_one ? std::optional(x.new_one->number) : std::nullopt).value(x.newest_side().assembly);
             json.value(cycles(x.old_one)).value(cycles(x.new_one));
           });
       });
@@ -254,7 +260,7 @@ class PageWriter {
       for (size_t r = 0; r < profile::kStallReasons; r++)
         json.array([&] {
           json.value(profile::stall_reason_name(profile::StallReason(r)));
-          json.value(stalls.reasons[r].cycles).value(stalls.reasons[r].idle);
+          json.value(stalls.times_by_reason[r].cycles).value(stalls.times_by_reason[r].idle_cycles);
         });
     });
     json.key("stalls").array([&] {
@@ -262,10 +268,10 @@ class PageWriter {
         json.array([&] {
           const profile::InstructionStalls& s = stalls.instructions[n];
           uint64_t cycles = 0;
-          for (const profile::StallTime& t : s.reasons) cycles += t.cycles;
-          json.value(cycles > times[n].hits ? int(profile::StallReport::main_reason(s)) : -1);
-          json.value(s.waited_for.cycles);
-          for (auto& [n, time] : s.waits_for) json.value(n).value(time.cycles);
+          for (const profile::StallTime& t : s.times_by_reason) cycles += t.cycles;
+          json.value(cycles > times[n].num_executions ? int(profile::StallReport::main_reason(s)) : -1);
+          json.value(s.waits_for_result.cycles);
+          for (auto& [n, time] : s.waits_by_instruction) json.value(n).value(time.cycles);
         });
     });
   }
@@ -274,9 +280,9 @@ class PageWriter {
   // source.
   static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
     json.key("source").object([&] {
-      if (!source.problem.empty()) return (void)json.member("problem", source.problem);
+      if (!source.missing_reason.empty()) return (void)json.member("problem", source.missing_reason);
       json.member("input", source.input).member("target", source.target).member("lines", source.lines);
-      json.member("differs", source.differs);
+      json.member("differs", source.difference_text);
       json.key("exact").array([&] {
         for (uint64_t address : addresses) json.value(int(source.is_exact_at(address)));
       });
@@ -307,7 +313,7 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
     for (std::string& part : documents[n].parts)
-      letters[n] += (letters[n].empty() ? "" : " ") + as_letters(packed(part, n > 0)), part.clear();
+      letters[n] += (letters[n].empty() ? "" : " ") + as_letters(pack_text(part, n > 0)), part.clear();
   };
   parallel_for(documents.size(), jobs, pack).value_or_throw();
   const size_t mark = page_code.find(kDataMark), end = page_code.rfind("</body>");
@@ -339,11 +345,11 @@ Result<std::string> profile_page_of(std::string_view page_code, const Session& s
     std::optional<Profile> older;
     if (is_comparison) older = read(InputName::parse(input));
     std::optional<Profile> p = read(name);
-    p->works = profile::find_works(session, p->trace);
+    p->kernel_works = profile::find_works(session, p->trace);
     const std::string source = is_comparison ? "" : with;
     if (!source.empty() || !name.id.empty())
       p->sources = std::move(profile::find_sources(session, source, *p).value_or_throw());
-    return profile_page(page_code, *p, name.shown(), 0, older ? &*older : nullptr);
+    return profile_page(page_code, *p, name.display_name(), 0, older ? &*older : nullptr);
   });
 }
 

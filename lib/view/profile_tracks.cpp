@@ -161,7 +161,7 @@ class TrackMaker {
       int64_t last = 0;
       for (const Hit& h : times)
         begin.push_back(h.begin - last), length.push_back(h.end - h.begin), wave.push_back(h.wave), last = h.begin;
-      out.hits.push_back(json_object(
+      out.execution_times.push_back(json_object(
           [&](JsonWriter& json) { json.member("begin", begin).member("length", length).member("wave", wave); }));
     }
     return out;
@@ -189,7 +189,11 @@ class TrackMaker {
     int64_t& last = last_[wave];
     if (last == kNotStarted) last = time;  // the wave began before the trace
     int64_t begin = std::min(last, time), end = std::max(time, begin + 1);
-    slices_.push_back({.row = Units + wave, .kind = uint8_t(kind), .begin = begin, .end = end, .item = instruction,
+    slices_.push_back({.row = Units + wave,
+                       .kind = uint8_t(kind),
+                       .begin = begin,
+                       .end = end,
+                       .item_number = instruction,
                        .amount = 1 / double(end - begin)});
     if (instruction < hits_.size()) hits_[instruction].push_back({begin, end, wave});
     last = end;
@@ -206,7 +210,7 @@ class TrackMaker {
     if (!queue.empty()) p = queue.front(), queue.pop_front();
     int64_t begin = p.unit == UnitVector || p.unit == UnitMatrix ? time - p.cycles : time;
     slices_.push_back({.row = p.unit, .kind = uint8_t(p.kind), .begin = begin, .end = begin + p.cycles,
-                       .item = p.instruction});
+                       .item_number = p.instruction});
   }
 
   // Adds a packet of CDNA. Packets of instructions name the SIMD and the wave, but neither the compute unit nor the
@@ -231,7 +235,7 @@ class TrackMaker {
     for (uint32_t row : rows) {
       uint32_t wave = row < Units ? 0 : (row - Units) % kWaves;
       if (row < Units) out.rows.push_back({.name = kUnitNames[row]});
-      else if (row < Units + kWaves) out.rows.push_back({.name = formatted("wave %u", wave), .style = "wave"});
+      else if (row < Units + kWaves) out.rows.push_back({.name = formatted("wave %u", wave), .drawing_style = "wave"});
       else out.rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
     }
     for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(rows, s.row) - rows.begin());
@@ -247,7 +251,7 @@ class TrackMaker {
     }
     double most = 1;
     for (auto& [place, count] : places) most = std::max(most, count);
-    Track out{.name = "waves", .rows = {{.name = "waves", .style = "count"}}, .levels = {}};
+    Track out{.name = "waves", .rows = {{.name = "waves", .drawing_style = "count"}}, .levels = {}};
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> rows;
     for (auto& [place, count] : places) {
       rows[place] = uint32_t(out.rows.size());
@@ -259,9 +263,9 @@ class TrackMaker {
       bool has_begin = w.begin != WaveSpan::kUnknown, has_end = w.end != WaveSpan::kUnknown;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
       TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
-              .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item = w.wave};
+              .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
       // a place has one wave at a time, so a wave without a packet of its end ends at latest when the next one begins
-      auto [last, is_first] = latest.try_emplace({s.row, s.item}, slices.size());
+      auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
         TimeSlice& before = slices[last->second];
         if (!has_begin) s.begin = std::min(before.end, s.end);
@@ -274,7 +278,7 @@ class TrackMaker {
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
     all = count_active(std::move(all));  // the first row: the number of all active waves
-    for (const TimeSlice& s : all) out.rows[0].most = std::max(out.rows[0].most, s.amount);
+    for (const TimeSlice& s : all) out.rows[0].max_amount = std::max(out.rows[0].max_amount, s.amount);
     std::vector<TimeSlice> active = count_active(slices);
     active.insert(active.begin(), all.begin(), all.end());
     slices.insert(slices.end(), all.begin(), all.end());
@@ -326,7 +330,7 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise) {
   return otherwise;
 }
 
-int64_t moved(int64_t time, int64_t offset) { return int64_t(uint64_t(time) + uint64_t(offset)); }
+int64_t moved_time(int64_t time, int64_t offset) { return int64_t(uint64_t(time) + uint64_t(offset)); }
 
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
   const int64_t offset = p.clock_offset(event).value_or(0);
@@ -334,16 +338,16 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
   const profile::SqttSummary& summary = p.summaries[event];
   const profile::KernelCode* code = p.packet_code_of(event);
   TrackMaker maker(code, listing);
-  if (e.itrace)
+  if (e.has_instruction_packets)
     profile::decode_sqtt(profile::bytes_of(e.blob), [&](PacketView packet) {
-      packet.time = moved(packet.time, offset);
+      packet.time = moved_time(packet.time, offset);
       maker.add(packet);
     });
-  std::vector<WaveSpan> waves = summary.waves;
+  std::vector<WaveSpan> waves = summary.wave_spans;
   for (WaveSpan& w : waves)
     for (int64_t* time : {&w.begin, &w.end})
-      if (*time != WaveSpan::kUnknown) *time = moved(*time, offset);
-  return maker.take(waves, moved(summary.last_time, offset));
+      if (*time != WaveSpan::kUnknown) *time = moved_time(*time, offset);
+  return maker.take(waves, moved_time(summary.last_time, offset));
 }
 
 namespace {
@@ -373,11 +377,11 @@ class FreeRows {
 
 Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names) {
   Track out{.name = "host and devices", .rows = {}, .levels = {}};
-  if (trace.ranges.empty()) return out;
-  double start = trace.ranges[0].begin;
-  for (const profile::RangeEvent& e : trace.ranges) start = std::min(start, e.begin);
+  if (trace.range_events.empty()) return out;
+  double start = trace.range_events[0].begin;
+  for (const profile::RangeEvent& e : trace.range_events) start = std::min(start, e.begin);
   std::vector<const profile::RangeEvent*> ranges;
-  for (const profile::RangeEvent& e : trace.ranges) ranges.push_back(&e);
+  for (const profile::RangeEvent& e : trace.range_events) ranges.push_back(&e);
   std::ranges::stable_sort(ranges, [](auto* a, auto* b) { return a->begin < b->begin; });
   std::map<std::string, uint32_t> numbers;
   std::map<std::string_view, FreeRows> free_rows;  // by device
@@ -391,7 +395,7 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
                      : e->bytes                                 ? SliceKind::Copy
                                                                 : SliceKind::Kernel;
     slices[{e->device, row}].push_back({.kind = uint8_t(kind), .begin = ns(e->begin),
-                                        .end = std::max(ns(e->end), ns(e->begin) + 1), .item = number->second});
+                                        .end = std::max(ns(e->end), ns(e->begin) + 1), .item_number = number->second});
   }
   std::vector<TimeSlice> all;
   for (auto& [place, list] : slices) {

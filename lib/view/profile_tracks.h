@@ -34,11 +34,12 @@ struct TraceTracks {
   // A row for the number of all active waves, and a row for the waves of each SIMD of each compute unit. The item of a
   // slice is the wave's place on the SIMD.
   Track waves;
-  std::vector<std::string> hits;  // by instruction: when and by which wave it was issued, as JSON; empty without code
+  // by instruction: when and by which wave it was issued, as JSON; empty without code
+  std::vector<std::string> execution_times;
 };
 
 // Returns a time on another clock. Wraps around, because the times of a damaged trace may be any.
-int64_t moved(int64_t time, int64_t offset);
+int64_t moved_time(int64_t time, int64_t offset);
 // Makes the tracks of the thread trace with the index `event`. `listing` has the assembly by address; analyze_profile()
 // has made `profile`. Times are on the clock of the run's first trace, if Profile::clock_offset() is known.
 TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,

@@ -17,14 +17,14 @@ int64_t bytes_of(const GoldenBuffer& b) {
   return b.size * (dtype ? dtype->itemsize() : 1);
 }
 
-bool is_copy(const GoldenKernel& k) { return k.stored && k.stored->node.starts_with("Ops.COPY "); }
+bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
 // The distinct buffers of the kernels, and the size of the memory (base) that contains each.
 class Buffers {
  public:
   explicit Buffers(const GoldenRecord& record) {
     for (const GoldenKernel& k : record.kernels)
-      for (const GoldenBuffer& b : k.bufs) add(b);
+      for (const GoldenBuffer& b : k.buffer_args) add(b);
   }
   size_t number(const GoldenBuffer& b) const { return numbers_.at(key(b)); }
   std::vector<size_t> numbers(std::span<const GoldenBuffer> bufs) const {
@@ -70,12 +70,12 @@ class Buffers {
 }  // namespace
 
 std::string recorded_schedule_json(const GoldenRecord& record) {
-  if (std::ranges::none_of(record.kernels, [](auto& k) { return !k.bufs.empty(); })) return {};
+  if (std::ranges::none_of(record.kernels, [](auto& k) { return !k.buffer_args.empty(); })) return {};
   const Buffers buffers(record);
   return json_object([&](JsonWriter& json) {
     json.key("kernels").array([&] {
       for (const GoldenKernel& k : record.kernels) {
-        const std::span<const GoldenBuffer> all = k.bufs, stored = all.first(std::min<size_t>(1, all.size()));
+        const std::span<const GoldenBuffer> all = k.buffer_args, stored = all.first(std::min<size_t>(1, all.size()));
         json.object([&] {
           json.member("op", is_copy(k) ? "COPY" : "SINK").member("ast_nodes", 0);
           json.member("buffers", buffers.numbers(all)).member("writes", buffers.numbers(stored));

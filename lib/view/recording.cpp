@@ -27,60 +27,63 @@ std::string text_of_rule(const TraceRule& r) {
 
 }  // namespace
 
-void Recorder::kernel(std::string_view id, std::string_view target, UOp ast) {
-  graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, strings_ = {}, rules_ = {}, rule_numbers_ = {};
+void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
+  graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, string_numbers_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
   graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may have no target either
   ast_ = ast;
-  string("");
+  number_of_string("");
 }
 
-void Recorder::stage(std::string_view name, UOp input) {
-  stages_.push_back({.name = std::string(name), .input = input, .result = {}, .first = events_.size(),
-                     .last = events_.size()});
-  begun_ = Clock::now();
+void Recorder::begin_stage(std::string_view name, UOp input) {
+  stages_.push_back({.name = std::string(name), .input = input, .result = {}, .first_event = events_.size(),
+                     .end_event = events_.size()});
+  begin_time_ = Clock::now();
 }
 
-void Recorder::stage_end(UOp result) {
+void Recorder::end_stage(UOp result) {
   StageEvents& s = stages_.back();
-  s.ms = std::chrono::duration<double, std::milli>(Clock::now() - begun_).count();
-  s.result = result, s.last = events_.size();
+  s.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_time_).count();
+  s.result = result, s.end_event = events_.size();
   graph_.ms += s.ms;
 }
 
-void Recorder::begin(const TraceRewrite& r, int, UOp input) {
-  events_.push_back({Event::Kind::Begin, input, UOp(), {string(r.name), string(r.set), int64_t(r.rules), r.bottom_up}});
+void Recorder::begin_rewrite(const TraceRewrite& r, int, UOp input) {
+  events_.push_back({Event::Kind::Begin,
+                     input,
+                     UOp(),
+                     {number_of_string(r.name), number_of_string(r.rule_set), int64_t(r.num_rules), r.bottom_up}});
 }
 
-void Recorder::end(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
+void Recorder::end_rewrite(int, UOp result) { events_.push_back({Event::Kind::End, result, UOp()}); }
 
-void Recorder::rewrite(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
+void Recorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceCost cost) {
   auto key = std::string(r.file) + ":" + std::to_string(r.line) + " " + name_with_branch(r) + " ";
   key += r.source;
   auto [at, is_new] = rule_numbers_.try_emplace(std::move(key), rules_.size());
   if (is_new)
-    rules_.push_back({string(r.name), string(r.branch), string(r.file), r.line, string(r.source),
-                      string(text_of_rule(r))});
+    rules_.push_back({number_of_string(r.name), number_of_string(r.branch), number_of_string(r.file), r.line,
+                      number_of_string(r.source), number_of_string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
                      {int64_t(at->second), cost.made_from, cost.made_to}});
-  if (!is_discarded(r)) graph_.rewrites++;
-  else if (!stages_.empty()) stages_.back().discarded++;
+  if (!is_discarded(r)) graph_.num_rewrites++;
+  else if (!stages_.empty()) stages_.back().num_discarded++;
 }
 
-void Recorder::rebuilt(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }
+void Recorder::rebuild_node(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }
 
-void Recorder::gated(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
+void Recorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
 
-RecordedGraph Recorder::finish(Compilation* of, const TextChoice& texts, const std::string& error) {
+RecordedGraph Recorder::finish_graph(Compilation* of, const TextChoice& texts, const std::string& error) {
   graph_.error = error;
-  graph_.stages = stages_.size();
+  graph_.num_stages = stages_.size();
   if (!of) {  // the events were read from a file, so the times are only those of reading
     graph_.ms = 0;
     for (StageEvents& s : stages_) s.ms = 0;
   }
-  if (!stages_.empty() && !stages_.back().result) stages_.back().last = events_.size();
+  if (!stages_.empty() && !stages_.back().result) stages_.back().end_event = events_.size();
   RecordingWriter writer(*this, of, texts);
-  graph_.data = writer.write(), graph_.events = writer.events();
+  graph_.data_json = writer.write_graph(), graph_.events_json = writer.events();
   return std::move(graph_);
 }
 
@@ -100,11 +103,11 @@ RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
   } else if (auto status = compilation.run_through(row_of(OutputKind::List)); !status) {
     error = without_folders(status.diag());
   }
-  const StageRow* begun = find_row(compilation.loaded().info.stage);
-  if (!compilation.loaded().list.empty()) recorder.begins_behind("linear");
-  else if (begun && begun->kind != StageRow::Kind::Ast) recorder.begins_behind(begun->name);
-  RecordedGraph out = recorder.finish(&compilation, texts, error);
-  compilation.watch(nullptr);
+  const StageRow* begun = find_row(compilation.input_graph().info.stage);
+  if (!compilation.input_graph().list.empty()) recorder.set_begin_stage("linear");
+  else if (begun && begun->kind != StageRow::Kind::Ast) recorder.set_begin_stage(begun->name);
+  RecordedGraph out = recorder.finish_graph(&compilation, texts, error);
+  compilation.set_watcher(nullptr);
   return out;
 }
 

@@ -17,43 +17,46 @@ namespace tgc {
 // One graph of a page: a kernel or a tensor graph.
 struct RecordedGraph {
   std::string name, target, made_for;
-  std::string begins;    // the stage whose result the recording starts with; empty: it starts with the AST or tensors
+  // the stage whose result the recording starts with; empty: it starts with the AST or tensors
+  std::string begin_stage;
   std::string producer;  // the release that recorded the graph; empty: tgc compiled it, or it is of tinygrad 0.12.0
   bool is_tensor_graph = false;
-  size_t nodes = 0, rewrites = 0, stages = 0;  // numbers; `nodes` are those of the first graph
+  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // numbers; `num_nodes` are those of the first graph
   double ms = 0;                               // milliseconds of all stages, including the recording; 0: unknown
   std::string error;                           // the error of the pipeline; empty if there is none
   std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not known
-  bool runtime = false;                        // true for a kernel of tinygrad's runtime, which no schedule contains
-  std::vector<int64_t> numbers;                // for a kernel of a schedule: its indices in the schedule
-  int64_t schedule_of = -1;                    // for a kernel of a recorded schedule: index of the graph that has it
+  bool is_runtime = false;                        // true for a kernel of tinygrad's runtime, which no schedule contains
+  std::vector<int64_t> item_indices;                // for a kernel of a schedule: its indices in the schedule
+  int64_t schedule_index = -1;                    // for a kernel of a recorded schedule: index of the graph that has it
   std::string schedule;                        // for a recorded tensor graph: its schedule as JSON, or empty
-  double measured = 0;                         // for a kernel that was run alone: its seconds; 0: not run
-  std::string accused;                         // result of a bisection (BisectReport::json), or empty
-  std::string proof;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
-  std::string bundle;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
-  std::string structure;                       // a hash of the first graph without the names of kernels
+  double measured_seconds = 0;                         // for a kernel that was run alone: its seconds; 0: not run
+  std::string bisect_json;                         // result of a bisection (BisectReport::json), or empty
+  std::string proof_json;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
+  std::string bundle_json;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
+  std::string structure_hash;                       // a hash of the first graph without the names of kernels
   // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph. The
-  // name of the first graph is `begins`, or "ast".
+  // name of the first graph is `begin_stage`, or "ast".
   std::vector<std::pair<std::string, std::string>> results;
-  int side = 0;                                // the input that has the graph: 0 for the first, 1 for the second
-  std::string events;                          // the rewrites as JSON, which the page reads after drawing `data`
-  std::string data;                            // the graph as JSON; empty: `later` makes `data` and `events`
-  std::function<Result<RecordedGraph>()> later = {};
+  int input_side = 0;                                // the input that has the graph: 0 for the first, 1 for the second
+  // the rewrites as JSON, which the page reads after drawing `data_json`
+  std::string events_json;
+  // the graph as JSON; empty: `make_later` makes `data_json` and `events_json`
+  std::string data_json;
+  std::function<Result<RecordedGraph>()> make_later = {};
 };
 
 // Which texts a recording has besides the graphs of the stages.
 struct TextChoice {
-  bool assembly = true;  // include the LLVM IR and assembly that compilers make
-  std::vector<std::pair<std::string, std::string>> given = {};  // texts that the input has: kind and text
+  bool includes_assembly = true;  // include the LLVM IR and assembly that compilers make
+  std::vector<std::pair<std::string, std::string>> given_texts = {};  // texts that the input has: kind and text
   std::string made_by = {};  // JSON: the methods that made nodes of the first graph (GoldenRecord::made_by); or empty
-  std::string rules = {};  // JSON: by place of a rule, the source lines in the user's tinygrad; or empty
+  std::string rule_sources = {};  // JSON: by place of a rule, the source lines in the user's tinygrad; or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.
 class NumberedTexts {
  public:
-  int64_t number(std::string_view text) {
+  int64_t number_of_text(std::string_view text) {
     auto [at, is_new] = numbers_.try_emplace(std::string(text), int64_t(texts_.size()));
     if (is_new) texts_.push_back(at->first);
     return at->second;
@@ -65,38 +68,38 @@ class NumberedTexts {
   std::vector<std::string_view> texts_;  // views of numbers_' keys, whose addresses are stable
 };
 
-// An event of TraceConsumer. Begin: `a` is the input, and `numbers` are the index of the graph rewrite's name, the
+// An event of TraceConsumer. Begin: `a` is the input, and `item_indices` are the index of the graph rewrite's name, the
 // index of the rule set, the number of rules, and 1 if bottom-up. End: `a` is the result. Rewrite: `a` became `b`, and
-// `numbers` are the index of the rule, and the begin and end of the numbers of the nodes that the rewrite made.
+// `item_indices` are the index of the rule, and the begin and end of the numbers of the nodes that the rewrite made.
 // Rebuilt: `a` with replaced sources is `b`. Gated: `a` was not entered.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
   UOp a, b;
-  int64_t numbers[4] = {};
+  int64_t item_indices[4] = {};
 };
 
-// Records the trace events of one graph; finish() returns them as JSON.
+// Records the trace events of one graph; finish_graph() returns them as JSON.
 class Recorder : public TraceConsumer {
  public:
-  void kernel(std::string_view id, std::string_view target, UOp ast) override;
+  void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void made_for(std::string_view what) override { graph_.made_for = what; }
-  void stage(std::string_view name, UOp input) override;
-  void stage_end(UOp result) override;
-  void begin(const TraceRewrite& rewrite, int depth, UOp input) override;
-  void end(int depth, UOp result) override;
-  void rewrite(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
-  void rebuilt(int depth, UOp before, UOp after) override;
-  void gated(int depth, UOp node) override;
+  void begin_stage(std::string_view name, UOp input) override;
+  void end_stage(UOp result) override;
+  void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
+  void end_rewrite(int depth, UOp result) override;
+  void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
+  void rebuild_node(int depth, UOp before, UOp after) override;
+  void gate_node(int depth, UOp node) override;
 
   // Sets RecordedGraph::producer.
-  void recorded_by(std::string_view producer) { graph_.producer = producer; }
-  // Sets RecordedGraph::begins.
-  void begins_behind(std::string_view stage) { graph_.begins = stage; }
+  void set_producer(std::string_view producer) { graph_.producer = producer; }
+  // Sets RecordedGraph::begin_stage.
+  void set_begin_stage(std::string_view stage) { graph_.begin_stage = stage; }
 
   // Returns the recording, with the pipeline's error. `of` is the observed compilation, whose list, source and outputs
   // of compilers are included; null if the events are read from a file.
-  RecordedGraph finish(Compilation* of, const TextChoice& texts, const std::string& error = "");
+  RecordedGraph finish_graph(Compilation* of, const TextChoice& texts, const std::string& error = "");
 
  private:
   using Event = RecordedEvent;
@@ -104,24 +107,24 @@ class Recorder : public TraceConsumer {
     std::string name;
     UOp input, result;
     double ms = 0;
-    size_t first = 0, last = 0;  // indices in events_
-    size_t discarded = 0;        // number of rewrites whose results the stage discarded
+    size_t first_event = 0, end_event = 0;  // indices in events_
+    size_t num_discarded = 0;        // number of rewrites whose results the stage discarded
   };
   friend class RecordingWriter;
 
-  int64_t string(std::string_view text) { return strings_.number(text); }
+  int64_t number_of_string(std::string_view text) { return string_numbers_.number_of_text(text); }
 
   RecordedGraph graph_;
   UOp ast_;
   std::vector<Event> events_;
   std::vector<StageEvents> stages_;
-  NumberedTexts strings_;
+  NumberedTexts string_numbers_;
   struct Rule {
     int64_t name, branch, file, line, source, text;
   };
   std::vector<Rule> rules_;
   std::unordered_map<std::string, size_t> rule_numbers_;
-  std::chrono::steady_clock::time_point begun_;
+  std::chrono::steady_clock::time_point begin_time_;
 };
 
 // Runs the pipeline on a kernel up to the linear list, or on a tensor graph up to its schedule, and returns the

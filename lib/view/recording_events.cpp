@@ -26,22 +26,27 @@ int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 
 EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_t>& numbers,
                          const std::vector<uint32_t>& ids, const std::vector<Texts>& texts)
-    : nodes_(nodes), numbers_(numbers), ids_(ids), texts_(texts), state_(nodes.size()), ambiguous_(nodes.size()) {
+    : nodes_(nodes),
+      numbers_(numbers),
+      trace_numbers_(ids),
+      node_texts_(texts),
+      node_states_(nodes.size()),
+      is_ambiguous_(nodes.size()) {
   std::unordered_map<uint64_t, size_t> known;
   known.reserve(nodes.size());
   for (size_t n = 0; n < nodes.size(); n++) {
     auto [at, is_new] = known.try_emplace(hash_of_row(nodes[n], texts[n]), n);
-    if (!is_new) ambiguous_[n] = ambiguous_[at->second] = true;
+    if (!is_new) is_ambiguous_[n] = is_ambiguous_[at->second] = true;
   }
 }
 
 int64_t EventWriter::first_from(int64_t id) const {
-  return std::ranges::lower_bound(ids_, id) - ids_.begin();
+  return std::ranges::lower_bound(trace_numbers_, id) - trace_numbers_.begin();
 }
 
 // Returns the node that has replaced `node` so far in the innermost running graph rewrite, or else `node` itself.
-int64_t EventWriter::resolved(int64_t node) const {
-  const auto& to = open_.back().to;
+int64_t EventWriter::resolved_node(int64_t node) const {
+  const auto& to = open_runs_.back().to;
   int64_t begun = node;
   size_t steps = 0;
   for (auto at = to.find(node); at != to.end(); at = to.find(node)) {
@@ -53,49 +58,50 @@ int64_t EventWriter::resolved(int64_t node) const {
 
 // Marks the row of a node that an event refers to as written, unless the row is already derived from an earlier event.
 void EventWriter::mark_written(int64_t node) {
-  if (node >= 0 && state_[size_t(node)] == State::Unknown) state_[size_t(node)] = State::Written;
+  if (node >= 0 && node_states_[size_t(node)] == State::Unknown) node_states_[size_t(node)] = State::Written;
 }
 
-void EventWriter::replace(int64_t before, int64_t after) {
-  if (before != after) open_.back().to[before] = after;
+void EventWriter::record_replacement(int64_t before, int64_t after) {
+  if (before != after) open_runs_.back().to[before] = after;
 }
 
-void EventWriter::add(const RecordedEvent& e) {
+void EventWriter::add_event(const RecordedEvent& e) {
   switch (e.kind) {
-    case RecordedEvent::Kind::Begin: return begin(e);
-    case RecordedEvent::Kind::End: return end(e);
-    case RecordedEvent::Kind::Rewrite: return rewrite(e);
-    case RecordedEvent::Kind::Rebuilt: return rebuilt(e);
+    case RecordedEvent::Kind::Begin: return begin_rewrite(e);
+    case RecordedEvent::Kind::End: return end_rewrite(e);
+    case RecordedEvent::Kind::Rewrite: return add_rewrite(e);
+    case RecordedEvent::Kind::Rebuilt: return add_rebuilt(e);
     case RecordedEvent::Kind::Gated:
-      mark_written(number(e.a));
+      mark_written(row_of_node(e.a));
       kinds_.push_back(kGated);
-      gated_.push_back(number(e.a) - std::exchange(last_before_, number(e.a)));
+      gated_.push_back(row_of_node(e.a) - std::exchange(last_before_, row_of_node(e.a)));
   }
 }
 
-void EventWriter::begin(const RecordedEvent& e) {
-  mark_written(number(e.a));
+void EventWriter::begin_rewrite(const RecordedEvent& e) {
+  mark_written(row_of_node(e.a));
   kinds_.push_back(kBegin);
-  std::vector<int64_t> kind(e.numbers, e.numbers + 4);
+  std::vector<int64_t> kind(e.item_indices, e.item_indices + 4);
   runs_.push_back(run_kinds_.try_emplace(kind, int64_t(run_kinds_.size())).first->second);
-  inputs_.push_back(number(e.a) - last_before_);
-  open_.push_back({number(e.a), {}});
+  inputs_.push_back(row_of_node(e.a) - last_before_);
+  open_runs_.push_back({row_of_node(e.a), {}});
 }
 
-void EventWriter::end(const RecordedEvent& e) {
-  mark_written(number(e.a));
-  bool follows = open_.size() > 1 && open_.back().input >= 0 && resolved(open_.back().input) == number(e.a);
+void EventWriter::end_rewrite(const RecordedEvent& e) {
+  mark_written(row_of_node(e.a));
+  bool follows = open_runs_.size() > 1 && open_runs_.back().input >= 0 &&
+                 resolved_node(open_runs_.back().input) == row_of_node(e.a);
   kinds_.push_back(follows ? kEnd : kEndWithResult);
-  if (!follows) results_.push_back(number(e.a));
-  if (open_.size() > 1) open_.pop_back();
+  if (!follows) results_.push_back(row_of_node(e.a));
+  if (open_runs_.size() > 1) open_runs_.pop_back();
 }
 
-void EventWriter::rewrite(const RecordedEvent& e) {
-  int64_t before = number(e.a), after = number(e.b), made = first_from(e.numbers[1]);
-  int64_t count = first_from(e.numbers[2]) - made;
+void EventWriter::add_rewrite(const RecordedEvent& e) {
+  int64_t before = row_of_node(e.a), after = row_of_node(e.b), made = first_from(e.item_indices[1]);
+  int64_t count = first_from(e.item_indices[2]) - made;
   mark_written(before), mark_written(after);
   for (int64_t n = made; n < made + count; n++) mark_written(n);
-  kinds_.push_back(kRewrite), rules_.push_back(e.numbers[0]), made_count_.push_back(count);
+  kinds_.push_back(kRewrite), rules_.push_back(e.item_indices[0]), made_count_.push_back(count);
   rewritten_.push_back(before - std::exchange(last_before_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
@@ -105,37 +111,37 @@ void EventWriter::rewrite(const RecordedEvent& e) {
   else if (slot != sources.end()) became_.push_back(-1 - (slot - sources.begin()));
   else became_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
   last_made_[before] = after;
-  replace(before, after);
+  record_replacement(before, after);
 }
 
 // Adds the event that `after` is `before` with replaced sources. The row of `after` can be derived if no other row has
 // its hash, no earlier event refers to it, and all rows that were derived so far precede it in the table.
-void EventWriter::rebuilt(const RecordedEvent& e) {
-  int64_t before = number(e.a), after = number(e.b);
+void EventWriter::add_rebuilt(const RecordedEvent& e) {
+  int64_t before = row_of_node(e.a), after = row_of_node(e.b);
   mark_written(before);
-  bool is_derived = follows(before, after);
-  if (state_[size_t(after)] == State::Unknown) {
+  bool is_derived = is_follower(before, after);
+  if (node_states_[size_t(after)] == State::Unknown) {
     is_derived &= after > last_derived_;
-    state_[size_t(after)] = is_derived ? State::Derived : State::Written;
+    node_states_[size_t(after)] = is_derived ? State::Derived : State::Written;
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
   kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
   rebuilt_.push_back(before - std::exchange(last_before_, before));
   if (!is_derived) rebuilt_to_.push_back(after - before);
-  replace(before, after);
+  record_replacement(before, after);
 }
 
-bool EventWriter::follows(int64_t before, int64_t after) const {
+bool EventWriter::is_follower(int64_t before, int64_t after) const {
   UOp a = nodes_[size_t(before)], b = nodes_[size_t(after)];
-  const Texts &x = texts_[size_t(before)], &y = texts_[size_t(after)];
-  if (ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
+  const Texts &x = node_texts_[size_t(before)], &y = node_texts_[size_t(after)];
+  if (is_ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
   if (x.dtype != y.dtype || x.arg != y.arg || x.tag != y.tag) return false;
   for (size_t i = 0; i < a.num_src(); i++)
-    if (resolved(number(a.src(i))) != number(b.src(i))) return false;
+    if (resolved_node(row_of_node(a.src(i))) != row_of_node(b.src(i))) return false;
   return true;
 }
 
-void EventWriter::write(JsonWriter& json) const {
+void EventWriter::write_events(JsonWriter& json) const {
   std::vector<const std::vector<int64_t>*> in_order(run_kinds_.size());
   for (auto& [kind, i] : run_kinds_) in_order[size_t(i)] = &kind;
   json.key("run_kinds").array([&] {

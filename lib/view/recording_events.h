@@ -22,10 +22,11 @@ class EventWriter {
               const std::vector<Texts>& texts);
 
   // Adds an event, in the order of the trace.
-  void add(const RecordedEvent& event);
-  // Returns true if the reader can derive the row from the event that made its node. Call this after the last add().
-  bool is_derived(size_t node) const { return state_[node] == State::Derived; }
-  void write(JsonWriter& json) const;
+  void add_event(const RecordedEvent& event);
+  // Returns true if the reader can derive the row from the event that made its node. Call this after the last
+  // add_event().
+  bool is_derived(size_t node) const { return node_states_[node] == State::Derived; }
+  void write_events(JsonWriter& json) const;
 
  private:
   enum class State : uint8_t { Unknown, Written, Derived };
@@ -34,24 +35,25 @@ class EventWriter {
     std::unordered_map<int64_t, int64_t> to;
   };
 
-  int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
+  int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
   int64_t first_from(int64_t id) const;  // returns the first row whose number in the trace is at least `id`
-  int64_t resolved(int64_t node) const;
+  int64_t resolved_node(int64_t node) const;
   void mark_written(int64_t node);
-  void begin(const RecordedEvent& e);
-  void end(const RecordedEvent& e);
-  void rewrite(const RecordedEvent& e);
-  void rebuilt(const RecordedEvent& e);
-  bool follows(int64_t before, int64_t after) const;
-  void replace(int64_t before, int64_t after);
+  void begin_rewrite(const RecordedEvent& e);
+  void end_rewrite(const RecordedEvent& e);
+  void add_rewrite(const RecordedEvent& e);
+  void add_rebuilt(const RecordedEvent& e);
+  bool is_follower(int64_t before, int64_t after) const;
+  void record_replacement(int64_t before, int64_t after);
 
   const std::vector<UOp>& nodes_;
   const std::vector<int32_t>& numbers_;
-  const std::vector<uint32_t>& ids_;
-  const std::vector<Texts>& texts_;
-  std::vector<State> state_;
-  std::vector<bool> ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
-  std::vector<Run> open_{{-1, {}}};  // stack of running graph rewrites; the first entry is for events outside of any
+  const std::vector<uint32_t>& trace_numbers_;
+  const std::vector<Texts>& node_texts_;
+  std::vector<State> node_states_;
+  std::vector<bool> is_ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
+  // stack of running graph rewrites; the first entry is for events outside of any
+  std::vector<Run> open_runs_{{-1, {}}};
   std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;

@@ -10,26 +10,26 @@ TEST_CASE("Recorder: counts no rewrites of discarded attempts") {
   const UOp one = graph.constant(dtypes::int32, Const(1)), two = graph.constant(dtypes::int32, Const(2));
   const UOp sink = graph.sink({one});
   Recorder recorder;
-  recorder.kernel("k", "", sink);
-  recorder.stage("expander", sink);
-  recorder.begin({.name = "expander", .set = "expander"}, 0, sink);
+  recorder.begin_kernel("k", "", sink);
+  recorder.begin_stage("expander", sink);
+  recorder.begin_rewrite({.name = "expander", .rule_set = "expander"}, 0, sink);
   const TraceRule rule{.name = "a", .file = "a.py", .line = 1};
   TraceRule discarded = rule;
   discarded.branch = "discarded";
-  for (const TraceRule& r : {rule, rule, discarded}) recorder.rewrite(0, r, one, two, {});
-  recorder.end(0, sink);
-  recorder.stage_end(sink);
-  const RecordedGraph made = recorder.finish(nullptr, {});
-  CHECK(made.rewrites == 2);
-  CHECK(made.data.find(R"("rewrites":3,"discarded":1)") != std::string::npos);
+  for (const TraceRule& r : {rule, rule, discarded}) recorder.apply_rule(0, r, one, two, {});
+  recorder.end_rewrite(0, sink);
+  recorder.end_stage(sink);
+  const RecordedGraph made = recorder.finish_graph(nullptr, {});
+  CHECK(made.num_rewrites == 2);
+  CHECK(made.data_json.find(R"("rewrites":3,"discarded":1)") != std::string::npos);
 }
 
 TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones different") {
   auto data_of = [](const std::string& text) {
     Graph graph;
     Recorder recorder;
-    recorder.kernel("k", "", graph.sink({graph.node(Op::CUSTOM, dtypes::void_, {}, graph.str(text))}));
-    return recorder.finish(nullptr, {}).data;
+    recorder.begin_kernel("k", "", graph.sink({graph.node(Op::CUSTOM, dtypes::void_, {}, graph.str(text))}));
+    return recorder.finish_graph(nullptr, {}).data_json;
   };
   const std::string same(300, 'a'), a = data_of(same + "x"), b = data_of(same + "\\'" + same + "y");
   CHECK(a.find(std::string(100, 'a')) == a.npos);

@@ -71,38 +71,39 @@ std::string with_short_literals(std::string_view text) {
 
 }  // namespace
 
-std::string RecordingWriter::write() {
-  if (of_ && !of_->is_tensor_graph() && r_.graph_.error.empty() && of_->list()) list_ = *of_->list();
+std::string RecordingWriter::write_graph() {
+  if (compilation_ && !compilation_->is_tensor_graph() && r_.graph_.error.empty() && compilation_->list())
+    linear_list_ = *compilation_->list();
   choose_nodes();
-  events_.emplace(nodes_, numbers_, ids_, rows_);
-  for (const auto& e : r_.events_) events_->add(e);
-  r_.graph_.nodes = toposort(r_.ast_).size();
-  r_.graph_.structure = structure();
+  events_.emplace(nodes_, numbers_, trace_numbers_, row_texts_);
+  for (const auto& e : r_.events_) events_->add_event(e);
+  r_.graph_.num_nodes = toposort(r_.ast_).size();
+  r_.graph_.structure_hash = structure();
   hash_results();
   json_.object([&] {
     json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
     json_.member("kind", r_.graph_.is_tensor_graph ? "tensor" : "kernel").member("error", r_.graph_.error);
-    json_.member("ast", number(r_.ast_)).member("begins", r_.graph_.begins);
+    json_.member("ast", row_of_node(r_.ast_)).member("begins", r_.graph_.begin_stage);
     json_.member("producer", r_.graph_.producer);
     write_nodes();
     write_facts();
     write_model();
     write_stages();
     write_texts();
-    json_.member("lines", lines_.texts());
+    json_.member("lines", pyrender_lines_.texts());
     json_.key("rules").array([&] {
       for (const auto& rule : r_.rules_)
         json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
-    if (!choice_.rules.empty()) json_.key("rule_texts").raw(choice_.rules);
-    if (!choice_.made_by.empty()) json_.key("made_by").raw(choice_.made_by);
-    json_.member("strings", r_.strings_.texts());
+    if (!text_choice_.rule_sources.empty()) json_.key("rule_texts").raw(text_choice_.rule_sources);
+    if (!text_choice_.made_by.empty()) json_.key("made_by").raw(text_choice_.made_by);
+    json_.member("strings", r_.string_numbers_.texts());
   });
-  return std::move(out_);
+  return std::move(output_);
 }
 
 std::string RecordingWriter::events() const {
-  return json_object([&](JsonWriter& json) { events_->write(json); });
+  return json_object([&](JsonWriter& json) { events_->write_events(json); });
 }
 
 // Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. The arg of a SINK, which has
@@ -113,11 +114,11 @@ std::string RecordingWriter::structure() const {
   UOpMap<uint64_t> position(r_.ast_.graph());
   uint64_t count = 0;
   for (UOp u : toposort(r_.ast_)) {
-    const auto& row = rows_[size_t(number(u))];
+    const auto& row = row_texts_[size_t(row_of_node(u))];
     position[u] = count++;
     add(uint64_t(u.op()));
     for (int64_t text : {row.dtype, u.is(Op::SINK) ? 0 : row.arg})
-      add(std::hash<std::string_view>()(r_.strings_.texts()[size_t(text)]));
+      add(std::hash<std::string_view>()(r_.string_numbers_.texts()[size_t(text)]));
     for (UOp s : u.src()) add(position[s]);
   }
   return std::to_string(hash);
@@ -127,18 +128,18 @@ std::string RecordingWriter::structure() const {
 // reading whole graphs. Two results have the same hash if merge.js gives their roots the same number.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
-  for (std::string_view text : r_.strings_.texts()) of_text.push_back(std::hash<std::string_view>()(text));
+  for (std::string_view text : r_.string_numbers_.texts()) of_text.push_back(std::hash<std::string_view>()(text));
   for (size_t n = 0; n < nodes_.size(); n++) {
     uint64_t hash = uint64_t(nodes_[n].op());
     auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
-    for (int64_t text : {rows_[n].dtype, rows_[n].arg, rows_[n].tag}) add(of_text[size_t(text)]);
-    for (UOp s : nodes_[n].src()) add(of_node[size_t(number(s))]);
+    for (int64_t text : {row_texts_[n].dtype, row_texts_[n].arg, row_texts_[n].tag}) add(of_text[size_t(text)]);
+    for (UOp s : nodes_[n].src()) add(of_node[size_t(row_of_node(s))]);
     of_node[n] = hash;
   }
   auto add = [&](const std::string& name, UOp result) {
-    r_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(number(result))]) : "");
+    r_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
   };
-  add(r_.graph_.begins.empty() ? "ast" : r_.graph_.begins, r_.ast_);
+  add(r_.graph_.begin_stage.empty() ? "ast" : r_.graph_.begin_stage, r_.ast_);
   for (const auto& s : r_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
@@ -153,12 +154,12 @@ void RecordingWriter::choose_nodes() {
   numbers_.assign(graph.size(), -1);
   add_root(r_.ast_);
   for (const auto& e : r_.events_) add_root(e.a), add_root(e.b);
-  for (UOp u : list_) add_root(u);
+  for (UOp u : linear_list_) add_root(u);
   UOpSet in_results(graph);
   auto add_result = [&](UOp root) {
     add_root(root);
     for (UOp u : toposort(root, [&](UOp s) { return !in_results.contains(s); }))
-      if (in_results.insert(u)) results_.push_back(u);
+      if (in_results.insert(u)) result_nodes_.push_back(u);
   };
   add_result(r_.ast_);
   for (const auto& s : r_.stages_) {
@@ -174,12 +175,13 @@ void RecordingWriter::choose_nodes() {
   for (size_t id = 0; id < numbers_.size(); id++)
     if (numbers_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
   // order the rows by the numbers in the trace; a graph that was read from a trace file has other ids
-  std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return r_.TraceConsumer::number(u); });
+  std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return r_.TraceConsumer::node_number(u); });
   for (size_t n = 0; n < nodes_.size(); n++) numbers_[nodes_[n].id()] = int32_t(n);
-  for (UOp u : nodes_) ids_.push_back(r_.TraceConsumer::number(u));
+  for (UOp u : nodes_) trace_numbers_.push_back(r_.TraceConsumer::node_number(u));
   for (UOp u : nodes_)
-    rows_.push_back({r_.string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()), r_.string(text_of_arg(u)),
-                     r_.string(u.tag().is_none() ? "" : u.tag().repr())});
+    row_texts_.push_back({r_.number_of_string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()),
+                          r_.number_of_string(text_of_arg(u)),
+                          r_.number_of_string(u.tag().is_none() ? "" : u.tag().repr())});
 }
 
 std::string RecordingWriter::text_of_arg(UOp u) {
@@ -198,12 +200,12 @@ void RecordingWriter::write_nodes() {
     });
   };
   NumberedTexts ops;
-  for (int op = 0; op < kNumAllOps; op++) ops.number(name_of(Op(op)));
-  column("op", [&](size_t n) { return ops.number(shown_op(nodes_[n])); });
-  column("dtype", [&](size_t n) { return rows_[n].dtype; });
-  column("arg", [&](size_t n) { return rows_[n].arg; });
+  for (int op = 0; op < kNumAllOps; op++) ops.number_of_text(name_of(Op(op)));
+  column("op", [&](size_t n) { return ops.number_of_text(shown_op(nodes_[n])); });
+  column("dtype", [&](size_t n) { return row_texts_[n].dtype; });
+  column("arg", [&](size_t n) { return row_texts_[n].arg; });
   json_.key("number").array([&] {
-    for (uint32_t last = 0; uint32_t id : ids_) json_.value(int64_t(id) - int64_t(std::exchange(last, id)));
+    for (uint32_t last = 0; uint32_t id : trace_numbers_) json_.value(int64_t(id) - int64_t(std::exchange(last, id)));
   });
   json_.key("sources").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++) {
@@ -214,16 +216,16 @@ void RecordingWriter::write_nodes() {
   json_.key("source").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++)
       if (!events_->is_derived(n))
-        for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - number(s));
+        for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - row_of_node(s));
   });
   std::vector<int64_t> tags;  // pairs of a node and its tag, for each written row with a tag
   for (size_t n = 0; n < nodes_.size(); n++)
-    if (rows_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), rows_[n].tag});
+    if (row_texts_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), row_texts_[n].tag});
   write_deltas("tags", tags, 1);
   json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of the kernel's graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
-        json_.value(number(u)).value(number(u.arg()[0].uop()));
+        json_.value(row_of_node(u)).value(row_of_node(u.arg()[0].uop()));
   });
   json_.member("ops", ops.texts());
 }
@@ -242,27 +244,28 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
   });
 }
 
-// Writes facts of the nodes in `results_`: shapes in tensor graphs, bounds of integers, and the ranges that a node
+// Writes facts of the nodes in `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that a node
 // depends on.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
-  for (UOp u : results_) {
+  for (UOp u : result_nodes_) {
     auto computed = catch_failures([&] {
-      if (number(u) < 0) return Unit{};
+      if (row_of_node(u) < 0) return Unit{};
       if (r_.graph_.is_tensor_graph && !u.is(Op::CONST))
         if (auto shape = shape_or_none(u); shape && !shape->empty()) {
           std::string text;
           for (Sint s : *shape) text += (text.empty() ? "" : ", ") + s.str();
-          shapes.insert(shapes.end(), {number(u), r_.string(text)});
+          shapes.insert(shapes.end(), {row_of_node(u), r_.number_of_string(text)});
         }
       if (dtypes::is_int(u.dtype()) && !u.is_const() && u.num_src())
-        bounds.insert(bounds.end(), {number(u), r_.string(Arg(u.vmin()).str()), r_.string(Arg(u.vmax()).str())});
+        bounds.insert(bounds.end(), {row_of_node(u), r_.number_of_string(Arg(u.vmin()).str()),
+                                     r_.number_of_string(Arg(u.vmax()).str())});
       std::vector<int64_t> in;
-      for (UOp range : ranges_of(u)) in.push_back(number(range));
+      for (UOp range : ranges_of(u)) in.push_back(row_of_node(range));
       if (in.empty()) return Unit{};
       auto list = lists.try_emplace(std::move(in), int64_t(lists.size())).first->second;
-      ranges.insert(ranges.end(), {number(u), list});
+      ranges.insert(ranges.end(), {row_of_node(u), list});
       return Unit{};
     });
     (void)computed;  // if a fact of a malformed node cannot be computed, it and the next ones are not written
@@ -278,42 +281,43 @@ void RecordingWriter::write_facts() {
 // Writes for a tensor graph the labels of the model's nodes, the model's node that each UOp was made for, and the ASTs
 // of the schedule's kernels.
 void RecordingWriter::write_model() {
-  if (!of_ || !r_.graph_.is_tensor_graph) return;
+  if (!compilation_ || !r_.graph_.is_tensor_graph) return;
   std::vector<int64_t> made_for;
   std::vector<std::string_view> labels;
   UOpSet known(r_.ast_.graph());
-  for (auto& [label, tensors] : of_->loaded().made_of) {
+  for (auto& [label, tensors] : compilation_->input_graph().onnx_nodes) {
     for (UOp tensor : tensors)
       for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
-        if (known.insert(u) && u.id() < numbers_.size() && number(u) >= 0)
-          made_for.insert(made_for.end(), {number(u), int64_t(labels.size())});
+        if (known.insert(u) && u.id() < numbers_.size() && row_of_node(u) >= 0)
+          made_for.insert(made_for.end(), {row_of_node(u), int64_t(labels.size())});
     labels.push_back(label);
   }
   json_.member("made_of", labels);
   write_deltas("made_for_node", made_for, 1);
   if (!r_.graph_.error.empty()) return;
   json_.key("kernels").array([&] {
-    for (const auto& item : of_->schedule()->items)
-      json_.value(item.ast && item.ast.id() < numbers_.size() ? number(item.ast) : -1);
+    for (const auto& item : compilation_->schedule()->items)
+      json_.value(item.ast && item.ast.id() < numbers_.size() ? row_of_node(item.ast) : -1);
   });
 }
 
 // ---- stages: their names, times and numbers of events
 
 void RecordingWriter::write_stages() {
-  size_t nodes = r_.graph_.nodes;  // number of nodes of the current graph
+  size_t nodes = r_.graph_.num_nodes;  // number of nodes of the current graph
   json_.key("stages").array([&] {
     for (const auto& s : r_.stages_)
-      json_.line().object([&] {
+      json_.start_line().object([&] {
         const StageRow* row = find_row(s.name);
         json_.member("name", s.name).member("alias", row ? row->alias : "");
-        json_.member("from", number(s.input)).member("to", number(s.result));
+        json_.member("from", row_of_node(s.input)).member("to", row_of_node(s.result));
         json_.key("ms").number(s.ms, "%.3f");
-        json_.member("events", s.last - s.first);
+        json_.member("events", s.end_event - s.first_event);
         int64_t rewrites = 0;
-        for (size_t i = s.first; i < s.last; i++) rewrites += r_.events_[i].kind == RecordedEvent::Kind::Rewrite;
+        for (size_t i = s.first_event; i < s.end_event; i++)
+          rewrites += r_.events_[i].kind == RecordedEvent::Kind::Rewrite;
         json_.member("rewrites", rewrites);
-        if (s.discarded) json_.member("discarded", s.discarded);
+        if (s.num_discarded) json_.member("discarded", s.num_discarded);
         if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
         json_.member("nodes", nodes);
       });
@@ -328,40 +332,40 @@ void RecordingWriter::write_texts() {
     for (size_t i = 0; i < r_.stages_.size(); i++)
       if (const auto& s = r_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
-    for (auto& [kind, text] : choice_.given) write_text(kind, text);
-    if (list_.empty()) return;
-    write_list(list_);
-    write_source(list_);
-    if (auto text = of_->output(row_of(OutputKind::LaunchFacts))) write_text("program", *text);
-    if (!choice_.assembly) return;
-    if (of_->target().renderer != RendererKind::LLVM) write_compiled("llvm-ir", "llvm-ir");
+    for (auto& [kind, text] : text_choice_.given_texts) write_text(kind, text);
+    if (linear_list_.empty()) return;
+    write_list(linear_list_);
+    write_source(linear_list_);
+    if (auto text = compilation_->row_output(row_of(OutputKind::LaunchFacts))) write_text("program", *text);
+    if (!text_choice_.includes_assembly) return;
+    if (compilation_->target().renderer != RendererKind::LLVM) write_compiled("llvm-ir", "llvm-ir");
     write_compiled("asm", "asm");
   });
 }
 
 void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
-  json_.line().object([&] { json_.member("kind", kind).member("text", text); });
+  json_.start_line().object([&] { json_.member("kind", kind).member("text", text); });
 }
 
 void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   auto placed = pyrender_with_places(graph);
-  json_.line().object([&] {
+  json_.start_line().object([&] {
     json_.member("kind", "pyrender").member("stage", stage);
     if (!placed) {
       json_.member("error", placed.diag().text());
       return;
     }
-    json_.key("lines").array([&] {  // each line's index in `lines_`, minus that of the previous line
+    json_.key("lines").array([&] {  // each line's index in `pyrender_lines_`, minus that of the previous line
       std::string near = with_near_names(with_short_literals(placed->text));
       int64_t last = 0;
       for (size_t from = 0; from < near.size();) {
         size_t end = std::min(near.find('\n', from), near.size());
-        int64_t line = lines_.number(std::string_view(near).substr(from, end - from));
+        int64_t line = pyrender_lines_.number_of_text(std::string_view(near).substr(from, end - from));
         json_.value(line - std::exchange(last, line));
         from = end + 1;
       }
     });
-    write_places({placed->lines.begin(), placed->lines.end()});
+    write_places({placed->node_lines.begin(), placed->node_lines.end()});
   });
 }
 
@@ -370,14 +374,14 @@ void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& li
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
     for (auto [u, line] : lines) {
-      json_.value(number(u) - std::exchange(last_node, number(u)));
+      json_.value(row_of_node(u) - std::exchange(last_node, row_of_node(u)));
       json_.value(int64_t(line) - std::exchange(last_line, int64_t(line)));
     }
   });
 }
 
 void RecordingWriter::write_list(const std::vector<UOp>& list) {
-  json_.line().object([&] {
+  json_.start_line().object([&] {
     json_.member("kind", "linear");
     auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
     if (!text) return (void)json_.member("error", text.diag().text());
@@ -389,8 +393,8 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
 }
 
 void RecordingWriter::write_source(const std::vector<UOp>& list) {
-  auto map = source_map(of_->target(), list);
-  json_.line().object([&] {
+  auto map = source_map(compilation_->target(), list);
+  json_.start_line().object([&] {
     json_.member("kind", "source");
     if (!map) {
       json_.member("error", map.diag().text());
@@ -401,14 +405,15 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
     json_.member("text", text);
     std::vector<std::pair<UOp, size_t>> lines;
     for (size_t i = 0; i < list.size(); i++)
-      for (size_t k = 0; k < map->of_node[i].count; k++) lines.emplace_back(list[i], map->of_node[i].first + k - 1);
+      for (size_t k = 0; k < map->lines_of_node[i].num_lines; k++)
+        lines.emplace_back(list[i], map->lines_of_node[i].first_line + k - 1);
     write_places(lines);
   });
 }
 
 void RecordingWriter::write_compiled(std::string_view row, std::string_view kind) {
-  auto text = of_->output(row_of(row));
-  json_.line().object([&] {
+  auto text = compilation_->row_output(row_of(row));
+  json_.start_line().object([&] {
     json_.member("kind", kind);
     if (!text) json_.member("error", text.diag().message);  // without the name of a file
     else json_.member("text", *text);

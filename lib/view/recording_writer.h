@@ -11,16 +11,17 @@ namespace tgc {
 
 class RecordingWriter {
  public:
-  RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts) : r_(from), of_(of), choice_(texts) {}
-  std::string write();
-  std::string events() const;  // valid after write()
+  RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts)
+      : r_(from), compilation_(of), text_choice_(texts) {}
+  std::string write_graph();
+  std::string events() const;  // valid after write_graph()
 
  private:
   void choose_nodes();
   std::string structure() const;
   void hash_results();
   void add_root(UOp u);
-  int64_t number(UOp u) const { return u ? numbers_[u.id()] : -1; }
+  int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
 
   void write_nodes();
   void write_deltas(std::string_view key, const std::vector<int64_t>& rows, size_t values);
@@ -37,18 +38,19 @@ class RecordingWriter {
   std::string text_of_arg(UOp u);
 
   Recorder& r_;
-  Compilation* of_;
-  TextChoice choice_;
-  std::vector<UOp> list_;              // the linear list, if the graph is a kernel
+  Compilation* compilation_;
+  TextChoice text_choice_;
+  std::vector<UOp> linear_list_;              // the linear list, if the graph is a kernel
   std::vector<UOp> nodes_;             // the rows of the table of nodes, sources first
   std::vector<int32_t> numbers_;       // by node id: the row; -1: the node is not in the table
-  std::vector<uint32_t> ids_;          // by row: the node's number in the trace, which the page shows; increasing
-  std::vector<UOp> results_;           // the nodes of the graphs between stages; their facts are written
-  std::vector<EventWriter::Texts> rows_;  // by row: the numbers of the node's texts
+  // by row: the node's number in the trace, which the page shows; increasing
+  std::vector<uint32_t> trace_numbers_;
+  std::vector<UOp> result_nodes_;           // the nodes of the graphs between stages; their facts are written
+  std::vector<EventWriter::Texts> row_texts_;  // by row: the numbers of the node's texts
   std::optional<EventWriter> events_;
-  NumberedTexts lines_;                // the distinct lines of all pyrender texts
-  std::string out_;
-  JsonWriter json_{out_};
+  NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts
+  std::string output_;
+  JsonWriter json_{output_};
 };
 
 }  // namespace tgc

@@ -64,10 +64,10 @@ struct ViewServer::State {
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
-    if (g.data.empty() && g.later) {
-      auto made = g.later();
+    if (g.data_json.empty() && g.make_later) {
+      auto made = g.make_later();
       if (!made) return made.diag();
-      g.data = std::move(made->data), g.events = std::move(made->events);
+      g.data_json = std::move(made->data_json), g.events_json = std::move(made->events_json);
     }
     return graph_letters(g);
   }
@@ -90,7 +90,7 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
     out->address_ = "http://" + out->host_ + "/" + out->token_ + "/";
     out->s_ = std::make_unique<State>();
     ViewContent index = content;
-    for (RecordedGraph& g : index.graphs) g.data.clear(), g.events.clear();
+    for (RecordedGraph& g : index.graphs) g.data_json.clear(), g.events_json.clear();
     out->s_->page = view_page(page_code, index);
     out->s_->content = std::move(content);
     return out;
@@ -99,7 +99,7 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
 
 ViewServer::~ViewServer() {
   if (socket_ >= 0) close(socket_);
-  if (!redirect_.empty()) unlink(redirect_.c_str());
+  if (!redirect_path_.empty()) unlink(redirect_path_.c_str());
 }
 
 Result<std::string> ViewServer::redirect_file() {
@@ -109,14 +109,14 @@ Result<std::string> ViewServer::redirect_file() {
   std::string path = folder + "/tgc-view.XXXXXX.html";
   int file = mkostemps(path.data(), 5, O_CLOEXEC);  // mode 0600
   if (file < 0) return Diag{.message = std::string("cannot write it: ") + std::strerror(errno), .file = path};
-  redirect_ = path;
+  redirect_path_ = path;
   std::string page = "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0; url=" + address_ + "\">\n";
   bool is_written = write(file, page.data(), page.size()) == ssize_t(page.size());
   if (close(file) || !is_written) return Diag{.message = "cannot write it", .file = path};
   return path;
 }
 
-std::string ViewServer::answer(std::string_view head) {
+std::string ViewServer::answer_request(std::string_view head) {
   auto request = parse_request(head);
   if (!request) return refusal(request.diag().message);
   const std::string local = "localhost" + host_.substr(host_.find(':'));
@@ -156,7 +156,7 @@ void ViewServer::handle_connection(int connection) {
     if (n <= 0) break;
     head.append(buffer, size_t(n));
   }
-  std::string out = head.empty() ? "" : is_whole_request(head) ? answer(head) : refusal("400 Bad Request");
+  std::string out = head.empty() ? "" : is_whole_request(head) ? answer_request(head) : refusal("400 Bad Request");
   for (std::string_view rest = out; !rest.empty();) {
     if (!ready(POLLOUT)) break;
     ssize_t n = send(connection, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -166,8 +166,8 @@ void ViewServer::handle_connection(int connection) {
   close(connection);
 }
 
-void ViewServer::serve(const Session& session) {
-  while (!session.cancelled()) {
+void ViewServer::serve_requests(const Session& session) {
+  while (!session.is_cancelled()) {
     pollfd wait{socket_, POLLIN, 0};
     int ready = poll(&wait, 1, kTick);
     if (ready == 0) continue;

@@ -42,9 +42,9 @@ class ViewServer {
   // file. Error: the file cannot be written.
   Result<std::string> redirect_file();
   // Answers requests until the session is cancelled, and then finishes the open connections.
-  void serve(const Session& session);
+  void serve_requests(const Session& session);
   // Returns the whole response, with its headers, to the request with this head.
-  std::string answer(std::string_view head);
+  std::string answer_request(std::string_view head);
 
  private:
   ViewServer() = default;
@@ -53,7 +53,7 @@ class ViewServer {
   struct State;
   std::unique_ptr<State> s_;
   int socket_ = -1;
-  std::string address_, host_, token_, redirect_;
+  std::string address_, host_, token_, redirect_path_;
 };
 
 }  // namespace tgc

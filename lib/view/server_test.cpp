@@ -27,10 +27,12 @@ struct Served {
   std::string host, path;
 
   Served() {
-    ViewContent content{.title = "x", .graphs = {{.name = "a", .events = "[]", .data = "{}"}}, .schedule = {}};
+    ViewContent content{
+        .title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule = {}};
     content.graphs.push_back(
-        {.name = "late", .later = [] { return Result<RecordedGraph>(RecordedGraph{.data = "{1}"}); }});
-    content.graphs.push_back({.name = "bad", .later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
+        {.name = "late", .make_later = [] { return Result<RecordedGraph>(RecordedGraph{.data_json = "{1}"}); }});
+    content.graphs.push_back(
+        {.name = "bad", .make_later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
     auto made = ViewServer::start(0, "<p>" + std::string(kDataMark) + "</p>", std::move(content));
     REQUIRE(made);
     server = std::move(*made);
@@ -38,7 +40,7 @@ struct Served {
     host = address.substr(0, address.find('/')), path = address.substr(address.find('/'));
   }
   std::string get(const std::string& where, const std::string& at, const std::string& more = "") const {
-    return server->answer("GET " + where + " HTTP/1.1\r\nHost: " + at + "\r\n" + more + "\r\n");
+    return server->answer_request("GET " + where + " HTTP/1.1\r\nHost: " + at + "\r\n" + more + "\r\n");
   }
 };
 
@@ -50,7 +52,7 @@ TEST_CASE("view server: serves the page and its graphs to requests with the toke
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
   CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
   auto letters = [](std::string data, std::string events) {
-    return "\r\n\r\n" + as_letters(packed(data)) + " " + as_letters(packed(events));
+    return "\r\n\r\n" + as_letters(pack_text(data)) + " " + as_letters(pack_text(events));
   };
   CHECK(s.get(s.path + "graph/0", s.host).ends_with(letters("{}", "[]")));
   CHECK(s.get(s.path + "graph/1", s.host).ends_with(letters("{1}", "")));
@@ -101,9 +103,9 @@ TEST_CASE("view server: waits while no descriptor is free") {
     few = {.rlim_cur = most, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
     std::clock_t begin = std::clock();
-    std::thread server([&] { s.server->serve(session); });
+    std::thread server([&] { s.server->serve_requests(session); });
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    stop.request();
+    stop.request_cancel();
     server.join();
     double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
     setrlimit(RLIMIT_NOFILE, &before);
@@ -121,7 +123,7 @@ TEST_CASE("view server: serves no other paths") {
 
 TEST_CASE("view server: refuses requests other than GET of HTTP/1") {
   Served s;
-  auto asked = [&](const std::string& head) { return status_of(s.server->answer(head)); };
+  auto asked = [&](const std::string& head) { return status_of(s.server->answer_request(head)); };
   std::string host = "Host: " + s.host + "\r\n";
   for (std::string method : {"POST", "PUT", "OPTIONS", "HEAD", "get", "GETX"})
     CHECK(asked(method + " " + s.path + " HTTP/1.1\r\n" + host + "\r\n") == "405");

@@ -14,7 +14,7 @@ constexpr int64_t kFactor = 4;         // each tried bin is this many times as w
 constexpr uint32_t kChunk = 8192;      // number of slices that begin in a chunk, usually
 constexpr size_t kCoarsest = 2000;     // a level with at most this many slices is the coarsest
 constexpr double kGain = 0.5;          // a level has at most this share of the slices of the next finer level
-constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::most
+constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::max_amount
 constexpr size_t kKinds = 32;
 
 bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
@@ -67,10 +67,10 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSli
     if (!n || slices[n - 1].row != s.row) counts.insert(counts.end(), {int64_t(s.row), 0}), last = begin;
     counts.back()++;
     begins.push_back((s.begin - last) / bin), lengths.push_back((s.end - s.begin) / bin), kinds.push_back(s.kind);
-    double share = std::clamp(s.amount / rows[s.row].most, 0.0, 1.0);
+    double share = std::clamp(s.amount / rows[s.row].max_amount, 0.0, 1.0);
     amounts.push_back(int64_t(std::ceil(share * kAmounts)));
-    items.push_back(s.item == TimeSlice::kNoItem ? -1 : int64_t(s.item));
-    has_items |= s.item != TimeSlice::kNoItem;
+    items.push_back(s.item_number == TimeSlice::kNoItem ? -1 : int64_t(s.item_number));
+    has_items |= s.item_number != TimeSlice::kNoItem;
     last = s.begin;
   }
   return json_object([&](JsonWriter& json) {
@@ -82,7 +82,7 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSli
 
 TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> slices, int64_t bin) {
   std::ranges::stable_sort(slices, {}, &TimeSlice::begin);
-  TimelineLevel out{.bin = bin, .chunks = {}};
+  TimelineLevel out{.bin_cycles = bin, .chunks = {}};
   std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
@@ -100,7 +100,7 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
     int64_t first = begin;
     for (const TimeSlice& s : chunk) first = std::min(first, s.begin);
     first -= first % bin;
-    TimelineChunk made{.begin = begin, .end = until, .count = uint32_t(chunk.size()), .json = {}};
+    TimelineChunk made{.begin = begin, .end = until, .num_slices = uint32_t(chunk.size()), .json = {}};
     made.json = "{\"first\":" + std::to_string(first) + ",\"slices\":" + chunk_json(rows, chunk, first, bin) + "}";
     out.chunks.push_back(std::move(made));
     n = end;

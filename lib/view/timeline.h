@@ -14,24 +14,24 @@ struct TimeSlice {
   uint32_t row = 0;
   uint8_t kind = 0;         // a SliceKind (profile_tracks.h)
   int64_t begin = 0, end = 0;
-  uint32_t item = kNoItem;  // what the slice shows, by number: an instruction, the place of a wave, or a name
+  uint32_t item_number = kNoItem;  // what the slice shows, by number: an instruction, the place of a wave, or a name
   double amount = 1;        // mean over the slice: the busy share of a unit, or the number of waves
 };
 
 struct TimelineRow {
   std::string name;
-  double most = 1;      // the amount that the page draws as high as the row
-  std::string_view style = "unit";  // how the page draws it: "unit", "wave", "count", or "place" (of waves)
+  double max_amount = 1;      // the amount that the page draws as high as the row
+  std::string_view drawing_style = "unit";  // how the page draws it: "unit", "wave", "count", or "place" (of waves)
 };
 
 struct TimelineChunk {
   int64_t begin = 0, end = 0;
-  uint32_t count = 0;  // number of slices, including those that begin in an earlier chunk
+  uint32_t num_slices = 0;  // number of slices, including those that begin in an earlier chunk
   std::string json;
 };
 
 struct TimelineLevel {
-  int64_t bin = 1;  // all slices begin and end at multiples of this time
+  int64_t bin_cycles = 1;  // all slices begin and end at multiples of this time
   std::vector<TimelineChunk> chunks;
 };
 

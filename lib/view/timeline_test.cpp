@@ -21,7 +21,11 @@ std::vector<TimeSlice> random_slices(size_t count, unsigned seed) {
     for (size_t n = 0; n < count; n++) {
       time += draw() % 5;
       int64_t length = draw() % 20 ? 1 + draw() % 3 : 1 + draw() % 500;
-      out.push_back({.row = row, .kind = uint8_t(draw() % 4), .begin = time, .end = time + length, .item = uint32_t(n),
+      out.push_back({.row = row,
+                     .kind = uint8_t(draw() % 4),
+                     .begin = time,
+                     .end = time + length,
+                     .item_number = uint32_t(n),
                      .amount = double(1 + draw() % 3)});
       time += length;
     }
@@ -52,7 +56,7 @@ std::vector<Read> read_chunk(const TimelineChunk& chunk, int64_t bin) {
                      s.contains("item") ? s["item"][n].get<int64_t>() : -1});
     }
   }
-  CHECK(out.size() == chunk.count);
+  CHECK(out.size() == chunk.num_slices);
   return out;
 }
 
@@ -63,10 +67,10 @@ TEST_CASE("timeline: slices that all overlap are not repeated in each chunk") {
   std::vector<TimelineRow> rows(kSlices);
   std::vector<TimeSlice> slices;
   for (size_t n = 0; n < kSlices; n++)
-    slices.push_back({.row = uint32_t(n), .begin = int64_t(n), .end = 10 * int64_t(kSlices), .item = 0});
+    slices.push_back({.row = uint32_t(n), .begin = int64_t(n), .end = 10 * int64_t(kSlices), .item_number = 0});
   size_t written = 0;
   for (const TimelineLevel& level : make_levels(rows, slices))
-    for (const TimelineChunk& chunk : level.chunks) written += chunk.count;
+    for (const TimelineChunk& chunk : level.chunks) written += chunk.num_slices;
   CHECK(written <= 8 * kSlices);
 }
 
@@ -75,7 +79,7 @@ TEST_CASE("timeline: an event takes the first row that is free") {
   auto add = [&](double begin, double end) {
     profile::RangeEvent e;
     e.device = "GPU", e.name = "k", e.begin = begin, e.end = end;
-    trace.ranges.push_back(e);
+    trace.range_events.push_back(e);
   };
   for (auto [begin, end] : {std::pair(0., 10.), {1., 4.}, {2., 30.}, {4., 5.}, {10., 12.}, {11., 13.}}) add(begin, end);
   std::vector<std::string> names;
@@ -102,7 +106,7 @@ TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin
 
 TEST_CASE("timeline: a bin has the kind that takes most of its time; a long slice stays one slice") {
   std::vector<TimeSlice> slices{{.kind = 1, .begin = 0, .end = 3}, {.kind = 2, .begin = 3, .end = 8},
-                            {.kind = 3, .begin = 10, .end = 45, .item = 7}};
+                            {.kind = 3, .begin = 10, .end = 45, .item_number = 7}};
   std::vector<TimeSlice> merged = merge_slices(slices, 8);
   REQUIRE(merged.size() == 4);
   CHECK(merged[0].kind == 2);
@@ -127,16 +131,17 @@ TEST_CASE("timeline: the number of active slices") {
 }
 
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
-  std::vector<TimelineRow> rows{{.name = "a", .most = 3}, {.name = "b", .most = 3}};
+  std::vector<TimelineRow> rows{{.name = "a", .max_amount = 3}, {.name = "b", .max_amount = 3}};
   std::vector<TimeSlice> slices = random_slices(30000, 2);
-  slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item = 5});  // longer than all others of its row together
+  // longer than all others of its row together
+  slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item_number = 5});
   std::vector<TimelineLevel> levels = make_levels(rows, slices);
   REQUIRE(levels.size() > 3);
-  CHECK(levels[0].bin == 1);
+  CHECK(levels[0].bin_cycles == 1);
   CHECK(levels[0].chunks.size() > 5);
   std::vector<Read> expected, all;
   for (const TimeSlice& s : slices)
-    expected.push_back({s.row, s.begin, s.end, s.kind, int64_t(s.amount * 5), int64_t(s.item)});
+    expected.push_back({s.row, s.begin, s.end, s.kind, int64_t(s.amount * 5), int64_t(s.item_number)});
   std::ranges::sort(expected);
   for (const TimelineChunk& c : levels[0].chunks) {
     std::vector<Read> read = read_chunk(c, 1);
@@ -152,10 +157,10 @@ TEST_CASE("timeline: the chunks of the finest level have all slices, and each ch
   CHECK(all == expected);
   for (size_t n = 1; n < levels.size(); n++) {
     size_t finer = 0, coarser = 0;
-    for (auto& c : levels[n - 1].chunks) finer += c.count;
-    for (auto& c : levels[n].chunks) coarser += c.count;
+    for (auto& c : levels[n - 1].chunks) finer += c.num_slices;
+    for (auto& c : levels[n].chunks) coarser += c.num_slices;
     CHECK(coarser < finer);
-    CHECK(levels[n].bin > levels[n - 1].bin);
+    CHECK(levels[n].bin_cycles > levels[n - 1].bin_cycles);
   }
 }
 
@@ -175,9 +180,9 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
   p.trace.sqtt.emplace_back();
   p.summaries.emplace_back();
   constexpr uint32_t kCount = 30000;
-  for (uint32_t n = 0; n < kCount; n++) p.summaries[0].waves.push_back({.begin = 10 * int64_t(n)});
-  p.summaries[0].waves.push_back({.wave = 1, .end = 50});
-  p.summaries[0].waves.push_back({.wave = 2, .begin = INT64_MAX - 1});  // only a damaged trace has such a time
+  for (uint32_t n = 0; n < kCount; n++) p.summaries[0].wave_spans.push_back({.begin = 10 * int64_t(n)});
+  p.summaries[0].wave_spans.push_back({.wave = 1, .end = 50});
+  p.summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});  // only a damaged trace has such a time
   p.summaries[0].last_time = 10 * kCount;
   Track waves = make_trace_tracks(p, 0, {}).waves;
   size_t slices = 0;
@@ -194,7 +199,7 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
   // 294, the number of executions in the first trace, is that of tinygrad 0.13.0's viz
   for (auto [name, executions] : {std::pair("gfx1100_gemm_run_0", 294), {"gfx1200_gemm_run_1", 448}}) {
     auto trace = profile::read_trace("testdata/profile/" + std::string(name) + ".pkl.gz");
-    auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.jobs = 1});
+    auto p = profile::analyze_profile(std::move(trace.value_or_throw()), {.num_threads = 1});
     const profile::Profile& found = p.value_or_throw();
     size_t mapped = 0;
     for (size_t event = 0; event < found.trace.sqtt.size(); event++) {
@@ -202,25 +207,25 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
       size_t waves = 0;
       for (const TimelineChunk& c : tracks.waves.levels[0].chunks)
         for (const Read& r : read_chunk(c, 1)) waves += r.row > 0;
-      CHECK(waves == found.summaries[event].waves.size());
+      CHECK(waves == found.summaries[event].wave_spans.size());
       const auto& times = found.summaries[event].instructions;
-      CHECK(tracks.hits.size() == times.size());
+      CHECK(tracks.execution_times.size() == times.size());
       if (times.empty()) continue;
       mapped++;
       std::map<int64_t, uint64_t> hits, cycles;
       int of_units = 0;
       for (const TimelineChunk& c : tracks.instructions.levels[0].chunks)
         for (const Read& r : read_chunk(c, 1)) {
-          if (tracks.instructions.rows[size_t(r.row)].style == "wave")
+          if (tracks.instructions.rows[size_t(r.row)].drawing_style == "wave")
             hits[r.item]++, cycles[r.item] += uint64_t(r.end - r.begin);
           else of_units++;
         }
       if (event == 0) CHECK(of_units == executions);
       for (size_t n = 0; n < times.size(); n++) {
-        CHECK(hits[int64_t(n)] == times[n].hits);
-        CHECK(nlohmann::json::parse(tracks.hits[n])["begin"].size() == times[n].hits);
+        CHECK(hits[int64_t(n)] == times[n].num_executions);
+        CHECK(nlohmann::json::parse(tracks.execution_times[n])["begin"].size() == times[n].num_executions);
         CHECK(cycles[int64_t(n)] >= times[n].cycles);
-        CHECK(cycles[int64_t(n)] <= times[n].cycles + times[n].hits);
+        CHECK(cycles[int64_t(n)] <= times[n].cycles + times[n].num_executions);
       }
     }
     CHECK(mapped > 0);

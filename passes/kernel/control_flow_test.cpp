@@ -135,16 +135,16 @@ TEST_CASE("range-waits adds the node that a RANGE waits for as a source") {
   UOp a = t.range(8, 0), b = t.range(8, 1), buffer = t.buffer(0, dtypes::float32), x = t.constant(dtypes::float32, 1.0);
   UOp first = buffer.index_ptr(a).store(x).end(a), second = buffer.index_ptr(b).store(x).end(b);
   CfgContext ctx(t.graph.sink({first, second}));
-  t.check("range-waits", b, b.with_src({b.src(0), first}), ctx);
-  t.declines("range-waits", a, ctx);
+  t.check_rule("range-waits", b, b.with_src({b.src(0), first}), ctx);
+  t.check_declines("range-waits", a, ctx);
 }
 
 TEST_CASE("an END of several ranges becomes one END per range, innermost first") {
   RuleTest t(pm_split_ends());
   UOp a = t.range(4, 0), b = t.range(4, 2), c = t.range(4, 1), x = t.load(0, dtypes::float32);
-  t.check("split-ends", x.end({a, b, c}), x.end(b).end(c).end(a));
-  t.check("split-ends", x.end({a * 4 + b, c}), x.end(b).end(c).end(a));  // an expression is replaced by its RANGEs
-  t.check("split-ends", x.end(t.constant(dtypes::index, 0)), x);         // an END without RANGEs is dropped
-  t.declines("split-ends", x.end(a));
-  t.all_rules_fired();
+  t.check_rule("split-ends", x.end({a, b, c}), x.end(b).end(c).end(a));
+  t.check_rule("split-ends", x.end({a * 4 + b, c}), x.end(b).end(c).end(a));  // an expression is replaced by its RANGEs
+  t.check_rule("split-ends", x.end(t.constant(dtypes::index, 0)), x);         // an END without RANGEs is dropped
+  t.check_declines("split-ends", x.end(a));
+  t.check_all_rules_fired();
 }

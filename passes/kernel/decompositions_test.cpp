@@ -122,82 +122,83 @@ TEST_CASE("each late rule for Clang applies and declines") {
       f = t.load(3, dtypes::float32), p = t.load(4, dtypes::bool_), q = t.load(5, dtypes::bool_);
   auto i32 = [&](Const v) { return t.constant(dtypes::int32, v); };
 
-  t.check("exp2", f.exp2(), xexp2(f));
-  t.check("log2", f.log2(), xlog2(f));
-  t.check("sin", f.sin(), xsin(f));
+  t.check_rule("exp2", f.exp2(), xexp2(f));
+  t.check_rule("log2", f.log2(), xlog2(f));
+  t.check_rule("sin", f.sin(), xsin(f));
   UOp narrow = t.load(6, dtypes::bfloat16);
   for (auto [name, op] :
        {std::pair("exp2-through-float", Op::EXP2), {"log2-through-float", Op::LOG2}, {"sin-through-float", Op::SIN}}) {
-    t.check(name, narrow.alu(op), narrow.cast(dtypes::float32).alu(op).cast(dtypes::bfloat16));
-    t.declines(name, f.alu(op));
+    t.check_rule(name, narrow.alu(op), narrow.cast(dtypes::float32).alu(op).cast(dtypes::bfloat16));
+    t.check_declines(name, f.alu(op));
   }
-  t.declines("exp2", narrow.exp2());
+  t.check_declines("exp2", narrow.exp2());
   UOp w = t.load(7, dtypes::uint64), key = t.load(8, dtypes::uint64);
-  t.check("threefry", w.threefry(key), threefry2x32(w, key));
-  t.check("max-to-where", x.maximum(y), x.lt(y).where(y, x));
+  t.check_rule("threefry", w.threefry(key), threefry2x32(w, key));
+  t.check_rule("max-to-where", x.maximum(y), x.lt(y).where(y, x));
 
-  t.check("mod-to-and", x % 8, x & 7);
-  t.check("mod-to-and", x % 1, x & 0);
-  t.declines("mod-to-and", x % 6);
-  t.declines("mod-to-and", x % -8);
-  t.declines("mod-to-and", x % y);
-  t.check("not-and-not", p.logical_not() & q.logical_not(), (p | q).logical_not());
-  t.declines("not-and-not", p & q.logical_not());
-  t.check("mul-to-shl", x * 16, x << i32(4));
-  t.check("mul-to-shl", Const(2) * x, x << i32(1));
-  t.declines("mul-to-shl", x * 1);
-  t.declines("mul-to-shl", x * 12);
-  t.declines("mul-to-shl", x * -4);
-  t.declines("mul-to-shl", f * 4.0);
-  t.check("unsigned-idiv-to-shr", u / 32, u >> t.constant(dtypes::uint32, 5));
-  t.declines("unsigned-idiv-to-shr", x / 32);
-  t.declines("unsigned-idiv-to-shr", u / 1);
-  t.check("idiv-to-shr", x / 4, (x + x.lt(0).where(i32(4) - 1, 0)) >> i32(2));
+  t.check_rule("mod-to-and", x % 8, x & 7);
+  t.check_rule("mod-to-and", x % 1, x & 0);
+  t.check_declines("mod-to-and", x % 6);
+  t.check_declines("mod-to-and", x % -8);
+  t.check_declines("mod-to-and", x % y);
+  t.check_rule("not-and-not", p.logical_not() & q.logical_not(), (p | q).logical_not());
+  t.check_declines("not-and-not", p & q.logical_not());
+  t.check_rule("mul-to-shl", x * 16, x << i32(4));
+  t.check_rule("mul-to-shl", Const(2) * x, x << i32(1));
+  t.check_declines("mul-to-shl", x * 1);
+  t.check_declines("mul-to-shl", x * 12);
+  t.check_declines("mul-to-shl", x * -4);
+  t.check_declines("mul-to-shl", f * 4.0);
+  t.check_rule("unsigned-idiv-to-shr", u / 32, u >> t.constant(dtypes::uint32, 5));
+  t.check_declines("unsigned-idiv-to-shr", x / 32);
+  t.check_declines("unsigned-idiv-to-shr", u / 1);
+  t.check_rule("idiv-to-shr", x / 4, (x + x.lt(0).where(i32(4) - 1, 0)) >> i32(2));
   UOp positive = t.var("n", 0, 99, dtypes::int32);
-  t.check("idiv-to-shr", positive / 4, (positive + t.constant(dtypes::bool_, false).where(i32(4) - 1, 0)) >> i32(2));
-  t.declines("idiv-to-shr", x / 6);
-  t.check("fast-idiv", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
+  t.check_rule("idiv-to-shr", positive / 4,
+               (positive + t.constant(dtypes::bool_, false).where(i32(4) - 1, 0)) >> i32(2));
+  t.check_declines("idiv-to-shr", x / 6);
+  t.check_rule("fast-idiv", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
   UOp wide = t.var("wide", 0, 1000000, dtypes::int32), any = t.load(9, dtypes::int32);
-  t.takes("fast-idiv", "multiply", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
-  t.takes("fast-idiv", "twos-first", wide / 7168, fast_idiv(cpu, wide / Const(1024), 7).node, cpu);
-  t.takes("fast-idiv", "wider", any / 7, fast_idiv(cpu, any, 7).node, cpu);
-  t.declines("fast-idiv", t.load(0, dtypes::int64) / 7, cpu);
-  t.declines("fast-idiv", x / y, cpu);
-  t.check("mod-to-idiv", x % y, x - y * (x / y));
-  t.declines("mod-to-idiv", t.load(0, dtypes::bool_) % t.load(1, dtypes::bool_));
-  t.check("mul-to-neg", f * -1.0, f.alu(Op::NEG));
-  t.check("mul-to-neg", x * -1, x.alu(Op::NEG));
-  t.check("add-neg-to-sub", x + y.alu(Op::NEG), x.alu(Op::SUB, y));
-  t.check("add-neg-to-sub", y.alu(Op::NEG) + x, x.alu(Op::SUB, y));
+  t.check_branch("fast-idiv", "multiply", positive / 7, fast_idiv(cpu, positive, 7).node, cpu);
+  t.check_branch("fast-idiv", "twos-first", wide / 7168, fast_idiv(cpu, wide / Const(1024), 7).node, cpu);
+  t.check_branch("fast-idiv", "wider", any / 7, fast_idiv(cpu, any, 7).node, cpu);
+  t.check_declines("fast-idiv", t.load(0, dtypes::int64) / 7, cpu);
+  t.check_declines("fast-idiv", x / y, cpu);
+  t.check_rule("mod-to-idiv", x % y, x - y * (x / y));
+  t.check_declines("mod-to-idiv", t.load(0, dtypes::bool_) % t.load(1, dtypes::bool_));
+  t.check_rule("mul-to-neg", f * -1.0, f.alu(Op::NEG));
+  t.check_rule("mul-to-neg", x * -1, x.alu(Op::NEG));
+  t.check_rule("add-neg-to-sub", x + y.alu(Op::NEG), x.alu(Op::SUB, y));
+  t.check_rule("add-neg-to-sub", y.alu(Op::NEG) + x, x.alu(Op::SUB, y));
 
-  t.check("not-lt-const", x.lt(5).logical_not(), (i32(5) - 1).lt(x));
-  t.declines("not-lt-const", u.lt(5).logical_not());
-  t.check("not-const-lt", i32(5).lt(x).logical_not(), x.lt(i32(5) + 1));
-  t.declines("not-const-lt", f.gt(5.0).logical_not());
-  t.check("neg-lt-mul", (x * -1).lt(y * 3), (y * (i32(3) * -1)).lt(x));
-  t.declines("neg-lt-mul", (x * -2).lt(y * 3));
-  t.check("neg-lt-const", (x * -1).lt(3), (i32(3) * -1).lt(x));
-  t.declines("neg-lt-const", (f * -1.0).lt(3.0));
-  t.check("between-to-eq", i32(3).lt(x) & x.lt(5), x.eq(i32(3) + 1));
-  t.check("between-to-eq", x.lt(5) & i32(3).lt(x), x.eq(i32(3) + 1));
-  t.declines("between-to-eq", i32(3).lt(x) & x.lt(6));
-  t.declines("between-to-eq", i32(3).lt(x) & y.lt(5));
-  t.check("not-ne-to-eq", x.ne(y).logical_not(), x.alu(Op::CMPEQ, y));
-  t.declines("not-ne-to-eq", p.logical_not());
-  t.check("reciprocal-to-fdiv", f.reciprocal(), f.const_like(1).alu(Op::FDIV, f));
+  t.check_rule("not-lt-const", x.lt(5).logical_not(), (i32(5) - 1).lt(x));
+  t.check_declines("not-lt-const", u.lt(5).logical_not());
+  t.check_rule("not-const-lt", i32(5).lt(x).logical_not(), x.lt(i32(5) + 1));
+  t.check_declines("not-const-lt", f.gt(5.0).logical_not());
+  t.check_rule("neg-lt-mul", (x * -1).lt(y * 3), (y * (i32(3) * -1)).lt(x));
+  t.check_declines("neg-lt-mul", (x * -2).lt(y * 3));
+  t.check_rule("neg-lt-const", (x * -1).lt(3), (i32(3) * -1).lt(x));
+  t.check_declines("neg-lt-const", (f * -1.0).lt(3.0));
+  t.check_rule("between-to-eq", i32(3).lt(x) & x.lt(5), x.eq(i32(3) + 1));
+  t.check_rule("between-to-eq", x.lt(5) & i32(3).lt(x), x.eq(i32(3) + 1));
+  t.check_declines("between-to-eq", i32(3).lt(x) & x.lt(6));
+  t.check_declines("between-to-eq", i32(3).lt(x) & y.lt(5));
+  t.check_rule("not-ne-to-eq", x.ne(y).logical_not(), x.alu(Op::CMPEQ, y));
+  t.check_declines("not-ne-to-eq", p.logical_not());
+  t.check_rule("reciprocal-to-fdiv", f.reciprocal(), f.const_like(1).alu(Op::FDIV, f));
   UOp g = t.load(9, dtypes::float32);
-  t.check("mul-fdiv-one", f * g.const_like(1).alu(Op::FDIV, g), f.alu(Op::FDIV, g));
-  t.declines("mul-fdiv-one", f * g.const_like(2).alu(Op::FDIV, g));
-  t.all_rules_fired();
+  t.check_rule("mul-fdiv-one", f * g.const_like(1).alu(Op::FDIV, g), f.alu(Op::FDIV, g));
+  t.check_declines("mul-fdiv-one", f * g.const_like(2).alu(Op::FDIV, g));
+  t.check_all_rules_fired();
 }
 
 TEST_CASE("each late rule for other targets applies") {
   RuleTest ptx(rules_for("CUDA:PTX:sm_80")), llvm(rules_for("CPU:LLVM"));
   UOp a = ptx.load(0, dtypes::float32), b = ptx.load(1, dtypes::float32), c = ptx.load(2, dtypes::float32);
-  ptx.check("mul-add-to-mulacc", a * b + c, a.alu(Op::MULACC, b, c));
-  ptx.check("mul-add-to-mulacc", c + a * b, a.alu(Op::MULACC, b, c));
+  ptx.check_rule("mul-add-to-mulacc", a * b + c, a.alu(Op::MULACC, b, c));
+  ptx.check_rule("mul-add-to-mulacc", c + a * b, a.alu(Op::MULACC, b, c));
   UOp f = llvm.load(0, dtypes::float32);
-  llvm.check("sqrt-to-pow", f.sqrt(), xpow(f, f.const_like(0.5)));
+  llvm.check_rule("sqrt-to-pow", f.sqrt(), xpow(f, f.const_like(0.5)));
 }
 
 TEST_CASE("the late rules of a target depend on the ops that it renders") {

@@ -136,12 +136,13 @@ TEST_CASE("grid-to-specials replaces the ranges of the grid by SPECIALs") {
   auto kernel = [&](UOp at, UOp first, UOp second) {
     return t.graph.sink(buffer.index_ptr(at).store(x).end({first, second}), info);
   };
-  t.check("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
+  t.check_rule("grid-to-specials", kernel(r * 2 + l, r, l), kernel(g * 2 + s, g, s), cuda);
   // only the first thread of a local axis executes a store whose address does not depend on that axis
-  t.check("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
-  t.declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
-  t.declines("grid-to-specials", kernel(loop, loop, loop), cuda);
-  t.declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);  // the SINK has no KernelInfo
+  t.check_rule("grid-to-specials", kernel(r, r, l), kernel(s.eq(0).where(g, t.graph.invalid()), g, s), cuda);
+  t.check_declines("grid-to-specials", kernel(g * 2 + s, g, s), cuda);
+  t.check_declines("grid-to-specials", kernel(loop, loop, loop), cuda);
+  // the SINK has no KernelInfo
+  t.check_declines("grid-to-specials", t.graph.sink(kernel(r * 2 + l, r, l).src()), cuda);
 }
 
 }  // namespace

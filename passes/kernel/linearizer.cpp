@@ -251,7 +251,7 @@ class KeyOrder {
       if (ranges.data() != last_ranges.data() || ranges.size() != last_ranges.size()) {
         last_ranges = ranges;
         Int count = run_count_of(u);
-        runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small()) : kManyRuns;
+        runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small_value()) : kManyRuns;
         many_runs_ |= runs == kManyRuns;
       }
       uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.numbers[i]) : 0;

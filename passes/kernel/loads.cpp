@@ -20,15 +20,19 @@ namespace tgc {
 using namespace pat;
 
 const RuleSet& pm_add_loads() {
-  static const RuleSet set("pm_add_loads", {
+  static const RuleSet set("pm_add_loads",
+                           {
       // buf[i] -> load(&buf[i])
-      rule("load-index", node(Op::INDEX).as(idx), with(idx, [](UOp idx) {
-             if (idx.dtype().is_ptr()) return UOp();
-             return idx.with_dtype(idx.src(0).dtype()).load({}, idx.dtype().base());
-           })),
+                               rule("load-index", node(Op::INDEX).as(idx),
+                                    with(idx,
+                                         [](UOp idx) {
+                                           if (idx.dtype().is_ptr()) return UOp();
+                                           return idx.with_dtype(idx.src(0).dtype()).load({}, idx.dtype().base());
+                                         })),
       // store(load(p), ...) -> store(p, ...)
-      rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s), with(s, [](UOp s) { return with_first(s, s.src(0).src(0)); })),
-  });
+                               rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s),
+                                    with(s, [](UOp s) { return with_first(s, s.src(0).src(0)); })),
+                           });
   return set;
 }
 
@@ -96,8 +100,8 @@ UOp channel_load(UOp ls, UOp idx) {
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
   if (!py_less(channel.vmin(), 0)) {  // x % 4 is never negative, so one element is the default
-    first = channel.vmin().to_int().small();
-    last = channel.vmax().to_int().small();
+    first = channel.vmin().to_int().small_value();
+    last = channel.vmax().to_int().small_value();
     value = pixel.gep(first++);
   }
   for (int64_t i = first; i <= last; i++) value = channel.ne(i).where(value, pixel.gep(i));
@@ -118,12 +122,15 @@ UOp image_fixup(UOp ls) {
 }  // namespace
 
 const RuleSet& correct_load_store() {
-  static const RuleSet set("correct_load_store", {
+  static const RuleSet set(
+      "correct_load_store",
+      {
       // load(wide pointer) -> cat(load(pointer), load(pointer), ...), and the same for stores
-      rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l), with<split_load_store>(l, idx)),
+          rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l),
+               with<split_load_store>(l, idx)),
       // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
-      rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
-  });
+          rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
+      });
   return set;
 }
 
@@ -266,20 +273,23 @@ UOp store_to_cat(UOp cat, UOp data, UOp sto) {
 }  // namespace
 
 const RuleSet& load_store_folding() {
-  static const RuleSet set("load_store_folding", {
-      // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
-      rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec), with<expand_index>(buf, vec)),
-      // {&buf[i], &buf[i+1], ...} -> gep(ptrcat(wide pointers))
-      rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
-      // load(p.gep) -> load(p).gep
-      rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),
-      // store(p.gep, x) -> store(p, x.inverse gep)
-      rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with<store_to_gep>(g, v, s)),
-      // load(ptrcat(p, q)) -> cat(load(p), load(q))
-      rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with<load_of_cat>(cat, l)),
-      // store(ptrcat(p, q), x) -> group(store(p, first part of x), store(q, the rest))
-      rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with<store_to_cat>(cat, data, s)),
-  });
+  static const RuleSet set(
+      "load_store_folding",
+      {
+          // {buf, buf, ...}[vec] -> {&buf[vec.0], &buf[vec.1], ...}
+          rule("expand-index", node(Op::INDEX, each(Op::VECTORIZE, or_after(node(ops::Defines), buf)), vec),
+               with<expand_index>(buf, vec)),
+          // {&buf[i], &buf[i+1], ...} -> gep(ptrcat(wide pointers))
+          rule("fold-expanded-index", each(Op::VECTORIZE, node(Op::INDEX)).as(i), with<fold_expanded_index>(i)),
+          // load(p.gep) -> load(p).gep
+          rule("load-gep", any_len(Op::LOAD, node(Op::GEP).as(g)).as(l), with<load_of_gep>(g, l)),
+          // store(p.gep, x) -> store(p, x.inverse gep)
+          rule("store-gep", any_len(Op::STORE, node(Op::GEP).as(g), v).as(s), with<store_to_gep>(g, v, s)),
+          // load(ptrcat(p, q)) -> cat(load(p), load(q))
+          rule("load-cat", any_len(Op::LOAD, node(Op::PTRCAT).as(cat)).as(l), with<load_of_cat>(cat, l)),
+          // store(ptrcat(p, q), x) -> group(store(p, first part of x), store(q, the rest))
+          rule("store-cat", any_len(Op::STORE, node(Op::PTRCAT).as(cat), data).as(s), with<store_to_cat>(cat, data, s)),
+      });
   return set;
 }
 
@@ -338,14 +348,20 @@ UOp simplify_valid_load(UOp buf, UOp start, UOp valid) {
 }  // namespace
 
 const RuleSet& load_store_indexing() {
-  static const RuleSet set("load_store_indexing", {
-      // buf[cond ? x : invalid]: x is simplified under the assumption cond; for images, cond loses redundant clauses
-      rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))), with<simplify_valid_load>(buf, x, cond)),
-      // buf[x, cond] -> buf[cond ? x : invalid], with x simplified under the assumption cond, for int64
-      rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)), with<simplify_valid_load>(buf, x, cond)),
-      // buf[x, true] -> buf[x]
-      rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)), with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),
-  });
+  static const RuleSet set(
+      "load_store_indexing",
+      {
+          // buf[cond ? x : invalid]: x is simplified under the assumption cond; for images, cond loses redundant
+          // clauses
+          rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))),
+               with<simplify_valid_load>(buf, x, cond)),
+          // buf[x, cond] -> buf[cond ? x : invalid], with x simplified under the assumption cond, for int64
+          rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)),
+               with<simplify_valid_load>(buf, x, cond)),
+          // buf[x, true] -> buf[x]
+          rule("drop-true-gate", node(Op::INDEX, buf, x, constant(true, dtypes::bool_)),
+               with(buf, x, [](UOp buf, UOp x) { return buf.index_ptr(x); })),
+      });
   return set;
 }
 

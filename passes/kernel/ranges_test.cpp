@@ -19,18 +19,18 @@ UOp part_of_loop(RuleTest& t, int64_t end, int64_t part) {
 TEST_CASE("ranges are flattened and adjacent loops merged") {
   RuleTest flatten(pm_flatten_range());
   UOp r = flatten.range(3), s = flatten.range(4, 1), x = flatten.load(0, dtypes::float32);
-  flatten.check("flatten-range", x.end(r * 4 + s), x.end({r, s}));
-  flatten.check("flatten-range", x.reduce(r * 4 + s, Op::ADD), x.reduce({r, s}, Op::ADD));
-  flatten.declines("flatten-range", x.end({r, s}));
-  flatten.declines("flatten-range", flatten.buffer(1, dtypes::float32).index_ptr(r).store(x));
+  flatten.check_rule("flatten-range", x.end(r * 4 + s), x.end({r, s}));
+  flatten.check_rule("flatten-range", x.reduce(r * 4 + s, Op::ADD), x.reduce({r, s}, Op::ADD));
+  flatten.check_declines("flatten-range", x.end({r, s}));
+  flatten.check_declines("flatten-range", flatten.buffer(1, dtypes::float32).index_ptr(r).store(x));
 
   RuleTest t(pm_simplify_ranges());
   UOp a = t.range(3), b = t.range(4, 1), both = t.range(12), other = t.range(4, 1, AxisType::UPCAST),
       buffer = t.buffer(0, dtypes::float32);
   auto store = [&](UOp at) { return buffer.index_ptr(at).store(t.constant(dtypes::float32, 1.0)); };
-  t.check("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
-  t.declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // the merged loop would need divisions
-  t.declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
+  t.check_rule("merge-adjacent-ranges", store(a * 4 + b).end({a, b}), store(both).end(both));
+  t.check_declines("merge-adjacent-ranges", store(b * 3 + a).end({a, b}));  // the merged loop would need divisions
+  t.check_declines("merge-adjacent-ranges", store(a * 4 + other).end({a, other}));
 }
 
 TEST_CASE("the merge-in-vain shortcut gives the same loops as trying every merge") {
@@ -69,20 +69,20 @@ TEST_CASE("a loop r that is used as r % c is split if c divides its size") {
   RuleTest t(pm_split_ranges());
   SplitRangesContext ctx;
   UOp r = t.range(8), four = t.constant(dtypes::index, 4), x = t.load(0, dtypes::float32);
-  t.notes("mark-range-mod", r % 4, ctx);
-  t.notes("mark-range-mod", t.range(9, 1) % 4, ctx);  // 4 does not divide the size 9
+  t.check_noted("mark-range-mod", r % 4, ctx);
+  t.check_noted("mark-range-mod", t.range(9, 1) % 4, ctx);  // 4 does not divide the size 9
   REQUIRE(ctx.marks.size() == 1);
   CHECK((ctx.marks[0].first == r && ctx.marks[0].second == four));
-  t.check("split-marked-ranges", t.graph.sink({r % 4}), t.graph.sink({part_of_loop(t, 4, 1)}), ctx);
+  t.check_rule("split-marked-ranges", t.graph.sink({r % 4}), t.graph.sink({part_of_loop(t, 4, 1)}), ctx);
   CHECK(ctx.marks.empty());
-  t.declines("split-marked-ranges", t.graph.sink({r % 4}), ctx);
+  t.check_declines("split-marked-ranges", t.graph.sink({r % 4}), ctx);
 
-  t.notes("keep-ranges-of-image", t.buffer(1, dtypes::float32).index(r).store(x), ctx);
+  t.check_noted("keep-ranges-of-image", t.buffer(1, dtypes::float32).index(r).store(x), ctx);
   CHECK(ctx.marks.empty());
   UOp image = t.buffer(2, dtypes::float32, 32).with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, 8, 4}));
-  t.notes("keep-ranges-of-image", image.index(r).store(x), ctx);
-  t.notes("mark-range-mod", r % 4, ctx);
-  t.declines("split-marked-ranges", t.graph.sink({r % 4}), ctx);
+  t.check_noted("keep-ranges-of-image", image.index(r).store(x), ctx);
+  t.check_noted("mark-range-mod", r % 4, ctx);
+  t.check_declines("split-marked-ranges", t.graph.sink({r % 4}), ctx);
 }
 
 TEST_CASE("on the CPU, a loop is cut at the constants that its range is compared with") {
@@ -92,10 +92,10 @@ TEST_CASE("on the CPU, a loop is cut at the constants that its range is compared
       buffer = t.buffer(2, dtypes::float32);
   auto store = [&](UOp i) { return buffer.index_ptr(i).store(i.lt(3).where(x, y)); };
   UOp below = part_of_loop(t, 3, 0), from = part_of_loop(t, 5, 1);
-  t.check("cut-store-range", store(r).end(r), t.graph.group({store(below + 0).end(below), store(from + 3).end(from)}),
-          cpu);
-  t.declines("cut-store-range", store(r).end(r), cuda);
-  t.declines("cut-store-range", buffer.index_ptr(r).store(x).end(r), cpu);
+  t.check_rule("cut-store-range", store(r).end(r),
+               t.graph.group({store(below + 0).end(below), store(from + 3).end(from)}), cpu);
+  t.check_declines("cut-store-range", store(r).end(r), cuda);
+  t.check_declines("cut-store-range", buffer.index_ptr(r).store(x).end(r), cpu);
 }
 
 }  // namespace

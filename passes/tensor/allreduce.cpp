@@ -192,30 +192,35 @@ UOp part_of_stack(UOp stack, UOp ms) {
   Int i = ms.arg().as_int();
   if (i < 0 || i >= Int(int64_t(stack.num_src())))
     throw Failure("MSELECT " + i.str() + " of an MSTACK of " + std::to_string(stack.num_src()));
-  return stack.src(size_t(i.small()));
+  return stack.src(size_t(i.small_value()));
 }
 
 }  // namespace
 
 const RuleSet& replace_allreduce() {
   auto copied = node(OpSet::all() - Op::CONST).as(x);
-  static const RuleSet set("replace_allreduce", {
-      rule("allreduce-in-groups", node(Op::ALLREDUCE, buf, anything()).as(red), with<handle_allreduce_multirank>(buf, red)),
-      rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red),
-           with<handle_allreduce>(buf, red).branches({"naive", "ring", "all-to-all"})),
-      // copy(x) to several devices -> mstack(copy(x) to each...)
-      rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_to_each>(y, x)),
-      // copy(x on several devices) -> copy(mselect(x, 0))
-      rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
-      // mselect(mstack(x0, x1, ...), i) -> xi
-      rule("select-of-stack", node(Op::MSELECT, node(Op::MSTACK).as(s)).as(m), with<part_of_stack>(s, m)),
-      // shrink(mstack(x...)) -> mstack(shrink(x)...)
-      rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with<mstack_early_shrink>(m, s)),
-      // mselect(movement(x)) -> movement(mselect(x))
-      rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m), with(s, v, m, [](UOp s, UOp v, UOp m) {
-             return with_first(v, m.graph().node(Op::MSELECT, s.dtype(), s, m.arg()));
-           })),
-  });
+  static const RuleSet set(
+      "replace_allreduce",
+      {
+          rule("allreduce-in-groups", node(Op::ALLREDUCE, buf, anything()).as(red),
+               with<handle_allreduce_multirank>(buf, red)),
+          rule("allreduce", node(Op::ALLREDUCE, buf, anything()).as(red),
+               with<handle_allreduce>(buf, red).branches({"naive", "ring", "all-to-all"})),
+          // copy(x) to several devices -> mstack(copy(x) to each...)
+          rule("copy-to-many", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_to_each>(y, x)),
+          // copy(x on several devices) -> copy(mselect(x, 0))
+          rule("copy-to-one", node(Op::COPY, copied, node(Op::DEVICE)).as(y), with<copy_first_part>(y, x)),
+          // mselect(mstack(x0, x1, ...), i) -> xi
+          rule("select-of-stack", node(Op::MSELECT, node(Op::MSTACK).as(s)).as(m), with<part_of_stack>(s, m)),
+          // shrink(mstack(x...)) -> mstack(shrink(x)...)
+          rule("shrink-of-stack", any_len(Op::SHRINK, node(Op::MSTACK).as(m)).as(s), with<mstack_early_shrink>(m, s)),
+          // mselect(movement(x)) -> movement(mselect(x))
+          rule("select-below-movement", node(Op::MSELECT, any_len(ops::Movement, s).as(v)).as(m),
+               with(s, v, m,
+                    [](UOp s, UOp v, UOp m) {
+                      return with_first(v, m.graph().node(Op::MSELECT, s.dtype(), s, m.arg()));
+                    })),
+      });
   return set;
 }
 

@@ -21,11 +21,11 @@ Ranges ranges_or_throw(const Ctx& ctx, UOp x) {
 // Returns the `ranges` whose axes are stored in a buffer: `ranges` itself if all are stored, else a subset in `some`.
 std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::Realized& realized, std::vector<UOp>& some) {
   size_t first_out = 0;
-  while (first_out < ranges.size() && realized.has(first_out)) first_out++;
+  while (first_out < ranges.size() && realized.has_axis(first_out)) first_out++;
   if (first_out == ranges.size()) return ranges;
   some.assign(ranges.begin(), ranges.begin() + ptrdiff_t(first_out));
   for (size_t i = first_out; i < ranges.size(); i++)
-    if (realized.has(i)) some.push_back(ranges[i]);
+    if (realized.has_axis(i)) some.push_back(ranges[i]);
   return some;
 }
 
@@ -37,7 +37,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   if (!stored && !realized) return s;
   const Ranges* own = ctx.range_map.find(x);
   if (stored) return own ? s.index(own->in, s.dtype().base()) : s;
-  if (!realized->known) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
+  if (!realized->has_axes) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
   auto out = ranges_or_throw(ctx, s).out;
   std::vector<UOp> some;
   auto closed = pick(out, *realized, some);
@@ -47,7 +47,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
     ctx.realize_map.erase(s);
     return s.end(loops);
   }
-  BufferizeOpts opts{.removable = !x.is(Op::COPY) && !s.in(kAlwaysContiguous)};
+  BufferizeOpts opts{.is_removable = !x.is(Op::COPY) && !s.in(kAlwaysContiguous)};
   bool whole = out.size() == realized->axes.size();
   if (whole) opts.device = device_or_throw(s);
   else opts.addrspace = AddrSpace::LOCAL;

@@ -19,7 +19,7 @@ BufferizeOpts BufferizeOpts::of(UOp bufferize) {
 }
 
 Arg BufferizeOpts::arg(Graph& graph) const {
-  return graph.record(RecordClass::BufferizeOpts, {device, addrspace, removable});
+  return graph.record(RecordClass::BufferizeOpts, {device, addrspace, is_removable});
 }
 
 UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts, Arg tag) {
@@ -34,7 +34,7 @@ UOp store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes
 // Makes a new numbered BUFFER in global memory. `size` is in elements.
 UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
   Graph& graph = x.graph();
-  UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next++);
+  UOp number = graph.node(Op::LUNIQUE, dtypes::void_, {}, ctx.next_buffer++);
   return graph.node(Op::BUFFER, x.dtype(), {number, graph.node(Op::DEVICE, dtypes::void_, {}, device)}, size);
 }
 
@@ -108,7 +108,7 @@ UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_lo
     return buffer.after(store(buffer.index(idx, pointer), x.src(0), x.tag()).end(ranges));
   }
   if (!allow_locals) return {};
-  UOp buffer = x.graph().node(Op::DEFINE_LOCAL, pointer, {}, ctx.next++);
+  UOp buffer = x.graph().node(Op::DEFINE_LOCAL, pointer, {}, ctx.next_buffer++);
   UOp done = buffer.broadcast(idx.dtype().count()).index(idx, pointer).store(x.src(0)).end(ranges);
   return buffer.after(done.barrier({}));
 }
@@ -199,27 +199,34 @@ const RuleSet& pm_flatten_bufferize() {
 }
 
 const RuleSet& to_bufferview() {
-  static const RuleSet set("to_bufferview", {
+  static const RuleSet set(
+      "to_bufferview",
+      {
       // bufferize(contiguous(file)) -> bufferize(view(file))
-      rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b), with<late_buffer_view>(t, b)),
+          rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b),
+               with<late_buffer_view>(t, b)),
       // view(contiguous(x)) -> view(x)
-      rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b), with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
-  });
+          rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b),
+               with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
+      });
   return set;
 }
 
 const RuleSet& pm_add_buffers() {
-  static const RuleSet own("pm_add_buffers", {
+  static const RuleSet own("pm_add_buffers",
+                           {
       // bufferize(v, i) -> after(buffer, store(buffer[i], v))
-      rule("bufferize-to-store", node(Op::BUFFERIZE, anything(), idx).as(x),
-           with_ctx<LocalAddBufferContext>(x, idx, [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
-             return bufferize_to_store(ctx, x, idx, false);
-           })),
+                               rule("bufferize-to-store", node(Op::BUFFERIZE, anything(), idx).as(x),
+                                    with_ctx<LocalAddBufferContext>(x, idx,
+                                                                    [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
+                                                                      return bufferize_to_store(ctx, x, idx, false);
+                                                                    })),
       // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y))
-      rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m), with<reshape_above_choice>(m)),
+                               rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m),
+                                    with<reshape_above_choice>(m)),
       // kernel(reshape(x)) -> kernel(x)
-      rule("kernel-drops-reshapes", node(Op::KERNEL).as(x), with<kernel_without_reshapes>(x)),
-  });
+                               rule("kernel-drops-reshapes", node(Op::KERNEL).as(x), with<kernel_without_reshapes>(x)),
+                           });
   static const RuleSet set("pm_add_buffers", {&pm_mops(), &pm_flatten_bufferize(), &to_bufferview(), &own});
   return set;
 }
@@ -238,22 +245,33 @@ const RuleSet& pm_add_buffers_local() {
 
 const RuleSet& rangeify_codegen() {
   auto local_after = any_len(Op::AFTER, node(Op::DEFINE_LOCAL));
-  static const RuleSet set("rangeify_codegen", {
+  static const RuleSet set(
+      "rangeify_codegen",
+      {
       // contiguous(x) -> x
-      rule("drop-contiguous", node(Op::CONTIGUOUS).as(x), with<drop_contiguous>(x)),
+          rule("drop-contiguous", node(Op::CONTIGUOUS).as(x), with<drop_contiguous>(x)),
       // noop(x) -> x
-      rule("drop-noop", node(Op::NOOP).as(x), with(x, [](UOp x) { return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel"); })),
-      rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
+          rule("drop-noop", node(Op::NOOP).as(x),
+               with(x,
+                    [](UOp x) {
+                      return x.num_src() ? x.src(0) : throw Failure("a NOOP without a source in a kernel");
+                    })),
+          rule("store-drops-arg", node(Op::STORE).as(x), with(x, [](UOp x) { return x.with_arg({}); })),
       // {after, after, ...} -> the same vector, but with the dtype of the AFTER
-      rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
-      rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
-      rule("gep-of-after", node(Op::GEP, node(Op::AFTER).as(a)).as(b), with(a, b, [](UOp a, UOp b) {
-             std::vector<int64_t> elements;
-             for (Arg i : b.arg().items()) elements.push_back(i.small_int());
-             return a.gep(elements);
-           })),
-      rule("load-gep-local", any_len(Op::INDEX, node(Op::GEP, local_after).as(d)).as(idx), with<load_from_local>(d, idx)),
-  });
+          rule("broadcast-of-after", each(Op::VECTORIZE, node(Op::AFTER).as(a)).as(b),
+               with(a, b, [](UOp a, UOp b) { return a.broadcast(int64_t(b.num_src())); })),
+          rule("load-broadcast-local", any_len(Op::INDEX, each(Op::VECTORIZE, local_after).as(d)).as(idx),
+               with<load_from_local>(d, idx)),
+          rule("gep-of-after", node(Op::GEP, node(Op::AFTER).as(a)).as(b),
+               with(a, b,
+                    [](UOp a, UOp b) {
+                      std::vector<int64_t> elements;
+                      for (Arg i : b.arg().items()) elements.push_back(i.small_int());
+                      return a.gep(elements);
+                    })),
+          rule("load-gep-local", any_len(Op::INDEX, node(Op::GEP, local_after).as(d)).as(idx),
+               with<load_from_local>(d, idx)),
+      });
   return set;
 }
 

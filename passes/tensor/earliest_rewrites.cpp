@@ -137,7 +137,7 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   // limit the outputs of the first kernel to 2**REDUCEOP_SPLIT_SIZE, and the number of parts, which is the work per
   // output of the second kernel
   Int most = floor_div(Int(int64_t(1)) << int(settings.REDUCEOP_SPLIT_SIZE), output_size);
-  int64_t parts = most < 256 ? most.small() : 256;
+  int64_t parts = most < 256 ? most.small_value() : 256;
   for (Arg axis : reduce.arg()[1].items()) {
     auto i = size_t(axis.small_int());
     if (expanded[i]) continue;
@@ -250,50 +250,64 @@ const RuleSet& mop_cleanup() {
 
 const RuleSet& earliest_rewrites() {
   constexpr OpSet kSwizzles = ops::Movement - OpSet{Op::SHRINK, Op::RESHAPE};
-  static const RuleSet own("earliest_rewrites", {
-      // detach(x) -> x
-      rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x), with(x, [](UOp x) { return x.src(0); })),
-      // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
-      rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
-           with(x, [](UOp) -> UOp {
-             throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");
-           })),
-      // contiguous(reshape(buffer)) -> reshape(buffer)
-      rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
-           with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
-      // reduce(x) -> reduce(contiguous(reduce(x split into parts))), for many elements per output
-      rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with<split_reduceop>(red, x)),
-      // reduce(x without elements) -> the identity element
-      rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red), with(red, x, [](UOp red, UOp x) {
-             if (!is_empty(x) || is_empty(red)) return UOp();
-             return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
-           })),
-      // a tensor without elements -> a constant 0
-      rule("empty", node(OpSet::all() - Op::SINK).as(x), with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
-      // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
-      rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
-           with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
-      // copy(swizzle(file)) -> swizzle(copy(file))
-      rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
-      // copy(c) -> c
-      rule("copy-of-const", node(Op::COPY, s, anything()).as(x), with(x, s, [](UOp x, UOp s) {
-             UOp base = base_of(s);
-             return base.is_const() ? x.const_like(base.arg().to_const()) : UOp();
-           })),
-      // copy(part of x) -> copy(contiguous(part of x))
-      rule("copy-of-part", node(Op::COPY, node(ops::Movement).as(r), d).as(x), with(x, r, d, [](UOp x, UOp r, UOp d) {
-             return size_of(r) != size_of(base_of(r)) ? x.with_src({contiguous(r), d}) : UOp();
-           })),
-      // copy(x) to the device of x -> noop(x)
-      rule("copy-to-same", node(Op::COPY, x, anything()).as(y), with(x, y, [](UOp x, UOp copy) {
-             bool is_on_device = device_or_throw(x) == device_or_throw(copy);
-             return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
-           })),
-      // assign(t, x) -> contiguous(x), when the base of t is not a buffer
-      rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y), with<assign_to_no_buffer>(x, t, y)),
-      // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
-      rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),
-  });
+  static const RuleSet own(
+      "earliest_rewrites",
+      {
+          // detach(x) -> x
+          rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x),
+               with(x, [](UOp x) { return x.src(0); })),
+          // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
+          rule("custom-kernel", node(Op::CUSTOM_KERNEL).as(x),
+               with(x,
+                    [](UOp) -> UOp {
+                      throw Failure("a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call");
+                    })),
+          // contiguous(reshape(buffer)) -> reshape(buffer)
+          rule("contiguous-of-buffer", node(Op::CONTIGUOUS, any_len(Op::RESHAPE, node(Op::BUFFER)).as(r)).as(x),
+               with(r, x, [](UOp r, UOp x) { return r.rtag(x.tag()); })),
+          // reduce(x) -> reduce(contiguous(reduce(x split into parts))), for many elements per output
+          rule("split-reduce", node(Op::REDUCE_AXIS, x).as(red), with<split_reduceop>(red, x)),
+          // reduce(x without elements) -> the identity element
+          rule("reduce-of-nothing", node(Op::REDUCE_AXIS, x).as(red),
+               with(red, x,
+                    [](UOp red, UOp x) {
+                      if (!is_empty(x) || is_empty(red)) return UOp();
+                      return red.const_like(identity_element(red.arg()[0].op(), red.dtype()));
+                    })),
+          // a tensor without elements -> a constant 0
+          rule("empty", node(OpSet::all() - Op::SINK).as(x),
+               with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
+          // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
+          rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
+               with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
+          // copy(swizzle(file)) -> swizzle(copy(file))
+          rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
+          // copy(c) -> c
+          rule("copy-of-const", node(Op::COPY, s, anything()).as(x),
+               with(x, s,
+                    [](UOp x, UOp s) {
+                      UOp base = base_of(s);
+                      return base.is_const() ? x.const_like(base.arg().to_const()) : UOp();
+                    })),
+          // copy(part of x) -> copy(contiguous(part of x))
+          rule("copy-of-part", node(Op::COPY, node(ops::Movement).as(r), d).as(x),
+               with(x, r, d,
+                    [](UOp x, UOp r, UOp d) {
+                      return size_of(r) != size_of(base_of(r)) ? x.with_src({contiguous(r), d}) : UOp();
+                    })),
+          // copy(x) to the device of x -> noop(x)
+          rule("copy-to-same", node(Op::COPY, x, anything()).as(y),
+               with(x, y,
+                    [](UOp x, UOp copy) {
+                      bool is_on_device = device_or_throw(x) == device_or_throw(copy);
+                      return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
+                    })),
+          // assign(t, x) -> contiguous(x), when the base of t is not a buffer
+          rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y),
+               with<assign_to_no_buffer>(x, t, y)),
+          // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))
+          rule("assign-from-permuted", node(Op::ASSIGN, a, b).as(y), with<realize_before_permuting_assign>(a, b, y)),
+      });
   static const RuleSet set("earliest_rewrites", {&mop_cleanup(), &own});
   return set;
 }

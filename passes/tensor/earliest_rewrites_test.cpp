@@ -10,18 +10,18 @@ namespace {
 TEST_CASE("values that are already in memory and empty tensors are folded") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), none = t.tensor(1, {0, 4});
-  t.check("drop-detach", t.node(Op::DETACH, x.dtype(), x), x);
-  t.check("contiguous-of-buffer", t.contiguous_of(x).rtag(7), x.rtag(7));
-  t.declines("contiguous-of-buffer", t.contiguous_of(t.permuted(x)));
-  t.check("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
-  t.declines("empty", x.exp2());
+  t.check_rule("drop-detach", t.node(Op::DETACH, x.dtype(), x), x);
+  t.check_rule("contiguous-of-buffer", t.contiguous_of(x).rtag(7), x.rtag(7));
+  t.check_declines("contiguous-of-buffer", t.contiguous_of(t.permuted(x)));
+  t.check_rule("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
+  t.check_declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
   // `none` has shape (0, 4). Its reduction has shape (1, 4); that of its transpose has shape (1, 0), without elements.
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
-  t.check("reduce-of-nothing", sum, sum.const_like(0));
-  t.check("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
-  t.declines("reduce-of-nothing", most);
-  t.declines("reduce-of-nothing", reduced(x, Op::ADD));
+  t.check_rule("reduce-of-nothing", sum, sum.const_like(0));
+  t.check_rule("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
+  t.check_declines("reduce-of-nothing", most);
+  t.check_declines("reduce-of-nothing", reduced(x, Op::ADD));
 }
 
 TEST_CASE("a long reduction is split in two") {
@@ -29,59 +29,59 @@ TEST_CASE("a long reduction is split in two") {
   UOp x = t.tensor(0, {65536});
   auto sum = [](UOp u, int64_t axis) { return reduce_axis(u, Op::ADD, std::array{axis}); };
   UOp parts = t.permuted(reshape(x, ShapeVec{256, 256}));  // parts[i][p] is x[256 * p + i]: element i of part p
-  t.check("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
-  t.declines("split-reduce", sum(t.tensor(0, {1024}), 0));
+  t.check_rule("split-reduce", sum(x, 0).rtag(7), reshape(sum(t.contiguous_of(sum(parts, 0)), 1), ShapeVec{1}).rtag(7));
+  t.check_declines("split-reduce", sum(t.tensor(0, {1024}), 0));
   // 65537 has no divisor from 8 to 256
-  t.declines("split-reduce", sum(t.tensor(0, {65537}), 0));
+  t.check_declines("split-reduce", sum(t.tensor(0, {65537}), 0));
   // the reduced axis is expanded from one element, so splitting it gains nothing
-  t.declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
+  t.check_declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
 }
 
 TEST_CASE("copies between devices are simplified") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), file = t.tensor(1, {4, 4}, "DISK:weights"), moved = t.permuted(file);
-  t.check("disk-copy-drops-contiguous", t.copied(t.contiguous_of(moved), "CPU"), t.copied(moved, "CPU"));
-  t.declines("disk-copy-drops-contiguous", t.copied(t.contiguous_of(t.permuted(x)), "CUDA"));
-  t.check("disk-copy-first", t.copied(moved, "CPU").rtag(7), t.permuted(t.copied(file, "CPU")).rtag(7));
-  t.declines("disk-copy-first", t.copied(t.permuted(x), "CUDA"));
+  t.check_rule("disk-copy-drops-contiguous", t.copied(t.contiguous_of(moved), "CPU"), t.copied(moved, "CPU"));
+  t.check_declines("disk-copy-drops-contiguous", t.copied(t.contiguous_of(t.permuted(x)), "CUDA"));
+  t.check_rule("disk-copy-first", t.copied(moved, "CPU").rtag(7), t.permuted(t.copied(file, "CPU")).rtag(7));
+  t.check_declines("disk-copy-first", t.copied(t.permuted(x), "CUDA"));
   UOp c = t.graph.constant(dtypes::float32, 2, t.graph.str("CPU"));
-  t.check("copy-of-const", t.copied(c, "CUDA"), t.graph.constant(dtypes::float32, 2, t.graph.str("CUDA")));
-  t.declines("copy-of-const", t.copied(x, "CUDA"));
+  t.check_rule("copy-of-const", t.copied(c, "CUDA"), t.graph.constant(dtypes::float32, 2, t.graph.str("CUDA")));
+  t.check_declines("copy-of-const", t.copied(x, "CUDA"));
   UOp part = t.shrunk(x, {{0, 2}, {0, 4}});
-  t.check("copy-of-part", t.copied(part, "CUDA"), t.copied(t.contiguous_of(part), "CUDA"));
-  t.declines("copy-of-part", t.copied(t.permuted(x), "CUDA"));
-  t.check("copy-to-same", t.copied(x, "CPU").rtag(7), t.node(Op::NOOP, x.dtype(), x).rtag(7));
-  t.declines("copy-to-same", t.copied(x, "CUDA"));
+  t.check_rule("copy-of-part", t.copied(part, "CUDA"), t.copied(t.contiguous_of(part), "CUDA"));
+  t.check_declines("copy-of-part", t.copied(t.permuted(x), "CUDA"));
+  t.check_rule("copy-to-same", t.copied(x, "CPU").rtag(7), t.node(Op::NOOP, x.dtype(), x).rtag(7));
+  t.check_declines("copy-to-same", t.copied(x, "CUDA"));
 }
 
 TEST_CASE("assignments to non-buffers and from permuted views are rewritten") {
   TensorTest t(earliest_rewrites());
   UOp x = t.tensor(0, {4, 4}), y = t.tensor(1, {4, 4});
-  t.check("assign-to-no-buffer", x.exp2().assign(y).rtag(7), t.contiguous_of(y).rtag(7));
-  t.declines("assign-to-no-buffer", x.assign(y));
-  t.check("assign-from-permuted", x.assign(t.permuted(x).exp2()), x.assign(t.contiguous_of(t.permuted(x).exp2())));
-  t.declines("assign-from-permuted", x.assign(x.exp2()));
-  t.declines("assign-from-permuted", x.assign(t.permuted(y)));
-  t.throws("custom-kernel", t.node(Op::CUSTOM_KERNEL, dtypes::void_, x));
+  t.check_rule("assign-to-no-buffer", x.exp2().assign(y).rtag(7), t.contiguous_of(y).rtag(7));
+  t.check_declines("assign-to-no-buffer", x.assign(y));
+  t.check_rule("assign-from-permuted", x.assign(t.permuted(x).exp2()), x.assign(t.contiguous_of(t.permuted(x).exp2())));
+  t.check_declines("assign-from-permuted", x.assign(x.exp2()));
+  t.check_declines("assign-from-permuted", x.assign(t.permuted(y)));
+  t.check_throws("custom-kernel", t.node(Op::CUSTOM_KERNEL, dtypes::void_, x));
 }
 
 TEST_CASE("mop_cleanup merges reshapes without tags") {
   TensorTest t(mop_cleanup());
   UOp flat = t.tensor(0, {16}), middle = reshape(flat, ShapeVec{4, 4});
-  t.check("merge-reshapes", reshape(middle, ShapeVec{2, 8}), reshape(flat, ShapeVec{2, 8}));
-  t.declines("merge-reshapes", reshape(middle, ShapeVec{2, 8}).rtag(7));
-  t.declines("merge-reshapes", reshape(middle.rtag(7), ShapeVec{2, 8}));
+  t.check_rule("merge-reshapes", reshape(middle, ShapeVec{2, 8}), reshape(flat, ShapeVec{2, 8}));
+  t.check_declines("merge-reshapes", reshape(middle, ShapeVec{2, 8}).rtag(7));
+  t.check_declines("merge-reshapes", reshape(middle.rtag(7), ShapeVec{2, 8}));
 }
 
 TEST_CASE("add_tags numbers the nodes that may become buffers") {
   TensorTest t(add_tags());
   std::vector<UOp> numbered;
   UOp x = t.tensor(0, {4}), pair = t.on_pair(1, {4});
-  t.check("number", x.exp2(), x.exp2().rtag(t.graph.tuple({0})), numbered);
-  t.declines("number", x.exp2().rtag(7), numbered);
-  t.declines("number", x, numbered);
-  t.check("number-choice", mselect(pair.exp2(), 1), mselect(pair.exp2(), 1).rtag(t.graph.tuple({1})), numbered);
-  t.declines("number-choice", mselect(pair, 1), numbered);
+  t.check_rule("number", x.exp2(), x.exp2().rtag(t.graph.tuple({0})), numbered);
+  t.check_declines("number", x.exp2().rtag(7), numbered);
+  t.check_declines("number", x, numbered);
+  t.check_rule("number-choice", mselect(pair.exp2(), 1), mselect(pair.exp2(), 1).rtag(t.graph.tuple({1})), numbered);
+  t.check_declines("number-choice", mselect(pair, 1), numbered);
   CHECK(numbered == std::vector{x.exp2(), mselect(pair.exp2(), 1)});
 }
 
@@ -89,15 +89,16 @@ TEST_CASE("a base with a contiguous copy of its permuted view is read through th
   TensorTest t(replace_contiguous());
   ContiguousViews views;
   UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
-  t.notes("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);  // the view is a part of its base
+  // the view is a part of its base
+  t.check_noted("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);
   CHECK(views.view_of.empty());
-  t.declines("read-contiguous", base.exp2(), views);
-  t.notes("found-contiguous", copy, views);
+  t.check_declines("read-contiguous", base.exp2(), views);
+  t.check_noted("found-contiguous", copy, views);
   UOp view = reshape(t.permuted(copy), ShapeVec{16});
   REQUIRE(views.view_of.contains(base));
   CHECK(views.view_of.at(base) == view);
-  t.check("read-contiguous", base.exp2(), view.exp2(), views);
-  t.declines("read-contiguous", x.exp2(), views);
+  t.check_rule("read-contiguous", base.exp2(), view.exp2(), views);
+  t.check_declines("read-contiguous", x.exp2(), views);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Planner {
     find_lives();
     for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
     for (auto [time, is_begin, b] : events()) place(b, is_begin);
-    for (auto& [device, planner] : devices_) plan_.shared[planner.number].size = round_up(planner.peak);
+    for (auto& [device, planner] : devices_) plan_.shared_index[planner.number].size_bytes = round_up(planner.peak);
     place_views();
     return std::move(plan_);
   }
@@ -42,7 +42,7 @@ class Planner {
     explicit Device(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
     int64_t peak = 0;
-    size_t number = 0;  // index of the device's shared buffer in MemoryPlan::shared
+    size_t number = 0;  // index of the device's shared buffer in MemoryPlan::shared_index
   };
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
@@ -93,14 +93,14 @@ class Planner {
     auto it = devices_.find(buffer.device);
     if (it == devices_.end()) {
       it = devices_.emplace(buffer.device, Device(total_)).first;
-      it->second.number = plan_.shared.size();
-      plan_.shared.push_back({buffer.device});
+      it->second.number = plan_.shared_index.size();
+      plan_.shared_index.push_back({buffer.device});
     }
     Device& device = it->second;
     BufferPlace& at = plan_.places[b];
     if (is_begin) at = {device.number, device.allocator.allocate(round_up(buffer.nbytes()))};
-    else device.allocator.free(at.offset);
-    device.peak = std::max(device.peak, at.offset + buffer.nbytes());
+    else device.allocator.free(at.offset_bytes);
+    device.peak = std::max(device.peak, at.offset_bytes + buffer.nbytes());
   }
 
   // Reuses the memory of an unused buffer of the same device, dtype and size.
@@ -108,9 +108,9 @@ class Planner {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
     if (!is_begin) {
-      unused.push_back(plan_.places[b].same_as.value_or(b));
+      unused.push_back(plan_.places[b].shared_with.value_or(b));
     } else if (!unused.empty()) {
-      plan_.places[b].same_as = unused.back();
+      plan_.places[b].shared_with = unused.back();
       unused.pop_back();
     }
   }
@@ -134,12 +134,12 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
     const ScheduleBuffer& buffer = schedule.buffers[b];
     if (buffer.view_of) continue;
     const BufferPlace& place = plan.places[b];
-    plan.total_before += buffer.nbytes();
-    if (place.shared || place.same_as) plan.planned_before += buffer.nbytes();
-    else plan.total_after += buffer.nbytes();
+    plan.total_bytes_before += buffer.nbytes();
+    if (place.shared_index || place.shared_with) plan.planned_bytes_before += buffer.nbytes();
+    else plan.total_bytes_after += buffer.nbytes();
   }
-  for (const SharedBuffer& shared : plan.shared) plan.planned_after += shared.size;
-  plan.total_after += plan.planned_after;
+  for (const SharedBuffer& shared : plan.shared_index) plan.planned_bytes_after += shared.size_bytes;
+  plan.total_bytes_after += plan.planned_bytes_after;
 }
 
 }  // namespace
@@ -161,9 +161,9 @@ int bit_length(int64_t v) { return int(std::bit_width(uint64_t(v))); }
 TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int lv2_count)
     : block_size_(block_size),
       lv2_bits_(bit_length(lv2_count)),
-      free_(size_t(bit_length(size)) + 1),
-      entries_(free_.size()) {
-  for (auto& level : free_) level.resize(size_t(1) << lv2_bits_);
+      free_blocks_(size_t(bit_length(size)) + 1),
+      free_block_counts_(free_blocks_.size()) {
+  for (auto& level : free_blocks_) level.resize(size_t(1) << lv2_bits_);
   blocks_[0] = {size, kNone, kNone, true};
   if (size > 0) insert(0, size, kNone);
 }
@@ -171,12 +171,12 @@ TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int lv2_count)
 std::vector<int64_t>& TlsfAllocator::list_of(int64_t size) {
   int first = bit_length(size);
   int64_t second = (size - (int64_t(1) << (first - 1))) >> std::max(0, first - lv2_bits_);
-  return free_[size_t(first)][size_t(second)];
+  return free_blocks_[size_t(first)][size_t(second)];
 }
 
 void TlsfAllocator::insert(int64_t start, int64_t size, int64_t previous) {
   list_of(size).push_back(start);
-  entries_[size_t(bit_length(size))]++;
+  free_block_counts_[size_t(bit_length(size))]++;
   blocks_[start] = {size, start + size, previous, true};
 }
 
@@ -184,7 +184,7 @@ void TlsfAllocator::remove(int64_t start) {
   Block& block = blocks_.at(start);
   auto& list = list_of(block.size);
   list.erase(std::find(list.begin(), list.end(), start));
-  entries_[size_t(bit_length(block.size))]--;
+  free_block_counts_[size_t(bit_length(block.size))]--;
   block.is_free = false;
 }
 
@@ -223,12 +223,12 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
   int64_t step = int64_t(1) << std::max(0, bit_length(asked) - lv2_bits_);
   int64_t size = (asked + step - 1) / step * step;
   auto first = size_t(bit_length(size));
-  for (size_t l1 = first; l1 < free_.size(); l1++) {
-    if (entries_[l1] == 0) continue;
+  for (size_t l1 = first; l1 < free_blocks_.size(); l1++) {
+    if (free_block_counts_[l1] == 0) continue;
     size_t l2 = l1 == first ? size_t((size - (int64_t(1) << (first - 1))) >> std::max(0, int(first) - lv2_bits_)) : 0;
-    for (; l2 < free_[l1].size(); l2++) {
-      if (free_[l1][l2].empty()) continue;
-      int64_t start = free_[l1][l2].front();
+    for (; l2 < free_blocks_[l1].size(); l2++) {
+      if (free_blocks_[l1][l2].empty()) continue;
+      int64_t start = free_blocks_[l1][l2].front();
       TGC_CHECK(blocks_.at(start).size >= size, "a block of this list is large enough");
       if (blocks_.at(start).size > asked) split(start, asked);
       remove(start);

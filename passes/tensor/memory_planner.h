@@ -12,22 +12,22 @@ namespace tgc {
 
 // The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
 struct BufferPlace {
-  std::optional<size_t> shared = {};    // index into MemoryPlan::shared
-  int64_t offset = 0;                   // byte offset in that shared buffer
-  std::optional<size_t> same_as = {};   // number of the schedule buffer whose memory this buffer reuses
+  std::optional<size_t> shared_index = {};    // index into MemoryPlan::shared_index
+  int64_t offset_bytes = 0;                   // byte offset in that shared buffer
+  std::optional<size_t> shared_with = {};   // number of the schedule buffer whose memory this buffer reuses
 };
 
 struct SharedBuffer {
   std::string device;
-  int64_t size = 0;  // bytes
+  int64_t size_bytes = 0;  // bytes
 };
 
 struct MemoryPlan {
   std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
-  std::vector<SharedBuffer> shared;
+  std::vector<SharedBuffer> shared_index;
   // total bytes of the planned buffers: without and with sharing
-  int64_t planned_before = 0, planned_after = 0;
-  int64_t total_before = 0, total_after = 0;      // total bytes of all buffers, without and with sharing
+  int64_t planned_bytes_before = 0, planned_bytes_after = 0;
+  int64_t total_bytes_before = 0, total_bytes_after = 0;      // total bytes of all buffers, without and with sharing
 };
 
 // Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, each buffer gets separate memory.
@@ -63,8 +63,8 @@ class TlsfAllocator {
 
   int64_t block_size_;
   int lv2_bits_;
-  std::vector<std::vector<std::vector<int64_t>>> free_;  // free blocks, by first and second level, oldest first
-  std::vector<int> entries_;                             // by first level: number of free blocks
+  std::vector<std::vector<std::vector<int64_t>>> free_blocks_;  // free blocks, by first and second level, oldest first
+  std::vector<int> free_block_counts_;                             // by first level: number of free blocks
   std::map<int64_t, Block> blocks_;                      // every block, by its start offset
 };
 

@@ -36,14 +36,15 @@ TEST_CASE("memory planner: twelve buffers get the same places as in tinygrad") {
   MemoryPlan plan = Plan(kTwelve, 8).made();
   std::vector<int64_t> offsets;
   for (auto& place : plan.places) {
-    CHECK(place.shared == 0);
-    offsets.push_back(place.offset);
+    CHECK(place.shared_index == 0);
+    offsets.push_back(place.offset_bytes);
   }
   CHECK(offsets == std::vector<int64_t>{0, 8192, 12288, 8192, 86016, 0, 389120, 12288, 389120, 405504, 86016, 0});
-  REQUIRE(plan.shared.size() == 1);
-  CHECK(plan.shared[0].size == 409600);
-  CHECK(plan.planned_after == plan.shared[0].size);
-  CHECK(plan.planned_before == 5000 + 100 + 70000 + 4096 + 300000 + 9000 + 5000 + 70000 + 12345 + 1 + 200000 + 65536);
+  REQUIRE(plan.shared_index.size() == 1);
+  CHECK(plan.shared_index[0].size_bytes == 409600);
+  CHECK(plan.planned_bytes_after == plan.shared_index[0].size_bytes);
+  CHECK(plan.planned_bytes_before ==
+        5000 + 100 + 70000 + 4096 + 300000 + 9000 + 5000 + 70000 + 12345 + 1 + 200000 + 65536);
 }
 
 TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in memory") {
@@ -51,7 +52,7 @@ TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in 
   for (size_t a = 0; a < kTwelve.size(); a++)
     for (size_t b = a + 1; b < kTwelve.size(); b++) {
       if (kTwelve[a].last < kTwelve[b].first || kTwelve[b].last < kTwelve[a].first) continue;
-      int64_t begin_a = plan.places[a].offset, begin_b = plan.places[b].offset;
+      int64_t begin_a = plan.places[a].offset_bytes, begin_b = plan.places[b].offset_bytes;
       CHECK((begin_a + kTwelve[a].bytes <= begin_b || begin_b + kTwelve[b].bytes <= begin_a));
     }
 }
@@ -59,13 +60,13 @@ TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in 
 TEST_CASE("memory planner: without subbuffers, a buffer reuses the memory of a buffer of the same size") {
   Plan plan({{400, 0, 1}, {400, 1, 2}, {400, 2, 3}, {100, 2, 3}, {400, 4, 4}}, 5, "CL");
   MemoryPlan made = plan.made();
-  CHECK_FALSE(made.places[0].same_as);
-  CHECK_FALSE(made.places[1].same_as);
-  CHECK(made.places[2].same_as == 0);
-  CHECK_FALSE(made.places[3].same_as);
-  CHECK(made.places[4].same_as == 0);
-  CHECK(made.total_before == 1700);
-  CHECK(made.total_after == 900);
+  CHECK_FALSE(made.places[0].shared_with);
+  CHECK_FALSE(made.places[1].shared_with);
+  CHECK(made.places[2].shared_with == 0);
+  CHECK_FALSE(made.places[3].shared_with);
+  CHECK(made.places[4].shared_with == 0);
+  CHECK(made.total_bytes_before == 1700);
+  CHECK(made.total_bytes_after == 900);
 }
 
 TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own memory") {
@@ -74,29 +75,29 @@ TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own mem
   plan.schedule.buffers[3].is_output = true;
   plan.schedule.items[2].ast = plan.graph.node(Op::COPY);
   MemoryPlan made = plan.made();
-  CHECK_FALSE(made.places[0].shared);
-  CHECK(made.places[1].shared == 0);
-  CHECK_FALSE(made.places[2].shared);  // not planned, because the copy (item 2) reads buffer 2
-  CHECK_FALSE(made.places[3].shared);
+  CHECK_FALSE(made.places[0].shared_index);
+  CHECK(made.places[1].shared_index == 0);
+  CHECK_FALSE(made.places[2].shared_index);  // not planned, because the copy (item 2) reads buffer 2
+  CHECK_FALSE(made.places[3].shared_index);
 }
 
 TEST_CASE("memory planner: a view has the place of its base buffer") {
   Plan plan({{8192, 0, 1}, {4096, 0, 0}, {100, 2, 3}}, 4);
   plan.schedule.buffers[2] = {{}, "CPU", 100, dtypes::uint8, 1, 64};
   MemoryPlan made = plan.made();
-  REQUIRE(made.places[1].shared);
-  CHECK(made.places[2].shared == made.places[1].shared);
-  CHECK(made.places[2].offset == made.places[1].offset);
-  CHECK(made.total_before == 8192 + 4096);
+  REQUIRE(made.places[1].shared_index);
+  CHECK(made.places[2].shared_index == made.places[1].shared_index);
+  CHECK(made.places[2].offset_bytes == made.places[1].offset_bytes);
+  CHECK(made.total_bytes_before == 8192 + 4096);
 }
 
 TEST_CASE("memory planner: NO_MEMORY_PLANNER disables it") {
   Settings settings;
   settings.NO_MEMORY_PLANNER = 1;
   MemoryPlan made = Plan(kTwelve, 8).made(settings);
-  for (auto& place : made.places) CHECK_FALSE(place.shared);
-  CHECK(made.total_after == made.total_before);
-  CHECK(made.shared.empty());
+  for (auto& place : made.places) CHECK_FALSE(place.shared_index);
+  CHECK(made.total_bytes_after == made.total_bytes_before);
+  CHECK(made.shared_index.empty());
 }
 
 }  // namespace tgc

@@ -101,7 +101,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
     };
     bool sums = below(3) > 0, pads = sums && below(2);
     for (Sint s : to) {
-      int64_t n = s.as_int().small();
+      int64_t n = s.as_int().small_value();
       int kind = sums ? below(8) : below(2) * 5;
       if (pads && n > 1 && below(2)) indices.push_back(padded(n));
       else if (kind > 5) indices.push_back(sum(n));
@@ -193,10 +193,11 @@ TEST_CASE("pm_mops: end(reshape(x), r) is end(x, r); an index without a movement
 TEST_CASE("pm_mops moves INDEX, AFTER and END below a movement op") {
   TensorTest t(pm_mops());
   UOp x = t.tensor(0, {6, 4}), y = t.permuted(x), i = t.range(4), j = t.range(6, 1), done = t.graph.sink({});
-  t.check("index-through-movement", y.index(UOpSpan{i, j}, dtypes::float32), x.index(UOpSpan{j, i}, dtypes::float32));
-  t.declines("index-through-movement", x.src(0).index(i));
-  t.check("after-below-movement", y.after(done).rtag(7), t.permuted(x.after(done)).rtag(7));
-  t.declines("after-below-movement", x.src(0).after(done));
-  t.check("end-drops-movement", y.end({i, j}), x.end({i, j}));
-  t.declines("end-drops-movement", x.src(0).end(i));
+  t.check_rule("index-through-movement", y.index(UOpSpan{i, j}, dtypes::float32),
+               x.index(UOpSpan{j, i}, dtypes::float32));
+  t.check_declines("index-through-movement", x.src(0).index(i));
+  t.check_rule("after-below-movement", y.after(done).rtag(7), t.permuted(x.after(done)).rtag(7));
+  t.check_declines("after-below-movement", x.src(0).after(done));
+  t.check_rule("end-drops-movement", y.end({i, j}), x.end({i, j}));
+  t.check_declines("end-drops-movement", x.src(0).end(i));
 }

@@ -207,34 +207,40 @@ UOp parts_of_sources(UOp u) {
 
 const RuleSet& multi_pm() {
   auto multi_m = node(Op::MULTI).as(m);
-  static const RuleSet own("multi_pm", {
-      rule("alu-multi", node(ops::ALU).as(root).early_reject(Op::MULTI), with<alu_multi>(root)),
-      rule("reduce-multi", node(Op::REDUCE_AXIS, multi_m).as(root), with<reduce_multi>(root, m)),
-      rule("reshape-multi", node(Op::RESHAPE, multi_m, anything()).as(root), with<reshape_multi>(root, m)),
-      rule("expand-multi", node(Op::EXPAND, multi_m, anything()).as(root), with<expand_multi>(root, m)),
-      rule("pad-multi", node(Op::PAD, multi_m, anything(), anything()).as(root), with<pad_multi>(root, m)),
-      rule("shrink-multi", node(Op::SHRINK, multi_m, anything(), anything()).as(root), with<shrink_multi>(root, m)),
-      rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with<permute_multi>(root, m)),
-      rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
-      rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)), with<assign_multi>(d, s)),
+  static const RuleSet own(
+      "multi_pm",
+      {
+          rule("alu-multi", node(ops::ALU).as(root).early_reject(Op::MULTI), with<alu_multi>(root)),
+          rule("reduce-multi", node(Op::REDUCE_AXIS, multi_m).as(root), with<reduce_multi>(root, m)),
+          rule("reshape-multi", node(Op::RESHAPE, multi_m, anything()).as(root), with<reshape_multi>(root, m)),
+          rule("expand-multi", node(Op::EXPAND, multi_m, anything()).as(root), with<expand_multi>(root, m)),
+          rule("pad-multi", node(Op::PAD, multi_m, anything(), anything()).as(root), with<pad_multi>(root, m)),
+          rule("shrink-multi", node(Op::SHRINK, multi_m, anything(), anything()).as(root), with<shrink_multi>(root, m)),
+          rule("permute-multi", node(Op::PERMUTE, multi_m).as(root), with<permute_multi>(root, m)),
+          rule("flip-multi", node(Op::FLIP, multi_m).as(root), with<flip_multi>(root, m)),
+          rule("assign-multi", node(Op::ASSIGN, node(Op::MULTI).as(d), node(Op::MULTI).as(s)),
+               with<assign_multi>(d, s)),
       // copy(multi(x)) -> allreduce(x, padded with zeros to the whole size)
-      rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
-           with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
+          rule("copy-multi", node(Op::COPY, multi_m, node(Op::DEVICE).as(d)),
+               with(m, d, [](UOp m, UOp d) { return allreduce(unshard(m.src(0), axis_of_multi(m)), Op::ADD, d); })),
       // allreduce(multi(x)) -> multi(allreduce(x))
-      rule("allreduce-multi", node(Op::ALLREDUCE, multi_m, node(Op::DEVICE).as(d)).as(red),
-           with(m, d, red, [](UOp m, UOp d, UOp red) {
-             return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
-           })),
+          rule("allreduce-multi", node(Op::ALLREDUCE, multi_m, node(Op::DEVICE).as(d)).as(red),
+               with(m, d, red,
+                    [](UOp m, UOp d, UOp red) {
+                      return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
+                    })),
       // cast(multi(x)) -> multi(cast(x))
-      rule("pass-through-multi", node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
-           with(root, m, [](UOp root, UOp m) {
-             return multi(root.graph().node(root.op(), root.dtype(), m.src(0), root.arg()), axis_of_multi(m));
-           })),
-      rule("custom-kernel-of-multi", each(Op::CUSTOM_KERNEL, node({Op::MULTI, Op::CONTIGUOUS})).as(x), with<parts_of_sources>(x)),
-      rule("after-custom-kernel-of-multi", node(Op::AFTER, multi_m, node(Op::CUSTOM_KERNEL)).as(a), with(m, a, [](UOp m, UOp a) {
-             return multi(a.with_src({m.src(0), a.src(1)}), axis_of_multi(m));
-           })),
-  });
+          rule("pass-through-multi",
+               node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
+               with(root, m,
+                    [](UOp root, UOp m) {
+                      return multi(root.graph().node(root.op(), root.dtype(), m.src(0), root.arg()), axis_of_multi(m));
+                    })),
+          rule("custom-kernel-of-multi", each(Op::CUSTOM_KERNEL, node({Op::MULTI, Op::CONTIGUOUS})).as(x),
+               with<parts_of_sources>(x)),
+          rule("after-custom-kernel-of-multi", node(Op::AFTER, multi_m, node(Op::CUSTOM_KERNEL)).as(a),
+               with(m, a, [](UOp m, UOp a) { return multi(a.with_src({m.src(0), a.src(1)}), axis_of_multi(m)); })),
+      });
   static const RuleSet set("multi_pm", {&own, &replace_allreduce()});
   return set;
 }
@@ -247,7 +253,7 @@ bool is_multi_device(UOp sink) {
 }
 
 UOp rewrite_multi(TensorJob& job, UOp sink) {
-  if (!is_multi_device(sink)) return job.scheduled = sink;
+  if (!is_multi_device(sink)) return job.scheduled_sink = sink;
   job.multi_map = graph_rewrite_map(sink, multi_pm(), {.name = "multi_pm"});
   UOp single = substitute(sink, job.multi_map, nullptr, "Apply Multi Map");
   std::vector<UOp> src;
@@ -255,7 +261,7 @@ UOp rewrite_multi(TensorJob& job, UOp sink) {
     if (s.is(Op::MULTI)) src.insert(src.end(), s.src().begin(), s.src().end());
     else src.push_back(s);
   }
-  return job.scheduled = job.graph.sink(src);
+  return job.scheduled_sink = job.graph.sink(src);
 }
 
 }  // namespace tgc

@@ -94,7 +94,7 @@ bool any_reads_buffer(const std::vector<UOp>& reduces) {
 }
 
 UOp gate_substitute(const SubstituteContext& ctx, UOp b) {
-  for (auto& [range, index] : ctx.pairs())
+  for (auto& [range, index] : ctx.replacement_pairs())
     if (lies_in(b, range)) return {};
   // do not stop at a node without sources, a RANGE or a BUFFER, because stopping there would skip nothing
   if (b.num_src() == 0 || b.in({Op::RANGE, Op::BUFFER})) return {};
@@ -167,7 +167,7 @@ FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
   for (UOp r : buf.src().subspan(1))
     if (!r.in({Op::RANGE, Op::CONST}))
       throw Failure("a BUFFERIZE over Ops." + std::string(name_of(r.op())) + ", expected ranges");
-  if (src.in(kAlwaysStored) || !BufferizeOpts::of(buf).removable) return {};
+  if (src.in(kAlwaysStored) || !BufferizeOpts::of(buf).is_removable) return {};
   if (!src.is(Op::THREEFRY)) {  // THREEFRY is always recomputed, because some devices cannot store 64-bit integers
     int64_t pcontig = src.graph().settings().PCONTIG;
     RecomputeCost cost = recompute_cost_of(src);
@@ -198,45 +198,60 @@ UOp misfit_image_to_base(UOp x) {
 KeptBufferize buffer_requirements(UOp bufferize) {
   const UOp value = bufferize.src(0);
   const RecomputeCost cost = recompute_cost_of(value);
-  return {BufferizeOpts::of(bufferize).removable && !value.in(kAlwaysStored), cost.buffers.size(),
+  return {BufferizeOpts::of(bufferize).is_removable && !value.in(kAlwaysStored), cost.buffers.size(),
           any_reads_buffer(cost.reduces)};
 }
 
 const RuleSet& pm_const_buffer_folding() {
   auto index_cast = cast(anything().of(dtypes::index));
-  static const RuleSet own("pm_const_buffer_folding", {
-      rule("dead-axes", node(Op::BUFFERIZE).as(b), with<cleanup_dead_axes>(b)),
-      rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with<image_to_base>(x)),
-      rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
-      // bufferize(x[ranges], ranges) -> x, shrunk to the BUFFERIZE's shape
-      rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b), with<remove_noop_bufferize>(idx, b)),
-      // the values of an arange are computed where they are used, not stored
-      rule("inline-arange", any_len(Op::INDEX, any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf)).as(idx),
-           with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
-      // bufferize(c) -> c
-      rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
-           with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
-      // c[] -> c
-      rule("index-of-const", node(Op::INDEX, node(Op::CONST).as(x)), x),
-      // copy(c) -> c
-      rule("fold-copy-of-const", node(Op::COPY, c, anything()).as(y), with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
-      // bufferize(noop(c)) -> bufferize(c)
-      rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf), with(c, buf, [](UOp c, UOp buf) { return with_first(buf, c); })),
-      // mstack(c, ...)[ranges] -> c
-      rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)), with(s, [](UOp s) {
-             UOp base = base_of(s);
-             return base.is_const() ? s.graph().constant(base.dtype(), base.arg().to_const()) : UOp();
-           })),
-  });
+  static const RuleSet own(
+      "pm_const_buffer_folding",
+      {
+          rule("dead-axes", node(Op::BUFFERIZE).as(b), with<cleanup_dead_axes>(b)),
+          rule("image-of-value", node(OpSet::all() - OpSet{Op::BUFFERIZE, Op::BUFFER}).as(x), with<image_to_base>(x)),
+          rule("image-misfit", node(Op::BUFFERIZE).as(x), with<misfit_image_to_base>(x)),
+          // bufferize(x[ranges], ranges) -> x, shrunk to the BUFFERIZE's shape
+          rule("bufferize-of-buffer", any_len(Op::BUFFERIZE, node(Op::INDEX).as(idx)).as(b),
+               with<remove_noop_bufferize>(idx, b)),
+          // the values of an arange are computed where they are used, not stored
+          rule(
+              "inline-arange",
+              any_len(
+                  Op::INDEX,
+                  any_len(Op::BUFFERIZE, any_of(index_cast.as(s), logical_not(index_cast != anything()).as(s))).as(buf))
+                  .as(idx),
+              with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
+          // bufferize(c) -> c
+          rule("bufferize-of-const", any_len(Op::BUFFERIZE, node(Op::CONST).as(x)).as(b),
+               with(x, b, [](UOp x, UOp b) { return b.const_like(x.arg().to_const()).rtag(b.tag()); })),
+          // c[] -> c
+          rule("index-of-const", node(Op::INDEX, node(Op::CONST).as(x)), x),
+          // copy(c) -> c
+          rule("fold-copy-of-const", node(Op::COPY, c, anything()).as(y),
+               with(c, y, [](UOp c, UOp copy) { return const_like_arg(copy, c.arg()); })),
+          // bufferize(noop(c)) -> bufferize(c)
+          rule("noop-of-const", any_len(Op::BUFFERIZE, node(Op::NOOP, c)).as(buf),
+               with(c, buf, [](UOp c, UOp buf) { return with_first(buf, c); })),
+          // mstack(c, ...)[ranges] -> c
+          rule("index-stack-of-const", any_len(Op::INDEX, any_len(Op::MSTACK, s)),
+               with(s,
+                    [](UOp s) {
+                      UOp base = base_of(s);
+                      return base.is_const() ? s.graph().constant(base.dtype(), base.arg().to_const()) : UOp();
+                    })),
+      });
   static const RuleSet set("pm_const_buffer_folding", {&pm_mops(), &own});
   return set;
 }
 
 const RuleSet& pm_remove_bufferize() {
-  static const RuleSet set("pm_remove_bufferize", {
-      // bufferize(x, ranges)[indexes] -> x with the ranges replaced by the indexes, if recomputing x is cheap
-      rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx), with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
-  });
+  static const RuleSet set(
+      "pm_remove_bufferize",
+      {
+          // bufferize(x, ranges)[indexes] -> x with the ranges replaced by the indexes, if recomputing x is cheap
+          rule("remove-bufferize", any_len(Op::INDEX, any_len(Op::BUFFERIZE, s).as(buf)).as(idx),
+               with<remove_bufferize>(s, buf, idx).branches({"whole", "but-for-some-axes"})),
+      });
   return set;
 }
 

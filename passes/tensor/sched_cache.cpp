@@ -10,19 +10,21 @@ using namespace pat;
 
 namespace {
 
-UOp next_number(TensorJob& job) { return job.graph.node(Op::LUNIQUE, dtypes::void_, {}, int64_t(job.inputs.size())); }
+UOp next_number(TensorJob& job) {
+  return job.graph.node(Op::LUNIQUE, dtypes::void_, {}, int64_t(job.input_buffers.size()));
+}
 
 UOp number_buffer(TensorJob& job, UOp b) {
   UOp out = b.with_src({next_number(job), b.src(1)});
   inherit_facts(b, out);
-  job.inputs.emplace_back(b, out);
+  job.input_buffers.emplace_back(b, out);
   return out;
 }
 
 UOp number_const(TensorJob& job, UOp b) {
   UOp out = b.with_src({b.src(0), next_number(job)});
   inherit_facts(b, out);
-  job.inputs.emplace_back(b, out);
+  job.input_buffers.emplace_back(b, out);
   return out;
 }
 
@@ -35,7 +37,7 @@ UOp strip_bind(TensorJob& job, UOp b) {
     throw Failure("the variable " + name + " is bound to " + std::to_string(known->second) + " and to " +
                   std::to_string(value));
   UOp out = b.with_src(b.src(0));
-  job.inputs.emplace_back(b, out);
+  job.input_buffers.emplace_back(b, out);
   return out;
 }
 
@@ -54,8 +56,9 @@ const RuleSet& pm_pre_sched_cache() {
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink) {
   constexpr size_t kNodesMade = 10, kMaxReserved = 1 << 16;  // the stages make about kNodesMade nodes per input node
   sink.graph().reserve(std::min(kNodesMade * sink.graph().size(), kMaxReserved));
-  job.given = sink;
-  return job.keyed = graph_rewrite(sink, pm_pre_sched_cache(), {.ctx = job, .name = "rewrite for sched cache"});
+  job.original_sink = sink;
+  return job.normalized_sink =
+             graph_rewrite(sink, pm_pre_sched_cache(), {.ctx = job, .name = "rewrite for sched cache"});
 }
 
 Sha256 sched_cache_key(UOp rewritten) { return key_of(rewritten); }

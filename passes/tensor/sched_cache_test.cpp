@@ -15,12 +15,12 @@ TEST_CASE("the cache key graph has numbered buffers and constants and unbound va
   auto buffer = [&](UOp name) { return t.node(Op::BUFFER, dtypes::float32, {name, cpu}, 16); };
   auto constant = [&](UOp name) { return t.node(Op::CONST, dtypes::float32, {cpu, name}, 1.0); };
   UOp bound = t.node(Op::BIND, dtypes::index, {v, three});
-  t.check("number-buffer", buffer(unique(77)), buffer(local(0)), job);
-  t.declines("number-buffer", buffer(local(0)), job);
-  t.check("number-const", constant(unique(78)), constant(local(1)), job);
-  t.check("strip-bind", bound, t.node(Op::BIND, dtypes::index, v), job);
-  t.throws("strip-bind", t.node(Op::BIND, dtypes::index, {v, three.const_like(4)}), job);
-  CHECK(job.inputs.size() == 3);
+  t.check_rule("number-buffer", buffer(unique(77)), buffer(local(0)), job);
+  t.check_declines("number-buffer", buffer(local(0)), job);
+  t.check_rule("number-const", constant(unique(78)), constant(local(1)), job);
+  t.check_rule("strip-bind", bound, t.node(Op::BIND, dtypes::index, v), job);
+  t.check_throws("strip-bind", t.node(Op::BIND, dtypes::index, {v, three.const_like(4)}), job);
+  CHECK(job.input_buffers.size() == 3);
   REQUIRE(job.var_vals.size() == 1);
   CHECK((job.var_vals[0].first == "v" && job.var_vals[0].second == 3));
 }

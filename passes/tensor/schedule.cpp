@@ -18,9 +18,9 @@ UOp apply_kernels(TensorJob& job, UOp kernels) {
   for (size_t i = 0; i < kernels.num_src() && i < job.sink_tags.size(); i++) {
     if (!job.sink_tags[i].is_tuple()) throw Failure("a result has lost the tags that name its tensors");
     for (Arg tag : job.sink_tags[i].items())
-      tensors.emplace_back(job.numbered[size_t(tag.small_int())], kernels.src(i));
+      tensors.emplace_back(job.numbered_nodes[size_t(tag.small_int())], kernels.src(i));
   }
-  return substitute(job.scheduled, tensors, nullptr, "Apply Kernelize Map");
+  return substitute(job.scheduled_sink, tensors, nullptr, "Apply Kernelize Map");
 }
 
 // ---- the order of the kernels
@@ -144,7 +144,7 @@ std::vector<Run> unroll(const std::vector<UOp>& steps) {
 class Buffers {
  public:
   explicit Buffers(const TensorJob& job) {
-    for (auto& [given, numbered] : job.inputs)
+    for (auto& [given, numbered] : job.input_buffers)
       if (given.is(Op::BUFFER)) inputs_[numbered] = given;
   }
 
@@ -160,7 +160,7 @@ class Buffers {
       Int i = u.arg().as_int();
       if (!all.several || i < 0 || i >= Int(int64_t(all.buffers.size())))
         throw Failure("MSELECT " + i.str() + " is out of range of its buffer");
-      return {{all.buffers[size_t(i.small())]}};
+      return {{all.buffers[size_t(i.small_value())]}};
     }
     if (u.is(Op::MSTACK)) {
       Parts out{{}, true};
@@ -181,10 +181,11 @@ class Buffers {
     if (offset < 0 || size < 0 || Int(offset) + Int(size) * Int(int64_t(dtype.itemsize())) > Int(base.nbytes()))
       throw Failure("a view at byte " + std::to_string(offset) + " of a buffer of " + std::to_string(base.nbytes()));
     size_t root = base.view_of.value_or(of);
-    ScheduleBuffer view{u, base.device, size, dtype, root, base.offset + offset};
+    ScheduleBuffer view{u, base.device, size, dtype, root, base.offset_bytes + offset};
     if (auto known = known_.find(u); known != known_.end()) {  // an earlier iteration of an OUTER range made the view
       const ScheduleBuffer& before = all_[known->second[0]];
-      const bool is_same = before.view_of == root && before.offset == view.offset && before.size == size;
+      const bool is_same =
+          before.view_of == root && before.offset_bytes == view.offset_bytes && before.num_elements == size;
       if (!is_same || before.dtype != dtype) throw Failure("a buffer becomes a view after it was used");
       return;
     }
@@ -308,7 +309,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels) {
 std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
   std::vector<BufferAccess> out(item.buffers.size());
   if (!item.ast.is(Op::SINK)) {  // a copy or view writes its first buffer and reads the others
-    for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].writes : out[i].reads) = true;
+    for (size_t i = 0; i < out.size(); i++) (i == 0 ? out[i].is_written : out[i].is_read) = true;
     return out;
   }
   auto buffer_number = [](UOp index) {
@@ -319,11 +320,11 @@ std::vector<BufferAccess> accesses_of(const ScheduleItem& item) {
   for (UOp u : toposort(item.ast))
     if (u.is(Op::STORE)) {
       stored.insert(u.src(0));
-      if (size_t n = buffer_number(u.src(0)); n < out.size()) out[n].writes = true;
+      if (size_t n = buffer_number(u.src(0)); n < out.size()) out[n].is_written = true;
     }
   for (UOp u : toposort(item.ast))
     if (u.is(Op::INDEX) && !stored.contains(u))
-      if (size_t n = buffer_number(u); n < out.size()) out[n].reads = true;
+      if (size_t n = buffer_number(u); n < out.size()) out[n].is_read = true;
   return out;
 }
 

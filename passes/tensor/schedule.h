@@ -14,14 +14,14 @@ namespace tgc {
 struct ScheduleBuffer {
   UOp uop;                             // the BUFFER; for an input, the BUFFER of the original graph
   std::string device;
-  int64_t size = 0;                    // number of elements
+  int64_t num_elements = 0;                    // number of elements
   DType dtype;
   std::optional<size_t> view_of = {};  // for a view: the number of the buffer that it is a part of
-  int64_t offset = 0;                  // byte offset of a view
+  int64_t offset_bytes = 0;                  // byte offset of a view
   bool is_input = false;               // true for a BUFFER of the original graph
   bool is_output = false;              // true if the buffer holds the value of a source of the original sink
 
-  int64_t nbytes() const { return size * dtype.itemsize(); }
+  int64_t nbytes() const { return num_elements * dtype.itemsize(); }
 };
 
 // One launch of a kernel, one copy, or the creation of one view.
@@ -48,7 +48,7 @@ Schedule create_schedule(TensorJob& job, UOp kernels);
 
 // Whether a kernel loads from and stores to a buffer.
 struct BufferAccess {
-  bool reads = false, writes = false;
+  bool is_read = false, is_written = false;
 };
 std::vector<BufferAccess> accesses_of(const ScheduleItem& item);  // returns the accesses to each buffer of the item
 

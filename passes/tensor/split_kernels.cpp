@@ -40,20 +40,20 @@ UOp find_bufs(UOp store) {
 }
 
 void note_buffer(Ctx& ctx, UOp buffer, UOp from) {
-  if (ctx.buffer_at.try_emplace(buffer, ctx.buffers.size()).second) ctx.buffers.emplace_back(buffer, from);
+  if (ctx.buffer_indices.try_emplace(buffer, ctx.buffers.size()).second) ctx.buffers.emplace_back(buffer, from);
 }
 
 UOp define_global(Ctx& ctx, UOp buffer) {
   note_buffer(ctx, buffer, buffer);
   int64_t size = buffer.arg().as_int().int64_or_throw("the size of a buffer");
-  return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.globals++);
+  return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.next_global++);
 }
 
 UOp buffer_of_after(Ctx& ctx, UOp after) {
   if (after.dtype().is_ptr() && after.dtype().addrspace() == AddrSpace::LOCAL) return {};
   UOp buffer = as_buf(after);
   if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first device's buffer
-  if (ctx.buffer_at.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
+  if (ctx.buffer_indices.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
   note_buffer(ctx, buffer, after);
   return buffer;
 }
@@ -71,7 +71,7 @@ UOp renumber_range(Ctx& ctx, UOp r) {
     return graph.node(Op::BIND, variable.dtype(), {variable, r.rtag({})});
   }
   std::vector<Arg> arg(r.arg().items().begin(), r.arg().items().end());
-  arg[0] = ctx.ranges++;
+  arg[0] = ctx.next_range_number++;
   return r.replace({.arg = graph.tuple(arg), .tag = Arg()});
 }
 
@@ -136,32 +136,39 @@ UOp bufferize_to_store(UOp sink) {
   sink = sink.graph().sink(tensors);
   Ctx ctx;
   for (UOp u : toposort(sink))
-    if (u.is(Op::LUNIQUE)) ctx.next = std::max(ctx.next, u.arg().as_int().int64_or_throw("the number of a buffer") + 1);
+    if (u.is(Op::LUNIQUE))
+      ctx.next_buffer = std::max(ctx.next_buffer, u.arg().as_int().int64_or_throw("the number of a buffer") + 1);
   return graph_rewrite(sink, bufferize_to_store_stage(), {.ctx = ctx, .bottom_up = true, .name = "bufferize to store"});
 }
 
 const RuleSet& to_define_global() {
-  static const RuleSet set("to_define_global", {
-      rule("one-state-of-a-buffer", node(Op::STORE).as(x), with<find_bufs>(x)),
+  static const RuleSet set(
+      "to_define_global",
+      {
+          rule("one-state-of-a-buffer", node(Op::STORE).as(x), with<find_bufs>(x)),
       // buffer -> the next DEFINE_GLOBAL
-      rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
+          rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
       // bind(v, _) -> v
-      rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
+          rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
       // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel that reads the buffer
-      rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
-      rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x), with(x, [](UOp x) { return x.with_src({}); })),
+          rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
+          rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
+               with(x, [](UOp x) { return x.with_src({}); })),
       // a range of one iteration -> 0
-      rule("range-of-one", node(Op::RANGE).as(r), with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
+          rule("range-of-one", node(Op::RANGE).as(r),
+               with(r, [](UOp r) { return py_equal(r.vmax(), 0) ? r.graph().constant(dtypes::index, 0) : UOp(); })),
       // tagged range -> range with the next number from 0, so that equal kernels have equal ASTs
-      rule("renumber-range", node(Op::RANGE).as(r), with<renumber_range>(r)),
-  });
+          rule("renumber-range", node(Op::RANGE).as(r), with<renumber_range>(r)),
+      });
   return set;
 }
 
 const RuleSet& pm_remove_tags() {
-  static const RuleSet set("pm_remove_tags", {
-      rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return is_empty_tuple(x.tag()) ? UOp() : x.rtag({}); })),
-  });
+  static const RuleSet set("pm_remove_tags",
+                           {
+                               rule("remove-tag", node(OpSet::all()).as(x),
+                                    with(x, [](UOp x) { return is_empty_tuple(x.tag()) ? UOp() : x.rtag({}); })),
+                           });
   return set;
 }
 

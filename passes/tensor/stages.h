@@ -87,11 +87,11 @@ struct IndexingContext {
   };
   // The axes over which a value is stored in a buffer.
   struct Realized {
-    bool known = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
+    bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
     UOp by = {};
-    bool has(size_t axis) const;
+    bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.
   struct Ranges {
@@ -105,7 +105,7 @@ struct IndexingContext {
 
   // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
-  std::span<const UOp> keep(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
+  std::span<const UOp> keep_indices(std::vector<UOp>&& indices);  // copies `indices` into the graph's arena
 };
 
 // The rules of the nested pass "get realize": record in the context which values must be realized.
@@ -125,7 +125,7 @@ const RuleSet& mark_movements();     // nested rewrite: tags the movement ops of
 struct BufferizeOpts {
   Arg device = {};                          // None for a local buffer that rangeify makes
   AddrSpace addrspace = AddrSpace::GLOBAL;
-  bool removable = true;  // false if the user or a copy requires this buffer; the buffer is then not removed
+  bool is_removable = true;  // false if the user or a copy requires this buffer; the buffer is then not removed
 
   static BufferizeOpts of(UOp bufferize);   // throws Failure if the arg is not BufferizeOpts
   Arg arg(Graph& graph) const;
@@ -134,12 +134,12 @@ UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts,
 
 // State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
 struct LocalAddBufferContext {
-  int64_t next = 0;                           // number of the next buffer
-  int64_t globals = 0;                        // number of the next DEFINE_GLOBAL
-  int64_t ranges = 0;                         // number of the next RANGE
+  int64_t next_buffer = 0;                           // number of the next buffer
+  int64_t next_global = 0;                        // number of the next DEFINE_GLOBAL
+  int64_t next_range_number = 0;                         // number of the next RANGE
   // Each buffer, and the BUFFER or AFTER that becomes the kernel's source for it; in order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
-  std::unordered_map<UOp, size_t> buffer_at;  // index of each buffer in `buffers`
+  std::unordered_map<UOp, size_t> buffer_indices;  // index of each buffer in `buffers`
   std::vector<UOp> vars;                      // the BINDs, without duplicates
   Arg opts = {};                              // opts_to_apply of the kernel: the arg of a CONTIGUOUS
 };
@@ -164,7 +164,7 @@ const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_coll
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct KeptBufferize {
   bool is_removable = true;   // false if its BufferizeOpts or the op of its value require the buffer
-  size_t buffers = 0;         // number of buffers that its value reads; a value that reads many is not recomputed
+  size_t num_buffers = 0;         // number of buffers that its value reads; a value that reads many is not recomputed
   bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
 KeptBufferize buffer_requirements(UOp bufferize);

@@ -8,7 +8,7 @@ TensorJob::TensorJob(Graph& graph) : graph(graph), indexing(std::make_unique<Ind
 TensorJob::~TensorJob() = default;
 
 UOp TensorJob::original_buffer(UOp buffer) const {
-  for (auto& [own, numbered] : inputs)
+  for (auto& [own, numbered] : input_buffers)
     if (numbered == buffer) return own;
   return buffer;
 }

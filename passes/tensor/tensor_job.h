@@ -20,19 +20,22 @@ struct TensorJob {
   const Settings& settings() const { return graph.settings(); }
 
   // set by "rewrite for sched cache"
-  UOp given = {};                                              // the original sink
-  UOp keyed = {};                                              // the normalized sink, which determines the cache key
-  // Pairs, in order of appearance, of a node of `given` (input buffer, unique constant or bound variable) and its node
-  // in `keyed`.
-  Substitution inputs = {};
-  // Returns the BUFFER of `given` whose node in `keyed` is `buffer`; `buffer` itself if a stage made it.
+  UOp original_sink = {};                                              // the original sink
+  // the normalized sink, which determines the cache key
+  UOp normalized_sink = {};
+  // Pairs, in order of appearance, of a node of `original_sink` (input buffer, unique constant or bound variable) and
+  // its node in `normalized_sink`.
+  Substitution input_buffers = {};
+  // Returns the BUFFER of `original_sink` whose node in `normalized_sink` is `buffer`; `buffer` itself if a stage made
+  // it.
   UOp original_buffer(UOp buffer) const;
   std::vector<std::pair<std::string, int64_t>> var_vals = {};  // values of the bound variables, in order of appearance
-  // set by "multi_pm": `scheduled` is the resulting sink, without MULTIs; `multi_map` maps each node to its replacement
-  UOp scheduled = {};
+  // set by "multi_pm": `scheduled_sink` is the resulting sink, without MULTIs; `multi_map` maps each node to its
+  // replacement
+  UOp scheduled_sink = {};
   Substitution multi_map = {};
   // set by "number the uops": numbered[i] is the node with the tag i
-  std::vector<UOp> numbered = {};
+  std::vector<UOp> numbered_nodes = {};
   std::unique_ptr<IndexingContext> indexing;  // set by "apply rangeify", used by "limit buffers"
   // set by "remove all tags": the tags of the sink's sources
   std::vector<Arg> sink_tags = {};

@@ -12,7 +12,7 @@ bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
 // Throws Failure for ops that ClangRenderer removes from C's table. Decompositions have replaced these ops on floats,
 // but an EXP2 of ints (2 ** n) reaches the renderer.
-bool refuse(CStyle& c, UOp u) { c.cannot(u); }
+bool refuse(CStyle& c, UOp u) { c.throw_cannot_render(u); }
 
 std::span<const CRow> clang_rows() {
   static const CRow rows[] = {
@@ -67,7 +67,7 @@ std::string render_clang(const Target& target, std::span<const UOp> list, std::v
   static const Dialect dialect{
       .buffer_suffix = " restrict",
       .extra_parameters = "int core_id",
-      .after = "\n",
+      .function_suffix = "\n",
       .global_id = "core_id",
       .vector = "(float4)",
       .vector_open = "{",
@@ -75,8 +75,8 @@ std::string render_clang(const Target& target, std::span<const UOp> list, std::v
       .largest_named_vector = 0,
       .infinity = "__builtin_inff()",
       .nan = "__builtin_nanf(\"\")",
-      .types = kTypes,
-      .table = &table,
+      .type_names = kTypes,
+      .text_table = &table,
       .prologue = clang_prologue,
   };
   return render_c(target, dialect, list, added);

@@ -17,16 +17,16 @@ bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
 
 // Prints `value` cast to the dtype of `u`, in parentheses: ((float)(INFINITY)).
 bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
-  c.out += '(';
+  c.output += '(';
   c.append_cast(u.dtype(), value);
-  c.out += ')';
+  c.output += ')';
   return true;
 }
 
 bool print_number(CStyle& c, const Const& v, std::string_view suffix) {
   std::string text;
   v.append_str(text);
-  c.out.append(text).append(suffix);
+  c.output.append(text).append(suffix);
   return true;
 }
 
@@ -42,7 +42,7 @@ bool print_const(CStyle& c, UOp u) {
     case Scalar::Int64: return print_number(c, v, "ll");
     case Scalar::UInt64: return print_number(c, truncate(v, dtypes::uint64), "ull");
     case Scalar::UInt32: return print_number(c, truncate(v, dtypes::uint32), "u");
-    case Scalar::Bool: c.out += v.truthy() ? '1' : '0'; return true;
+    case Scalar::Bool: c.output += v.truthy() ? '1' : '0'; return true;
     case Scalar::FP8E4M3:  // a type without literals: print a literal of a larger type and a cast
     case Scalar::FP8E5M2:
     case Scalar::BFloat16:
@@ -58,16 +58,16 @@ bool print_const(CStyle& c, UOp u) {
 bool print_vectorize(CStyle& c, UOp u) {
   const Dialect& d = c.dialect();
   size_t at = d.vector.find("float4");
-  if (at == d.vector.npos) c.cannot(u, "the language has no vectors");
-  c.out += d.vector.substr(0, at);
+  if (at == d.vector.npos) c.throw_cannot_render(u, "the language has no vectors");
+  c.output += d.vector.substr(0, at);
   c.append_type(u.dtype());
-  c.out += d.vector.substr(at + 6);
-  c.out += d.vector_open;
+  c.output += d.vector.substr(at + 6);
+  c.output += d.vector_open;
   for (size_t i = 0; i < u.num_src(); i++) {
-    if (i) c.out += ',';
+    if (i) c.output += ',';
     c.source(u, int(i));
   }
-  c.out += d.vector_close;
+  c.output += d.vector_close;
   return true;
 }
 
@@ -75,19 +75,20 @@ bool print_gep(CStyle& c, UOp u) {
   int64_t i = u.arg()[0].small_int();
   c.source(u, 0);
   if (u.src(0).dtype().count() > c.dialect().largest_named_vector) {
-    c.out += '[' + std::to_string(i) + ']';
+    c.output += '[' + std::to_string(i) + ']';
   } else {
     constexpr std::string_view kNames = "xyzwabcd";
-    if (i < 0 || size_t(i) >= kNames.size()) c.cannot(u, "element " + std::to_string(i) + " of a vector has no name");
-    c.out += '.', c.out += kNames[size_t(i)];
+    if (i < 0 || size_t(i) >= kNames.size())
+      c.throw_cannot_render(u, "element " + std::to_string(i) + " of a vector has no name");
+    c.output += '.', c.output += kNames[size_t(i)];
   }
   return true;
 }
 
 bool print_cast(CStyle& c, UOp u) {
-  c.out += '(';
+  c.output += '(';
   c.append_cast(u.dtype(), c.text(u, 0));
-  c.out += ')';
+  c.output += ')';
   return true;
 }
 
@@ -98,13 +99,13 @@ bool print_special(CStyle& c, UOp u) {
                         : name[0] == 'l' ? d.local_id
                         : name[0] == 'i' ? d.global_thread_id
                                          : "";
-  if (id.empty()) c.cannot(u, "the language has no index '" + std::string(name) + "'");
+  if (id.empty()) c.throw_cannot_render(u, "the language has no index '" + std::string(name) + "'");
   for (size_t i = 0; i < id.size(); i++) {
-    if (id[i] != '$') c.out += id[i];
-    else if (id[++i] == 'd') c.out += name.back();
-    else c.out += char('x' + (name.back() - '0'));
+    if (id[i] != '$') c.output += id[i];
+    else if (id[++i] == 'd') c.output += name.back();
+    else c.output += char('x' + (name.back() - '0'));
   }
-  c.out += "; /* " + render(u.src(0), true, repr) + " */";
+  c.output += "; /* " + render(u.src(0), true, repr) + " */";
   return true;
 }
 
@@ -112,7 +113,7 @@ bool print_custom(CStyle& c, UOp u) {
   std::vector<std::string_view> sources;
   for (UOp s : u.src()) sources.push_back(c.text(s));
   c.note_own_text(u.arg().text());
-  c.out += python_format(u.arg().text(), sources);
+  c.output += python_format(u.arg().text(), sources);
   return true;
 }
 
@@ -177,56 +178,56 @@ CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp
     : TextRenderer(target, list, added), dialect_(dialect), expand_ssa_(expand_ssa) {
   body.reserve(64 * list.size());
   for (int i = 0; i < kNumScalars; i++) scalar_names_[size_t(i)] = dtypes::of(Scalar(i)).name();
-  for (auto [scalar, name] : dialect.types) scalar_names_[size_t(scalar)] = name;
+  for (auto [scalar, name] : dialect.type_names) scalar_names_[size_t(scalar)] = name;
 }
 
 std::string_view CStyle::own_type(DType d) {
   if (d.is_value() && d.count() == 1)
-    for (auto [scalar, name] : dialect_.types)
+    for (auto [scalar, name] : dialect_.type_names)
       if (scalar == d.scalar_kind()) return name;
   throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
 }
 
-void CStyle::rare_hole(char letter, int number, UOp u) {
+void CStyle::print_rare_hole(char letter, int number, UOp u) {
   switch (letter) {
     case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
     case 'e': return append_type(u.dtype().base());
-    case 'z': out += std::to_string(u.dtype().size()); return;
-    case 'g': out += text(index_of_load(u).src(2)); return;
-    case 'w': note_own_text(u.arg()[0].text()), out += u.arg()[0].text(); return;
-    case 'B': out += dialect_.barrier; return;
-    case 'L': out.append(dialect_.local_align).append(dialect_.local_prefix); return;
-    default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
+    case 'z': output += std::to_string(u.dtype().size()); return;
+    case 'g': output += text(index_of_load(u).src(2)); return;
+    case 'w': note_own_text(u.arg()[0].text()), output += u.arg()[0].text(); return;
+    case 'B': output += dialect_.barrier; return;
+    case 'L': output.append(dialect_.local_align).append(dialect_.local_prefix); return;
+    default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
   }
 }
 
 void CStyle::append_type(DType d, bool written) {
   if (dialect_.type) return dialect_.type(*this, d);
   if (d.is_image()) {
-    out += written ? "write_only image2d_t" : "read_only image2d_t";
+    output += written ? "write_only image2d_t" : "read_only image2d_t";
   } else if (d.is_ptr()) {
-    if (d.addrspace() == AddrSpace::LOCAL && dialect_.local_prefix_in_casts) out += dialect_.local_prefix;
-    if (d.addrspace() == AddrSpace::GLOBAL) out += dialect_.buffer_prefix;
+    if (d.addrspace() == AddrSpace::LOCAL && dialect_.local_prefix_in_casts) output += dialect_.local_prefix;
+    if (d.addrspace() == AddrSpace::GLOBAL) output += dialect_.buffer_prefix;
     append_type(d.base());
-    out += '*';
+    output += '*';
   } else {
     if (d.scalar() == dtypes::index)
       throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
     std::string_view name = scalar_names_[size_t(d.scalar_kind())];
     if (d.count() == 1) {
-      out += name;
+      output += name;
       return;
     }
-    for (char ch : name) out += ch == ' ' ? '_' : ch;
-    out += std::to_string(d.count());
+    for (char ch : name) output += ch == ' ' ? '_' : ch;
+    output += std::to_string(d.count());
   }
 }
 
 void CStyle::append_cast(DType d, std::string_view value) {
   if (dialect_.cast) return dialect_.cast(*this, d, value);
-  out += '(';
+  output += '(';
   append_type(d);
-  out.append(")(").append(value) += ')';
+  output.append(")(").append(value) += ')';
 }
 
 std::string CStyle::render() {
@@ -234,7 +235,7 @@ std::string CStyle::render() {
   for (UOp u : list()) {
     begin_node(u);
     if (u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR})) add_parameter(u);
-    else if (!is_left_out(u, function_name)) print(u);
+    else if (!is_left_out(u, function_name)) print_node(u);
     end_node(body);
   }
   return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);
@@ -245,8 +246,8 @@ void CStyle::add_parameter(UOp u) {
     note_own_text(u.arg()[0].text());
     set_text(u, u.arg()[0].text());
   } else {
-    out.append("data").append(u.arg().str());
-    if (u.dtype().size() > 0) out.append("_").append(std::to_string(u.dtype().size()));
+    output.append("data").append(u.arg().str());
+    if (u.dtype().size() > 0) output.append("_").append(std::to_string(u.dtype().size()));
     keep_text(u);
   }
   parameters_.push_back({u, text(u), u.dtype(), false});
@@ -257,7 +258,7 @@ void CStyle::add_parameter(UOp u) {
 void CStyle::mark_written(UOp store) {
   if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))
-    for (Parameter& p : parameters_) p.written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
+    for (Parameter& p : parameters_) p.is_written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
 
 // Returns true if the users of `u` print its expression instead of the name of a variable.
@@ -269,13 +270,13 @@ bool CStyle::stays_inline(UOp u) {
     case Op::INDEX:
     case Op::CUSTOMI: return true;
     case Op::LOAD:
-      if (!u.src(0).dtype().is_ptr()) cannot(u, "its address is not a pointer");
+      if (!u.src(0).dtype().is_ptr()) throw_cannot_render(u, "its address is not a pointer");
       return u.src(0).dtype().addrspace() == AddrSpace::REG;
     case Op::CAST:
       if (u.dtype().vcount() != 1) return false;
       if (u.dtype().is_ptr()) return true;
       [[fallthrough]];
-    default: return u.in(kOnce) && uses(u) == 1 && !expand_ssa_;
+    default: return u.in(kOnce) && num_uses(u) == 1 && !expand_ssa_;
   }
 }
 
@@ -299,49 +300,50 @@ void CStyle::set_name(UOp u) {
   prefix_ = {};
   if (u.is(Op::SPECIAL)) {
     note_own_text(u.arg().text());
-    out += u.arg().text();
+    output += u.arg().text();
   } else if (u.is(Op::RANGE)) {
-    out += axis_letter(u.arg().items().back().axis_type());
-    out.append("idx").append(range_str(u));
+    output += axis_letter(u.arg().items().back().axis_type());
+    output.append("idx").append(range_str(u));
   } else {
     prefix_index_ = size_t(prefix_of(u.op()));
     prefix_ = kPrefixes[prefix_index_];
-    out += prefix_;
-    out.append_number(counters_[prefix_index_]);
+    output += prefix_;
+    output.append_number(counters_[prefix_index_]);
   }
   name_ = keep_text(u);
 }
 
-void CStyle::print(UOp u) {
+void CStyle::print_node(UOp u) {
   if (stays_inline(u)) {
-    if (!dialect_.table->print(*this, u)) cannot(u);
+    if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
     keep_text(u);
     return;
   }
   if (u.is(Op::STORE)) mark_written(u);
   set_name(u);
-  if (u.in({Op::ENDIF, Op::END})) depth_--;
+  if (u.in({Op::ENDIF, Op::END})) indent_depth_--;
   bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
-  if (!body.empty()) out += '\n';
-  out.append(size_t(2 * std::max(depth_, 0)), ' ');  // depth_ is negative if the list has more ENDs than loops
+  if (!body.empty()) output += '\n';
+  // indent_depth_ is negative if the list has more ENDs than loops
+  output.append(size_t(2 * std::max(indent_depth_, 0)), ' ');
   if (variable) {
     append_type(u.dtype());
-    out += ' ';
-    out.append_chunks(name_);
-    out += " = ";
+    output += ' ';
+    output.append_chunks(name_);
+    output += " = ";
   }
-  if (!dialect_.table->print(*this, u)) cannot(u);
-  if (variable && !u.is(Op::SPECIAL)) out += ';';
-  body += out.view();
-  out.drop();
+  if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
+  if (variable && !u.is(Op::SPECIAL)) output += ';';
+  body += output.view();
+  output.drop_text();
   if (!prefix_.empty()) counters_[prefix_index_]++;
-  if (u.in({Op::IF, Op::RANGE})) depth_++;
+  if (u.in({Op::IF, Op::RANGE})) indent_depth_++;
 }
 
 std::string CStyle::assemble_c(std::string_view function_name) {
   std::string result;
   if (dialect_.prologue) dialect_.prologue(*this, result);
-  for (std::string_view rest = dialect_.kernel; !rest.empty();) {
+  for (std::string_view rest = dialect_.function_prefix; !rest.empty();) {
     size_t hole = rest.find("{}");
     result += rest.substr(0, hole);
     if (hole == rest.npos) break;
@@ -354,15 +356,15 @@ std::string CStyle::assemble_c(std::string_view function_name) {
     if (!std::exchange(first, false)) result += ", ";
     images |= p.dtype.is_image();
     // like tinygrad, print "None" as the type of a variable that is not an int
-    if (p.dtype.is_ptr()) append_type(p.dtype, p.written), out += dialect_.buffer_suffix;
-    else out += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";
-    result.append(out.view()).append(" ").append(p.name);
-    out.drop();
+    if (p.dtype.is_ptr()) append_type(p.dtype, p.is_written), output += dialect_.buffer_suffix;
+    else output += p.dtype == dtypes::int32 ? dialect_.int_parameter : "None";
+    result.append(output.view()).append(" ").append(p.name);
+    output.drop_text();
   }
   if (!dialect_.extra_parameters.empty()) result.append(first ? "" : ", ").append(dialect_.extra_parameters);
   result += ") {\n";
   if (images) result += "const sampler_t smp = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n";
-  result.append(body).append("\n}").append(dialect_.after);
+  result.append(body).append("\n}").append(dialect_.function_suffix);
   return result;
 }
 

@@ -16,7 +16,7 @@ struct Parameter {
   UOp node;
   std::string_view name;
   DType dtype;
-  bool written;  // true if the kernel stores to the parameter; false for all parameters if the kernel has no images
+  bool is_written;  // true if the kernel stores to the parameter; false for all parameters if the kernel has no images
 };
 
 // The name of a scalar type in one language.
@@ -27,7 +27,8 @@ struct TypeName {
 
 // The differences of a language from standard C. Texts are printed unchanged, except for placeholders.
 struct Dialect {
-  std::string_view kernel = "void";         // printed before the function's name; {} is replaced by the launch bounds
+  // printed before the function's name; {} is replaced by the launch bounds
+  std::string_view function_prefix = "void";
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
   std::string_view buffer_prefix = "", buffer_suffix = "";
   std::string_view local_align = "";  // printed before the declaration of a buffer in local memory, to align the buffer
@@ -35,7 +36,7 @@ struct Dialect {
   bool local_prefix_in_casts = true;        // if true, local_prefix is also printed in pointer types
   std::string_view int_parameter = "const int";  // type of a parameter that is an int variable
   std::string_view extra_parameters = "";   // printed after the parameters of the kernel
-  std::string_view after = "";              // printed after the function
+  std::string_view function_suffix = "";              // printed after the function
   std::string_view barrier = "";
   // expressions that print the SPECIALs gidx, lidx and idx; $d is the number of the dimension, $l its letter x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";
@@ -43,8 +44,8 @@ struct Dialect {
   std::string_view vector = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> types = {};     // the scalar types that the language names differently from tinygrad
-  const TextTable<CStyle>* table = nullptr;  // the rows of the dialect, followed by c_rows()
+  std::span<const TypeName> type_names = {};     // the scalar types that the language names differently from tinygrad
+  const TextTable<CStyle>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
   void (*prologue)(CStyle&, std::string& out) = nullptr;
@@ -69,19 +70,19 @@ class CStyle : public TextRenderer {
 
   // ---- called by rows and dialects
   const Dialect& dialect() const { return dialect_; }
-  void hole(char letter, int number, UOp u) {
+  void print_hole(char letter, int number, UOp u) {
     if (letter == 's') stripped_source(u, number);
-    else rare_hole(letter, number, u);
+    else print_rare_hole(letter, number, u);
   }
   // Appends the name of the type of `d`. `written` matters only for images: true if the kernel stores to the image.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {
-    return apart([&] { append_type(d); });
+    return print_apart([&] { append_type(d); });
   }
-  // Must be called for each name and format string from the input. Sets own_parens_ if the text has parentheses.
-  void note_own_text(std::string_view text) { own_parens_ |= text.find_first_of("()") != text.npos; }
-  // Returns the name of the scalar `d` in `Dialect::types`; throws Failure if the dialect has no name for it.
+  // Must be called for each name and format string from the input. Sets has_own_parens_ if the text has parentheses.
+  void note_own_text(std::string_view text) { has_own_parens_ |= text.find_first_of("()") != text.npos; }
+  // Returns the name of the scalar `d` in `Dialect::type_names`; throws Failure if the dialect has no name for it.
   std::string_view own_type(DType d);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -93,11 +94,11 @@ class CStyle : public TextRenderer {
   void stripped_source(UOp u, int i) {
     std::string_view source = text(u, i);
     if (u.src(size_t(i)).op() == u.op() && source.starts_with('('))
-      source = own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
-    out.append_chunks(source);
+      source = has_own_parens_ ? strip_parens(source) : source.substr(1, source.size() - 2);
+    output.append_chunks(source);
   }
-  void rare_hole(char letter, int number, UOp u);
-  void print(UOp u);
+  void print_rare_hole(char letter, int number, UOp u);
+  void print_node(UOp u);
   void add_parameter(UOp u);
   void mark_written(UOp store);
   bool stays_inline(UOp u);
@@ -112,8 +113,8 @@ class CStyle : public TextRenderer {
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
   std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
-  int depth_ = 1;                        // number of open loops and ifs, for the indentation
-  bool own_parens_ = false;              // true if a name or format string of the input has parentheses
+  int indent_depth_ = 1;                        // number of open loops and ifs, for the indentation
+  bool has_own_parens_ = false;              // true if a name or format string of the input has parentheses
 };
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.

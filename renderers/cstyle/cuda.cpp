@@ -46,17 +46,17 @@ std::string_view mma_type(DType d, bool result) {
 
 // Returns a function that executes the tensor core's instruction. Operands are 4-byte registers; C is also the result.
 std::string mma_function(CStyle& c, const WmmaUse& use) {
-  DType dtypes[] = {use.in, use.in, use.out};
+  DType dtypes[] = {use.in, use.in, use.output};
   std::string types[3];
   int64_t registers[3];
   for (size_t i = 0; i < 3; i++) {
     types[i] = c.type(dtypes[i].vec(use.elements(i)));
     registers[i] = use.elements(i) * dtypes[i].itemsize() / 4;
   }
-  std::string in(mma_type(use.in, false)), out(mma_type(use.out, true));
+  std::string in(mma_type(use.in, false)), out(mma_type(use.output, true));
   if (in.empty() || out.empty())
     throw Failure("the " + c.target().name() + " renderer has no tensor core from " + std::string(use.in.repr()) +
-                  " to " + std::string(use.out.repr()));
+                  " to " + std::string(use.output.repr()));
   auto list = [](int64_t first, int64_t count, const std::string& before, const std::string& after) {
     std::string text;
     for (int64_t i = first; i < first + count; i++)
@@ -101,7 +101,7 @@ template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union
 std::string render_cuda(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{cuda_rows(), c_rows()};
   static const Dialect dialect{
-      .kernel = "extern \"C\" __global__ void __launch_bounds__({})",
+      .function_prefix = "extern \"C\" __global__ void __launch_bounds__({})",
       .local_prefix = "__shared__ __align__(16) ",
       .local_prefix_in_casts = false,
       .barrier = "__syncthreads();",
@@ -110,8 +110,8 @@ std::string render_cuda(const Target& target, std::span<const UOp> list, std::ve
       .global_thread_id = "(blockIdx.$l*blockDim.$l+threadIdx.$l)",
       .vector = "make_float4",
       .largest_named_vector = 8,
-      .types = kTypes,
-      .table = &table,
+      .type_names = kTypes,
+      .text_table = &table,
       .prologue = cuda_prologue,
   };
   return render_c(target, dialect, list, added);

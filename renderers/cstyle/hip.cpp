@@ -39,27 +39,30 @@ bool fp8_to_float(UOp u) {
 
 // Returns the digit for an fp8 format in the names of instructions: 0 for e4m3, 1 for e5m2.
 std::string fp8_index(CStyle& c, UOp u, DType d) {
-  if (!dtypes::fp8s.contains(d)) c.cannot(u, std::string(d.repr()) + " is not an fp8 dtype");
+  if (!dtypes::fp8s.contains(d)) c.throw_cannot_render(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";
 }
 
 bool print_scaled_mfma(CStyle& c, UOp u) {
   if (!is_scaled_mfma(u)) return false;
   std::string format = fp8_index(c, u, u.src(0).dtype());
-  c.out.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1))
+  c.output.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1))
       .append(", ").append(c.text(u, 2));
-  c.out.append(", ").append(format).append(", ").append(format).append(", 0, 0, 0, 0)");
+  c.output.append(", ").append(format).append(", ").append(format).append(", 0, 0, 0, 0)");
   return true;
 }
 bool print_to_fp8(CStyle& c, UOp u) {
   if (!float_to_fp8(u)) return false;
-  c.out.append("f32_to_fp8(").append(c.text(u, 0)).append(", ").append(fp8_index(c, u, u.dtype())) += ')';
+  c.output.append("f32_to_fp8(").append(c.text(u, 0)).append(", ").append(fp8_index(c, u, u.dtype())) += ')';
   return true;
 }
 bool print_from_fp8(CStyle& c, UOp u) {
   if (!fp8_to_float(u)) return false;
   bool e4m3 = u.src(0).dtype().scalar_kind() == Scalar::FP8E4M3;
-  c.out.append("__builtin_amdgcn_cvt_f32_").append(e4m3 ? "fp8" : "bf8").append("((unsigned int)").append(c.text(u, 0))
+  c.output.append("__builtin_amdgcn_cvt_f32_")
+      .append(e4m3 ? "fp8" : "bf8")
+      .append("((unsigned int)")
+      .append(c.text(u, 0))
       .append(", 0)");
   return true;
 }
@@ -147,8 +150,8 @@ void define_wmma(CStyle& c, std::string& out) {
       else if (size == "16x16x128") types[Scalar::FP8E4M3] = types[Scalar::FP8E5M2] = "_f8f6f4";
       out += define + "mfma_" + (use.k == 128 ? "scale_" : "") + "f32_" + size + type(use.in) + "\n";
     } else if (is_rdna4(c.target().arch)) {
-      out += define + "wmma_" + type(use.out) + "_16x16x16_" + type(use.in) + "_w32_gfx12\n";
-    } else if (use.out == dtypes::float32) {
+      out += define + "wmma_" + type(use.output) + "_16x16x16_" + type(use.in) + "_w32_gfx12\n";
+    } else if (use.output == dtypes::float32) {
       out += define + "wmma_f32_16x16x16_" + (use.in == dtypes::float16 ? "f16" : "bf16") + "_w32\n";
     } else {
       out.append("static inline __attribute__((device)) half8 __").append(use.name).append(kHalfAccumulator);
@@ -183,7 +186,8 @@ void hip_prologue(CStyle& c, std::string& out) {
 
 Dialect hip(const TextTable<CStyle>& table) {
   return {
-      .kernel = "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
+      .function_prefix =
+          "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
       .local_prefix = "__attribute__((shared, aligned(16)))",
       .local_prefix_in_casts = false,
       .barrier =
@@ -194,8 +198,8 @@ Dialect hip(const TextTable<CStyle>& table) {
       .local_id = "__ockl_get_local_id($d)",
       .global_thread_id = "(__ockl_get_group_id($d)*__ockl_get_local_size($d)+__ockl_get_local_id($d))",
       .vector = "make_float4",
-      .types = kTypes,
-      .table = &table,
+      .type_names = kTypes,
+      .text_table = &table,
       .prologue = hip_prologue,
   };
 }

@@ -33,10 +33,10 @@ void metal_prologue(CStyle& c, std::string& out) {
   out += "#include <metal_stdlib>\nusing namespace metal;\n";
   std::vector<std::tuple<std::string_view, DType, DType>> done;
   for (const WmmaUse& use : wmma_uses(c.list())) {
-    std::tuple key(use.name, use.in, use.out);
+    std::tuple key(use.name, use.in, use.output);
     if (std::find(done.begin(), done.end(), key) != done.end()) continue;
     done.push_back(key);
-    out += simdgroup_function(c, use.name, use.in, use.out);
+    out += simdgroup_function(c, use.name, use.in, use.output);
   }
 }
 
@@ -45,7 +45,7 @@ void metal_prologue(CStyle& c, std::string& out) {
 std::string render_metal(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const TextTable<CStyle> table{metal_rows(), c_rows()};
   static const Dialect dialect{
-      .kernel = "kernel void",
+      .function_prefix = "kernel void",
       .buffer_prefix = "device ",
       .local_prefix = "threadgroup __attribute__((aligned(16))) ",
       .int_parameter = "constant int&",
@@ -54,8 +54,8 @@ std::string render_metal(const Target& target, std::span<const UOp> list, std::v
       .global_id = "gid.$l",
       .local_id = "lid.$l",
       .vector = "float4",
-      .types = kTypes,
-      .table = &table,
+      .type_names = kTypes,
+      .text_table = &table,
       .prologue = metal_prologue,
   };
   return render_c(target, dialect, list, added);

@@ -13,7 +13,7 @@ bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
 // Prints a bfloat16 constant as its bits, because OpenCL stores bfloat16 as ushort.
 bool print_bf16_const(CStyle& c, UOp u) {
   if (!is_bf16_const(u)) return false;
-  c.out += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
+  c.output += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
   return true;
 }
 
@@ -34,16 +34,16 @@ bool print_pixel_load(CStyle& c, UOp u) {
   bool gated = is_gated_pixel_load(u);
   if (!gated && !is_pixel_load(u)) return false;
   UOp index = u.src(0);
-  if (gated) c.out.append("(").append(c.text(index, 2)) += '?';
-  c.out.append("read_imagef(").append(c.text(index, 0)).append(", smp, ").append(c.text(index, 1)) += ')';
-  if (gated) c.out.append(":").append(c.text(u, 1)) += ')';
+  if (gated) c.output.append("(").append(c.text(index, 2)) += '?';
+  c.output.append("read_imagef(").append(c.text(index, 0)).append(", smp, ").append(c.text(index, 1)) += ')';
+  if (gated) c.output.append(":").append(c.text(u, 1)) += ')';
   return true;
 }
 
 bool print_pixel_store(CStyle& c, UOp u) {
   if (!is_pixel_store(u)) return false;
   UOp index = u.src(0);
-  c.out.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ")
+  c.output.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ")
       .append(c.text(u, 1)).append(");");
   return true;
 }
@@ -79,7 +79,7 @@ void intel_prologue(CStyle& c, std::string& out) {
   for (const WmmaUse& use : wmma_uses(c.list())) {
     bool bf16 = use.in == dtypes::bfloat16;
     std::string in = bf16 ? "ushort" : std::string(use.in.name()), kind = bf16 ? "bf16" : "f16",
-                result = std::string(use.out.name()) + "8";
+                result = std::string(use.output.name()) + "8";
     out += result + " __" + std::string(use.name) + "(" + in + "16 a, " + in + "16 b, " + result +
            " c) {\n    return intel_sub_group_" + kind + "_" + kind +
            "_matrix_mad_k16(as_int8(a), as_int8(b), c);\n}\n";
@@ -88,7 +88,7 @@ void intel_prologue(CStyle& c, std::string& out) {
 
 Dialect opencl(const TextTable<CStyle>& table) {
   return {
-      .kernel = "__kernel void",
+      .function_prefix = "__kernel void",
       .buffer_prefix = "__global ",
       .local_align = "__attribute__ ((aligned (16))) ",
       .local_prefix = "__local ",
@@ -97,8 +97,8 @@ Dialect opencl(const TextTable<CStyle>& table) {
       .local_id = "get_local_id($d)",
       .global_thread_id = "get_global_id($d)",
       .vector = "(float4)",
-      .types = kTypes,
-      .table = &table,
+      .type_names = kTypes,
+      .text_table = &table,
       .prologue = opencl_prologue,
   };
 }
@@ -115,7 +115,7 @@ std::string render_intel(const Target& target, std::span<const UOp> list, std::v
   static const TextTable<CStyle> table{intel_rows(), opencl_rows(), c_rows()};
   static const Dialect dialect = [] {
     Dialect d = opencl(table);
-    d.kernel = "__attribute__((intel_reqd_sub_group_size(8)))\n__kernel void";
+    d.function_prefix = "__attribute__((intel_reqd_sub_group_size(8)))\n__kernel void";
     d.prologue = intel_prologue;
     return d;
   }();

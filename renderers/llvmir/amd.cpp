@@ -12,29 +12,29 @@ bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0)
 
 bool print_special(LlvmIr& r, UOp u) {
   std::string_view name = u.arg().text();
-  if (name[0] != 'g' && name[0] != 'l') r.cannot(u, "there is no index '" + std::string(name) + "'");
-  r.out.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.")
+  if (name[0] != 'g' && name[0] != 'l') r.throw_cannot_render(u, "there is no index '" + std::string(name) + "'");
+  r.output.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.")
       .append(name[0] == 'g' ? "workgroup" : "workitem").append(".id.");
-  r.out += char('x' + (name.back() - '0'));
-  r.out += "(); ";
+  r.output += char('x' + (name.back() - '0'));
+  r.output += "(); ";
   return true;
 }
 
 bool print_to_fp8(LlvmIr& r, UOp u) {
   if (!converts(u, kFloat32, dtypes::fp8s)) return false;
-  r.out.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(");
+  r.output.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(");
   r.append_type(u.src(0).dtype());
-  r.out.append("  ").append(r.text(u, 0)).append(", i1 ");
-  r.out.append(u.dtype() == dtypes::fp8e5m2 ? "1" : "0").append(")");
+  r.output.append("  ").append(r.text(u, 0)).append(", i1 ");
+  r.output.append(u.dtype() == dtypes::fp8e5m2 ? "1" : "0").append(")");
   return true;
 }
 
 bool print_from_fp8(LlvmIr& r, UOp u) {
   if (!converts(u, dtypes::fp8s, kFloat32)) return false;
   std::string x(r.text(u, 0));
-  r.out.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
+  r.output.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
       .append(" = call float @llvm.amdgcn.cvt.f32.");
-  r.out.append(u.src(0).dtype() == dtypes::fp8e5m2 ? "bf8" : "fp8").append("(i32 ").append(x).append("_i32, i32 0)");
+  r.output.append(u.src(0).dtype() == dtypes::fp8e5m2 ? "bf8" : "fp8").append("(i32 ").append(x).append("_i32, i32 0)");
   return true;
 }
 
@@ -49,15 +49,15 @@ std::string_view mfma_type(LlvmIr& r, UOp u, DType d, int64_t k, bool cdna) {
     case Scalar::BFloat16: return wide ? ".bf16" : cdna ? "bf16.1k" : "bf16";
     case Scalar::FP8E4M3: return ".fp8.fp8";
     case Scalar::FP8E5M2: return ".bf8.bf8";
-    default: r.cannot(u, "there is no tensor core of " + std::string(d.repr()));
+    default: r.throw_cannot_render(u, "there is no tensor core of " + std::string(d.repr()));
   }
 }
 
 void append_operands(LlvmIr& r, UOp u) {
   for (size_t i = 0; i < u.num_src(); i++) {
-    if (i) r.out += ", ";
+    if (i) r.output += ", ";
     r.append_type(u.src(i).dtype());
-    r.out.append(" ").append(r.text(u, int(i)));
+    r.output.append(" ").append(r.text(u, int(i)));
   }
 }
 
@@ -65,20 +65,20 @@ template <bool kCdna>
 bool print_wmma(LlvmIr& r, UOp u) {
   auto dim = [&](size_t i) { return u.arg()[1][i].small_int(); };
   int64_t n = dim(0), m = dim(1), k = dim(2);
-  r.out.append("  ").append(r.name_of_node()).append(" = call ");
+  r.output.append("  ").append(r.name_of_node()).append(" = call ");
   r.append_type(u.dtype());
   DType accumulator = u.src(u.num_src() - 1).dtype().scalar();
-  r.out.append(kCdna ? " @llvm.amdgcn.mfma." : " @llvm.amdgcn.wmma.").append(mfma_type(r, u, accumulator, k, kCdna));
+  r.output.append(kCdna ? " @llvm.amdgcn.mfma." : " @llvm.amdgcn.wmma.").append(mfma_type(r, u, accumulator, k, kCdna));
   if (kCdna) {
-    r.out.append(".").append(std::to_string(n)).append("x").append(std::to_string(m)).append("x")
+    r.output.append(".").append(std::to_string(n)).append("x").append(std::to_string(m)).append("x")
         .append(std::to_string(k));
-    r.out.append(mfma_type(r, u, u.arg()[2].dtype(), k, true)).append("(");
+    r.output.append(mfma_type(r, u, u.arg()[2].dtype(), k, true)).append("(");
     append_operands(r, u);
-    r.out += ", i32 0, i32 0, i32 0)";
+    r.output += ", i32 0, i32 0, i32 0)";
   } else {
-    r.out.append(".16x16x16.").append(mfma_type(r, u, u.src(0).dtype().scalar(), k, false)).append("(");
+    r.output.append(".16x16x16.").append(mfma_type(r, u, u.src(0).dtype().scalar(), k, false)).append("(");
     append_operands(r, u);
-    r.out += u.dtype().scalar() != dtypes::float32 ? ", i1 false)" : ")";
+    r.output += u.dtype().scalar() != dtypes::float32 ? ", i1 false)" : ")";
   }
   return true;
 }

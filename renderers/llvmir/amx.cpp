@@ -34,15 +34,15 @@ bool print_amx(LlvmIr& r, UOp u) {
   for (size_t i = 0; i < u.num_src(); i++) {
     DType d = u.src(i).dtype();
     std::string t = r.type(d);
-    r.out.append("  store ").append(t).append(" ").append(r.text(u, int(i))).append(", ").append(t).append("* ")
+    r.output.append("  store ").append(t).append(" ").append(r.text(u, int(i))).append(", ").append(t).append("* ")
         .append(n).append("_amx").append(std::to_string(i));
-    r.out.append(", align ").append(std::to_string(d.itemsize())) += '\n';
+    r.output.append(", align ").append(std::to_string(d.itemsize())) += '\n';
   }
-  r.out += amx_switch(0, "set") + rows(n, "_ld", 4, "ldz");
-  r.out += "  " + amx(0, n + "_ptr_amx1", "ldx") + "\n  " + amx(1, n + "_ptr_amx0", "ldy") + "\n  " +
+  r.output += amx_switch(0, "set") + rows(n, "_ld", 4, "ldz");
+  r.output += "  " + amx(0, n + "_ptr_amx1", "ldx") + "\n  " + amx(1, n + "_ptr_amx0", "ldy") + "\n  " +
            amx(12, "0", "fma32") + "\n";
-  r.out += rows(n, "_st", 5, "stz") + amx_switch(1, "clr");
-  r.out.append("  ").append(n).append(" = load ").append(r.type(u.dtype())).append(", ptr ").append(n)
+  r.output += rows(n, "_st", 5, "stz") + amx_switch(1, "clr");
+  r.output.append("  ").append(n).append(" = load ").append(r.type(u.dtype())).append(", ptr ").append(n)
       .append("_amx2, align ").append(std::to_string(u.dtype().itemsize()));
   return true;
 }

@@ -85,7 +85,7 @@ std::string_view instruction(LlvmIr& r, UOp u, Op op) {
   std::string_view name = c == Class::None    ? ""
                           : c == Class::Float ? float_instruction(op)
                                               : integer_instruction(op, c == Class::Signed);
-  if (name.empty()) r.cannot(u, "there is no instruction for operands of " + std::string(d.repr()));
+  if (name.empty()) r.throw_cannot_render(u, "there is no instruction for operands of " + std::string(d.repr()));
   return name;
 }
 
@@ -102,7 +102,7 @@ std::string_view cast_instruction(LlvmIr& r, UOp u) {
     if (dtypes::is_float(to)) return "sitofp";
     if (dtypes::is_int(to)) return shrinks ? "trunc" : "sext";
   }
-  r.cannot(u, "there is no cast from " + std::string(from.repr()));
+  r.throw_cannot_render(u, "there is no cast from " + std::string(from.repr()));
 }
 
 // ---- conditions and functions of rows
@@ -119,12 +119,16 @@ bool print_vectorize(LlvmIr& r, UOp u) {
   std::string type = r.type(u.dtype()), name(r.name_of_node());
   for (size_t i = 0; i < u.num_src(); i++) {
     bool last = i + 1 == u.num_src();
-    r.out.append("  ").append(name).append(last ? "" : "_" + std::to_string(i)).append(" = insertelement ").append(type)
+    r.output.append("  ")
+        .append(name)
+        .append(last ? "" : "_" + std::to_string(i))
+        .append(" = insertelement ")
+        .append(type)
         .append(" ");
-    r.out.append(i ? name + "_" + std::to_string(i - 1) : "poison").append(", ");
+    r.output.append(i ? name + "_" + std::to_string(i - 1) : "poison").append(", ");
     r.append_type(u.src(i).dtype());
-    r.out.append(" ").append(r.text(u, int(i))).append(", i32 ").append(std::to_string(i));
-    if (!last) r.out += '\n';
+    r.output.append(" ").append(r.text(u, int(i))).append(", i32 ").append(std::to_string(i));
+    if (!last) r.output += '\n';
   }
   return true;
 }
@@ -193,41 +197,41 @@ std::span<const LlvmRow> llvm_rows() {
 
 void LlvmIr::append_type(DType d) {
   if (d.vcount() > 1) {
-    out.append("<").append(std::to_string(d.vcount())).append(" x ");
+    output.append("<").append(std::to_string(d.vcount())).append(" x ");
     append_type(d.scalar());
-    out += '>';
+    output += '>';
   } else if (d.is_ptr()) {
     append_type(d.base());
-    out += '*';
+    output += '*';
   } else {
     std::string_view name = scalar_type(d.scalar_kind());
     if (name.empty()) throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
-    out += name;
+    output += name;
   }
 }
 
-void LlvmIr::hole(char letter, int number, UOp u) {
-  if (number >= int(u.num_src())) cannot(u, "it lacks source " + std::to_string(number));
+void LlvmIr::print_hole(char letter, int number, UOp u) {
+  if (number >= int(u.num_src())) throw_cannot_render(u, "it lacks source " + std::to_string(number));
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
     case 't': return append_type(of.dtype());
     case 'e': return append_type(of.dtype().scalar());
     case 'p': return append_type(of.dtype().base());
-    case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
+    case 'm': output += (number < 0 ? name_ : text(of)).substr(1); return;
     case 'a':
-      if (!u.arg().is_tuple() || u.arg().items().empty()) cannot(u, "its arg is not a tuple with items");
-      out += u.arg()[0].str();
+      if (!u.arg().is_tuple() || u.arg().items().empty()) throw_cannot_render(u, "its arg is not a tuple with items");
+      output += u.arg()[0].str();
       return;
-    case 'v': out += std::to_string(u.dtype().count()); return;
-    case 'i': out += instruction(*this, u, u.op()); return;
-    case 'k': out += instruction(*this, u, Op::CMPNE); return;
-    case 'c': out += cast_instruction(*this, u); return;
+    case 'v': output += std::to_string(u.dtype().count()); return;
+    case 'i': output += instruction(*this, u, u.op()); return;
+    case 'k': output += instruction(*this, u, Op::CMPNE); return;
+    case 'c': output += cast_instruction(*this, u); return;
     case 'g':
-      if (index_of_load(u).num_src() < 3) cannot(u, "its index has no gate");
-      out += text(index_of_load(u).src(2));
+      if (index_of_load(u).num_src() < 3) throw_cannot_render(u, "its index has no gate");
+      output += text(index_of_load(u).src(2));
       return;
-    case 'r': out += range_str(of); return;
-    default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
+    case 'r': output += range_str(of); return;
+    default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
   }
 }
 
@@ -246,7 +250,7 @@ std::string LlvmIr::constant(UOp u) {
 
 void LlvmIr::add_parameter(UOp u) {
   name_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
-  parameters_.append(parameters_.empty() ? "" : ", ").append(type(u.dtype()))
+  parameters_text_.append(parameters_text_.empty() ? "" : ", ").append(type(u.dtype()))
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
 }
 
@@ -262,17 +266,17 @@ void LlvmIr::add_local(UOp u) {
   set_text(u, name);
   std::string size = "[" + std::to_string(u.dtype().size()) + " x ";
   if (!local || target().device == "CPU") {
-    line("  " + name + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
+    append_line("  " + name + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
     return;
   }
   std::string array = size + type(u.dtype()) + "]", global = "@" + name.substr(1);
-  globals_ += global + " = internal unnamed_addr addrspace(3) global " + array + " undef, align 16\n";
-  line("  " + name + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
+  globals_text_ += global + " = internal unnamed_addr addrspace(3) global " + array + " undef, align 16\n";
+  append_line("  " + name + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
 }
 
 // Allocates stack memory for the operands of a WMMA, because AMX reads and writes only memory.
 void LlvmIr::add_amx_operands(UOp wmma) {
-  std::string name = "%wmma" + std::to_string(values_++);
+  std::string name = "%wmma" + std::to_string(num_values_++);
   set_text(wmma, name);
   auto axes = wmma.arg()[6].items();
   for (size_t i = 0; i < axes.size(); i++) {
@@ -280,22 +284,22 @@ void LlvmIr::add_amx_operands(UOp wmma) {
     for (Arg axis : axes[i].items()) elements *= axis[1].small_int();
     DType d = wmma.arg()[2].dtype().vec(elements);
     std::string n = std::to_string(i), t = type(d);
-    line("  " + name + "_amx" + n + " = alloca " + t + ", align " + std::to_string(d.itemsize()));
-    line("  " + name + "_ptr_amx" + n + " = ptrtoint " + t + "* " + name + "_amx" + n + " to i64");
+    append_line("  " + name + "_amx" + n + " = alloca " + t + ", align " + std::to_string(d.itemsize()));
+    append_line("  " + name + "_ptr_amx" + n + " = ptrtoint " + t + "* " + name + "_amx" + n + " to i64");
   }
 }
 
-void LlvmIr::print(UOp u) {
+void LlvmIr::print_node(UOp u) {
   if (has_text(u)) {
     name_ = text(u);  // add_amx_operands() has given the node a name
   } else {
-    out += "%v";
-    out.append_number(uint32_t(values_++));
+    output += "%v";
+    output.append_number(uint32_t(num_values_++));
     name_ = keep_text(u);
   }
-  if (!table_.print(*this, u)) cannot(u);
-  line(out.view());
-  out.drop();
+  if (!table_.print_row(*this, u)) throw_cannot_render(u);
+  append_line(output.view());
+  output.drop_text();
 }
 
 std::string LlvmIr::attributes() {
@@ -306,7 +310,7 @@ std::string LlvmIr::attributes() {
 
 std::string LlvmIr::render() {
   std::string function_name = "test";
-  body_.reserve(96 * list().size());
+  body_text_.reserve(96 * list().size());
   if (list().front().graph().settings().AMX)
     for (UOp u : list())
       if (u.is(Op::WMMA)) add_amx_operands(u);
@@ -320,21 +324,21 @@ std::string LlvmIr::render() {
       case Op::CONST: set_text(u, constant(u)); break;
       case Op::CAST:  // a cast to a pointer, or to the same LLVM type, needs no instruction
         if (u.dtype().is_ptr() || same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
-        else print(u);
+        else print_node(u);
         break;
       default:
-        if (!is_left_out(u, function_name)) print(u);
+        if (!is_left_out(u, function_name)) print_node(u);
     }
-    end_node(body_);
+    end_node(body_text_);
   }
   bool gpu = target().device != "CPU";
-  std::string result = std::move(globals_);
+  std::string result = std::move(globals_text_);
   if (gpu && std::any_of(list().begin(), list().end(),
                          [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
     result.append(amd_float_to_fp8()) += '\n';
   result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(")
-      .append(parameters_).append(") #0\n{\n");
-  return result.append(body_).append("  ret void\n}\n").append(attributes());
+      .append(parameters_text_).append(") #0\n{\n");
+  return result.append(body_text_).append("  ret void\n}\n").append(attributes());
 }
 
 namespace {

@@ -19,25 +19,25 @@ class LlvmIr : public TextRenderer {
   std::string render();
 
   // ---- called by rows
-  void hole(char letter, int number, UOp u);
+  void print_hole(char letter, int number, UOp u);
   void append_type(DType d);
   std::string type(DType d) {
-    return apart([&] { append_type(d); });
+    return print_apart([&] { append_type(d); });
   }
   std::string_view name_of_node() const { return name_; }
 
  private:
-  void print(UOp u);
+  void print_node(UOp u);
   void add_parameter(UOp u);
   void add_local(UOp u);
   void add_amx_operands(UOp wmma);
   std::string constant(UOp u);
   std::string attributes();
-  void line(std::string_view text) { body_.append(text) += '\n'; }
+  void append_line(std::string_view text) { body_text_.append(text) += '\n'; }
 
   const TextTable<LlvmIr>& table_;
-  std::string body_, parameters_, globals_;
-  int values_ = 0;  // number of values named so far
+  std::string body_text_, parameters_text_, globals_text_;
+  int num_values_ = 0;  // number of values named so far
 };
 
 // Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.

@@ -9,24 +9,24 @@ std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
   while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
   if (buffer.is(Op::DEFINE_LOCAL)) return "shared";
   if (buffer.is(Op::DEFINE_GLOBAL)) return "global";
-  p.cannot(user, "Ops." + std::string(name_of(buffer.op())) + " is not a buffer in memory");
+  p.throw_cannot_render(user, "Ops." + std::string(name_of(buffer.op())) + " is not a buffer in memory");
 }
 
 // Appends the beginning of an access, such as "ld.global.v4.f32 ". `what` is ld or st; `d` is the dtype of the value at
 // `index`.
 void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
-  p.out.append(what).append(".").append(space_of(p, index.src(0), user));
-  if (d.count() > 1) p.out.append(".v").append(std::to_string(d.count()));
-  p.out.append(".").append(p.memory(user, d.scalar())) += ' ';
+  p.output.append(what).append(".").append(space_of(p, index.src(0), user));
+  if (d.count() > 1) p.output.append(".v").append(std::to_string(d.count()));
+  p.output.append(".").append(p.memory(user, d.scalar())) += ' ';
 }
 
 // Appends a load such as "ld.global.v4.f32 {a, b, c, d}, [address+0];".
 void append_load(Ptx& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());
-  if (u.dtype().count() > 1) p.out.append("{").append(Ptx::joined(p.vector(u))) += '}';
+  if (u.dtype().count() > 1) p.output.append("{").append(Ptx::joined_names(p.vector(u))) += '}';
   else p.name(u);
-  p.out.append(", [").append(p.text(index, 1)).append("+0];");
+  p.output.append(", [").append(p.text(index, 1)).append("+0];");
 }
 
 // Appends a gated load. If the gate is false, the result is the alternative value for a scalar, and 0 for a vector.
@@ -36,14 +36,19 @@ void append_gated_load(Ptx& p, UOp u) {
   bool is_vector = u.src(1).dtype().count() > 1;
   if (is_vector)
     for (std::string_view r : p.vector(u))
-      p.out.append("mov.").append(p.memory(u, scalar)).append(" ").append(r).append(", ").append(p.value(u, 0, scalar))
+      p.output.append("mov.")
+          .append(p.memory(u, scalar))
+          .append(" ")
+          .append(r)
+          .append(", ")
+          .append(p.value(u, 0, scalar))
           .append(";\n");
-  p.out.append("@").append(gate) += ' ';
+  p.output.append("@").append(gate) += ' ';
   append_load(p, u);
   if (is_vector) return;
-  p.out.append("\n@!").append(gate).append(" mov.b").append(p.type(u, scalar).substr(1)).append(" ");
+  p.output.append("\n@!").append(gate).append(" mov.b").append(p.type(u, scalar).substr(1)).append(" ");
   p.name(u);
-  p.out.append(", ").append(p.text(u, 1)) += ';';
+  p.output.append(", ").append(p.text(u, 1)) += ';';
 }
 
 bool print_load(Ptx& p, UOp u) {
@@ -60,18 +65,18 @@ bool print_store(Ptx& p, UOp u) {
   if (u.num_src() != 2 || !index.is(Op::INDEX)) return false;
   UOp value = u.src(1);
   append_access(p, u, "st", index, value.dtype());
-  p.out.append("[").append(p.text(index, 1)).append("+0], ");
-  if (value.dtype().count() > 1) p.out.append("{").append(Ptx::joined(p.vector(value))).append("};");
-  else p.out.append(p.text(value)) += ';';
+  p.output.append("[").append(p.text(index, 1)).append("+0], ");
+  if (value.dtype().count() > 1) p.output.append("{").append(Ptx::joined_names(p.vector(value))).append("};");
+  else p.output.append(p.text(value)) += ';';
   return true;
 }
 
 bool print_local(Ptx& p, UOp u) {
   std::string name = "local" + u.arg().str();
-  p.out +=
+  p.output +=
       ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";
   p.name(u);
-  p.out += ", " + name + "[0];";
+  p.output += ", " + name + "[0];";
   return true;
 }
 

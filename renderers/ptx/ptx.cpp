@@ -43,58 +43,63 @@ bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
 bool print_const(Ptx& p, UOp u) {
   std::string value = p.value(u, u.arg().to_const(), u.dtype());
   if (u.dtype().scalar() == dtypes::bool_) {
-    p.out += "setp.ne.s16 ";
+    p.output += "setp.ne.s16 ";
     p.name(u);
-    p.out += ", " + value + ", 0;";
+    p.output += ", " + value + ", 0;";
   } else {
-    p.out.append("mov.b").append(p.type(u, u.dtype()).substr(1)).append(" ");
+    p.output.append("mov.b").append(p.type(u, u.dtype()).substr(1)).append(" ");
     p.name(u);
-    p.out.append(", ").append(value) += ';';
+    p.output.append(", ").append(value) += ';';
   }
   return true;
 }
 
 bool print_special(Ptx& p, UOp u) {
   std::string_view name = u.arg().text();
-  p.out.append("mov.u32 %").append(name).append(", %").append(name[0] == 'g' ? "ctaid" : "tid").append(".");
-  p.out += char('x' + (name.back() - '0'));
-  p.out += ';';
+  p.output.append("mov.u32 %").append(name).append(", %").append(name[0] == 'g' ? "ctaid" : "tid").append(".");
+  p.output += char('x' + (name.back() - '0'));
+  p.output += ';';
   return true;
 }
 
 bool print_cast(Ptx& p, UOp u) {
   DType to = u.dtype(), from = u.src(0).dtype();
   if (from.scalar() == dtypes::bool_) {
-    p.out.append("selp.b").append(p.type(u, to).substr(1)).append(" ");
+    p.output.append("selp.b").append(p.type(u, to).substr(1)).append(" ");
     p.name(u);
-    p.out.append(", " + p.value(u, 1, to) + ", " + p.value(u, 0, to) + ", ").append(p.text(u, 0)) += ';';
+    p.output.append(", " + p.value(u, 1, to) + ", " + p.value(u, 0, to) + ", ").append(p.text(u, 0)) += ';';
   } else if (to.scalar() == dtypes::bool_) {
-    p.out.append("setp.ne.b").append(p.type(u, from).substr(1)).append(" ");
+    p.output.append("setp.ne.b").append(p.type(u, from).substr(1)).append(" ");
     p.name(u);
-    p.out.append(", ").append(p.text(u, 0)).append(", " + p.value(u, 0, from) + ";");
+    p.output.append(", ").append(p.text(u, 0)).append(", " + p.value(u, 0, from) + ";");
   } else {
     bool rounds =
         dtypes::is_float(to) && (to.itemsize() < from.itemsize() || dtypes::is_int(from) || from == dtypes::bool_);
     std::string_view to_name = cast_type(to.scalar_kind()), from_name = cast_type(from.scalar_kind());
     if (to_name.empty() || from_name.empty() || to.count() > 1 || from.count() > 1)
-      p.cannot(u, "there is no conversion from " + std::string(from.repr()));
-    p.out.append("cvt").append(dtypes::is_int(to) && dtypes::is_float(from) ? ".rzi" : rounds ? ".rn" : "").append(".");
-    p.out.append(to_name).append(".").append(from_name).append(" ");
+      p.throw_cannot_render(u, "there is no conversion from " + std::string(from.repr()));
+    p.output.append("cvt")
+        .append(dtypes::is_int(to) && dtypes::is_float(from) ? ".rzi"
+                : rounds                                     ? ".rn"
+                                                             : "")
+        .append(".");
+    p.output.append(to_name).append(".").append(from_name).append(" ");
     p.name(u);
-    p.out.append(", ").append(p.text(u, 0)) += ';';
+    p.output.append(", ").append(p.text(u, 0)) += ';';
   }
   return true;
 }
 
 bool print_if(Ptx& p, UOp u) {
   std::string_view gate = p.text(u, 0);
-  p.out.append("@!").append(gate).append(" bra IF_").append(gate.substr(1)).append("_")
+  p.output.append("@!").append(gate).append(" bra IF_").append(gate.substr(1)).append("_")
       .append(std::to_string(p.position(u))) += ';';
   return true;
 }
 bool print_endif(Ptx& p, UOp u) {
   UOp opened = u.src(0);
-  p.out.append("IF_").append(p.text(opened, 0).substr(1)).append("_").append(std::to_string(p.position(opened))) += ':';
+  p.output.append("IF_").append(p.text(opened, 0).substr(1)).append("_").append(std::to_string(p.position(opened))) +=
+      ':';
   return true;
 }
 
@@ -156,26 +161,26 @@ std::span<const PtxRow> ptx_rows() {
 
 std::string_view Ptx::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
-  if (t.empty()) cannot(u, "there is no register type for " + std::string(d.repr()));
+  if (t.empty()) throw_cannot_render(u, "there is no register type for " + std::string(d.repr()));
   return t;
 }
 std::string_view Ptx::memory(UOp u, DType d) const {
   std::string_view t = memory_type(d.scalar_kind());
-  if (t.empty()) cannot(u, "there is no memory type for " + std::string(d.repr()));
+  if (t.empty()) throw_cannot_render(u, "there is no memory type for " + std::string(d.repr()));
   return t;
 }
 
-void Ptx::hole(char letter, int number, UOp u) {
+void Ptx::print_hole(char letter, int number, UOp u) {
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
-    case 't': out += type(u, of.dtype()); return;
-    case 'w': out += type(u, of.dtype()).substr(1); return;
-    case 'h': out += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
-    case 'v': out += memory(u, u.dtype()); return;
-    case 'm': out += (number < 0 ? name_ : text(of)).substr(1); return;
-    case 'd': out += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
-    case 'l': out += text(u.src(1), 0); return;
-    default: cannot(u, "its row has the unknown hole $" + std::string(1, letter));
+    case 't': output += type(u, of.dtype()); return;
+    case 'w': output += type(u, of.dtype()).substr(1); return;
+    case 'h': output += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
+    case 'v': output += memory(u, u.dtype()); return;
+    case 'm': output += (number < 0 ? name_ : text(of)).substr(1); return;
+    case 'd': output += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
+    case 'l': output += text(u.src(1), 0); return;
+    default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
   }
 }
 
@@ -188,7 +193,7 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
     else if (d == dtypes::float16) std::snprintf(text, sizeof text, "0x%04X", unsigned(float_to_half_bits(x)));
     else std::snprintf(text, sizeof text, "0f%08X", std::bit_cast<uint32_t>(float(x)));
     if (std::isfinite(x) && d.scalar() == dtypes::float32 && std::isinf(float(x)))
-      cannot(u, "the constant is too large");
+      throw_cannot_render(u, "the constant is too large");
     return text;
   }
   return v.to_int().str() + (dtypes::is_unsigned(d) ? "U" : "");
@@ -197,8 +202,8 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
 // ---- the kernel
 
 Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
-    : TextRenderer(target, list, added), registers_(list.size() * 2), position_(list.size()) {
-  for (size_t i = list.size(); i-- > 0;) position_[list[i]] = i;
+    : TextRenderer(target, list, added), registers_(list.size() * 2), node_positions_(list.size()) {
+  for (size_t i = list.size(); i-- > 0;) node_positions_[list[i]] = i;
 }
 
 // Adds lines to the body. To align the operands, puts a tab before each line and replaces its first space by tabs.
@@ -208,26 +213,26 @@ void Ptx::add_lines(std::string_view text) {
     size_t end = std::min(text.find('\n', at), text.size());
     std::string_view l = text.substr(at, end - at);
     size_t space = l.find(' ');
-    body_.append("\t").append(l.substr(0, space));
-    if (space != l.npos) body_.append(space > 7 ? "\t" : "\t\t").append(l.substr(space + 1));
-    body_ += '\n';
+    body_text_.append("\t").append(l.substr(0, space));
+    if (space != l.npos) body_text_.append(space > 7 ? "\t" : "\t\t").append(l.substr(space + 1));
+    body_text_ += '\n';
     at = end + 1;
   }
 }
 
-void Ptx::print(UOp u) {
+void Ptx::print_node(UOp u) {
   if (u.is(Op::DEFINE_VAR))
     parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
   if (u.is(Op::DEFINE_GLOBAL)) parameters_.push_back(".param .u64 data" + u.arg().str());
   name_node(u);
   static const TextTable<Ptx> table{ptx_rows(), ptx_memory_rows(), ptx_wmma_rows()};
-  if (!table.print(*this, u)) cannot(u);
-  add_lines(out.view());
-  out.drop();
+  if (!table.print_row(*this, u)) throw_cannot_render(u);
+  add_lines(output.view());
+  output.drop_text();
   if (u.is(Op::SPECIAL)) special_lines_.push_back("\t.reg\t\t.u32 %" + std::string(u.arg().text()) + ";\n");
 }
 
-std::string Ptx::head(std::string_view function_name) {
+std::string Ptx::function_head(std::string_view function_name) {
   std::string text =
       ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + std::string(function_name) + " (\n\t";
   for (size_t i = 0; i < parameters_.size(); i++) text.append(i ? ",\n\t" : "").append(parameters_[i]);
@@ -240,14 +245,14 @@ std::string Ptx::head(std::string_view function_name) {
 
 std::string Ptx::render() {
   std::string function_name = "test";
-  body_.reserve(64 * list().size());
+  body_text_.reserve(64 * list().size());
   for (UOp u : list()) {
     begin_node(u);
     if (u.is(Op::SINK)) function_name = u.arg().is_none() ? function_name : function_name_of(u);
-    else if (!stands_for_registers(u)) print(u);
-    end_node(body_);
+    else if (!stands_for_registers(u)) print_node(u);
+    end_node(body_text_);
   }
-  return head(function_name).append(body_) + "\tret;\n}";
+  return function_head(function_name).append(body_text_) + "\tret;\n}";
 }
 
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {

@@ -20,32 +20,32 @@ class Ptx : public TextRenderer {
   std::string render();
 
   // ---- called by rows
-  void hole(char letter, int number, UOp u);
+  void print_hole(char letter, int number, UOp u);
   // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw a Failure
   // that names the node `u` if `d` has no such type. type() also rejects vectors, because a vector needs several
   // registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;  // returns `v` as an immediate operand
-  size_t position(UOp u) { return *position_.find(u); }  // index of `u` in the list
+  size_t position(UOp u) { return *node_positions_.find(u); }  // index of `u` in the list
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
-  static std::string joined(std::span<const std::string_view> names);  // returns "a, b"
+  static std::string joined_names(std::span<const std::string_view> names);  // returns "a, b"
 
  private:
-  void print(UOp u);
+  void print_node(UOp u);
   void add_lines(std::string_view text);
-  std::string head(std::string_view function_name);
+  std::string function_head(std::string_view function_name);
 
   // ---- functions defined in registers.cpp
   // Handles a node that has no value, or whose value is in existing registers. Prints code only for a STORE to a buffer
   // in registers. Returns false for any other node, which needs new registers.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers
-  void share(UOp u, UOp from);              // gives `u` the registers of `from`
+  void share_registers(UOp u, UOp from);              // gives `u` the registers of `from`
   void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
   void share_accessed(UOp u);
 
@@ -59,10 +59,10 @@ class Ptx : public TextRenderer {
 
   std::vector<Counter> counters_;  // in order of first use
   std::vector<std::string> parameters_, special_lines_;
-  std::string body_;
+  std::string body_text_;
   ListMap<Registers> registers_;   // the registers of vectors and of buffers in registers
-  ListMap<size_t> position_;
-  Arena names_;                    // memory of the names in `registers_`
+  ListMap<size_t> node_positions_;
+  Arena name_arena_;                    // memory of the names in `registers_`
 };
 
 std::span<const PtxRow> ptx_memory_rows();

@@ -17,11 +17,11 @@ Ptx::Counter& Ptx::counter(std::string_view prefix, std::string_view type) {
 Ptx::Registers Ptx::new_registers(size_t count, std::string_view prefix, std::string_view type) {
   Registers names;
   Counter& c = counter(prefix, type);
-  for (size_t i = 0; i < count; i++) names.push_back(names_.copy(c.name + std::to_string(c.count++)));
+  for (size_t i = 0; i < count; i++) names.push_back(name_arena_.copy(c.name + std::to_string(c.count++)));
   return names;
 }
 
-std::string Ptx::joined(std::span<const std::string_view> names) {
+std::string Ptx::joined_names(std::span<const std::string_view> names) {
   std::string text;
   for (std::string_view n : names) text.append(text.empty() ? "" : ", ").append(n);
   return text;
@@ -29,7 +29,7 @@ std::string Ptx::joined(std::span<const std::string_view> names) {
 
 std::span<const std::string_view> Ptx::vector(UOp u) {
   auto* names = registers_.find(u);
-  if (!names) cannot(u, "it is used as a vector, but has no registers of elements");
+  if (!names) throw_cannot_render(u, "it is used as a vector, but has no registers of elements");
   return *names;
 }
 
@@ -38,13 +38,13 @@ std::span<const std::string_view> Ptx::vector(UOp u) {
 void Ptx::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
     Counter& c = counter(prefix, type);
-    out.append(c.name).append_number(c.count++);
+    output.append(c.name).append_number(c.count++);
     name_ = keep_text(u);
   };
   switch (u.op()) {
     case Op::SPECIAL: name_ = set_text(u, "%" + std::string(u.arg().text())); return;
     case Op::LOAD:
-      if (u.src(0).dtype() != dtypes::int64) cannot(u, "its address is not an int64");
+      if (u.src(0).dtype() != dtypes::int64) throw_cannot_render(u, "its address is not an int64");
       if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
       return set_vector(u, new_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
     case Op::CAST:
@@ -62,21 +62,21 @@ void Ptx::name_node(UOp u) {
 
 // ---- existing registers
 
-void Ptx::share(UOp u, UOp from) {
+void Ptx::share_registers(UOp u, UOp from) {
   if (auto* names = registers_.find(from)) registers_[u] = *names;
   else share_text(u, from);
 }
 
 void Ptx::share_element(UOp u, const Int& i) {
   auto elements = vector(u.src(0));
-  if (i < Int(0) || i >= Int(int64_t(elements.size()))) cannot(u, "there is no such element");
-  set_text(u, elements[size_t(i.small())]);
+  if (i < Int(0) || i >= Int(int64_t(elements.size()))) throw_cannot_render(u, "there is no such element");
+  set_text(u, elements[size_t(i.small_value())]);
 }
 
 // Handles an access to a buffer in registers. The access shares the buffer's registers; a STORE also moves its value
 // into them.
 void Ptx::share_accessed(UOp u) {
-  share(u, u.src(0));
+  share_registers(u, u.src(0));
   if (!u.is(Op::STORE)) return;
   DType d = u.src(1).dtype();
   std::string t = d == dtypes::bool_ ? "pred" : "b" + std::string(type(u, d).substr(1));
@@ -89,11 +89,11 @@ bool Ptx::stands_for_registers(UOp u) {
   switch (u.op()) {
     case Op::NOOP:
     case Op::GROUP: return true;
-    case Op::AFTER: share(u, u.src(0)); return true;
+    case Op::AFTER: share_registers(u, u.src(0)); return true;
     case Op::CAST:
     case Op::BITCAST:
       if (first != u.dtype() && !first.is_ptr()) return false;
-      share(u, u.src(0));
+      share_registers(u, u.src(0));
       return true;
     case Op::VECTORIZE: {
       Registers names;
@@ -102,7 +102,7 @@ bool Ptx::stands_for_registers(UOp u) {
       return true;
     }
     case Op::GEP:
-      if (u.arg().items().size() != 1) cannot(u, "it takes several elements");
+      if (u.arg().items().size() != 1) throw_cannot_render(u, "it takes several elements");
       share_element(u, u.arg()[0].as_int());
       return true;
     case Op::DEFINE_REG:
@@ -110,7 +110,7 @@ bool Ptx::stands_for_registers(UOp u) {
       return true;
     case Op::INDEX:
       if (!in_registers) return true;
-      if (!u.src(1).is_const()) cannot(u, "only a constant can index a buffer in registers");
+      if (!u.src(1).is_const()) throw_cannot_render(u, "only a constant can index a buffer in registers");
       share_element(u, u.src(1).arg().as_int());
       return true;
     case Op::LOAD:

@@ -8,13 +8,13 @@ namespace {
 size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
   if (size <= 0 || size > 4 || elements % size_t(4 / size))
-    p.cannot(wmma, "its elements do not fill registers of four bytes");
+    p.throw_cannot_render(wmma, "its elements do not fill registers of four bytes");
   return size_t(4 / size);
 }
 
 // Returns the `each` elements of register number `i` as an operand: "a" for one element, "{a, b}" for several.
 std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
-  return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined(elements.subspan(i * each, each)) + "}";
+  return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined_names(elements.subspan(i * each, each)) + "}";
 }
 
 // Prints code that packs the elements of `operand` into new registers. Returns these registers.
@@ -23,7 +23,7 @@ Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
   auto packed = p.new_registers(elements.size() / each, prefix, "b32");
   for (size_t i = 0; i < packed.size(); i++)
-    p.out.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
+    p.output.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
   return packed;
 }
 
@@ -32,14 +32,15 @@ void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
   p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
   auto elements = p.vector(wmma);
   size_t each = elements_of_register(p, wmma, element, elements.size());
-  if (packed.size() * each != elements.size()) p.cannot(wmma, "its number of elements differs from its accumulator's");
+  if (packed.size() * each != elements.size())
+    p.throw_cannot_render(wmma, "its number of elements differs from its accumulator's");
   for (size_t i = 0; i < packed.size(); i++)
-    p.out.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
+    p.output.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
 }
 
 std::string_view core_type(Ptx& p, UOp wmma, DType d, std::string_view of_float) {
   if (d == dtypes::float16) return "f16";
-  if (d != dtypes::float32) p.cannot(wmma, "there is no tensor core of " + std::string(d.repr()));
+  if (d != dtypes::float32) p.throw_cannot_render(wmma, "there is no tensor core of " + std::string(d.repr()));
   return of_float;
 }
 
@@ -48,12 +49,12 @@ bool print_wmma(Ptx& p, UOp u) {
   std::string_view in_type = core_type(p, u, in.dtype(), "tf32"), result_type = core_type(p, u, result.dtype(), "f32");
   auto a = pack(p, u, u.src(0), "wmma_in"), b = pack(p, u, u.src(1), "wmma_in"),
        sums = pack(p, u, u.src(2), "wmma_acc");
-  p.out.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k")
+  p.output.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k")
       .append(dims[2].str()).append(".row.col.");
-  p.out.append(result_type).append(".").append(in_type).append(".").append(in_type).append(".").append(result_type);
-  std::string c = Ptx::joined(sums);
-  p.out.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined(a)).append("}, {")
-      .append(Ptx::joined(b)).append("}, {").append(c).append("};");
+  p.output.append(result_type).append(".").append(in_type).append(".").append(in_type).append(".").append(result_type);
+  std::string c = Ptx::joined_names(sums);
+  p.output.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined_names(a)).append("}, {")
+      .append(Ptx::joined_names(b)).append("}, {").append(c).append("};");
   unpack(p, u, sums, result.dtype());
   return true;
 }

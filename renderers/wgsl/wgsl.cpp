@@ -26,14 +26,14 @@ int64_t packed_size(DType d) {
 std::string_view storage_type(CStyle& c, DType d) { return is_packed(d) ? "atomic<u32>" : c.own_type(d.base()); }
 
 void append_load(CStyle& c, std::string_view place, DType d) {
-  if (is_packed(d)) c.out.append("atomicLoad(&").append(place) += ')';
-  else c.out += place;
+  if (is_packed(d)) c.output.append("atomicLoad(&").append(place) += ')';
+  else c.output += place;
 }
 
 void append_buffer(CStyle& c, UOp u, std::string_view var, DType stored) {
-  c.out.append(var).append(" ");
+  c.output.append(var).append(" ");
   c.name(u);
-  c.out.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype())))
+  c.output.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype())))
       .append(">;");
 }
 
@@ -42,7 +42,7 @@ bool print_local(CStyle& c, UOp u) { return append_buffer(c, u, "var<workgroup>"
 
 bool print_bool(CStyle& c, UOp u) {
   if (u.dtype().scalar() != dtypes::bool_) return false;
-  c.out += u.arg().to_const().truthy() ? "true" : "false";
+  c.output += u.arg().to_const().truthy() ? "true" : "false";
   return true;
 }
 
@@ -50,8 +50,8 @@ bool print_unsigned(CStyle& c, UOp u) {
   constexpr DTypeSet kUnsigned{Scalar::UInt8, Scalar::UInt16, Scalar::UInt32};
   if (!kUnsigned.contains(u.dtype())) return false;
   Int v = u.arg().to_const().to_int();
-  if (v.sign() < 0) c.out += "bitcast<u32>(" + v.str() + ")";
-  else c.out += (v & Int(0xFFFFFFFFu)).str() + "u";
+  if (v.sign() < 0) c.output += "bitcast<u32>(" + v.str() + ")";
+  else c.output += (v & Int(0xFFFFFFFFu)).str() + "u";
   return true;
 }
 
@@ -60,24 +60,24 @@ bool print_bitcast(CStyle& c, UOp u) {
   DType to = u.dtype(), from = u.src(0).dtype();
   std::string_view x = c.text(u, 0);
   if (to == dtypes::float16 && is(from, {Scalar::Int16, Scalar::UInt16, Scalar::UInt32})) {
-    c.out.append("bitcast<vec2<f16>>(").append(x).append(")[0]");
+    c.output.append("bitcast<vec2<f16>>(").append(x).append(")[0]");
     return true;
   }
-  c.out.append("bitcast<").append(c.own_type(to)).append(">(");
-  if (is(to, {Scalar::Int8, Scalar::UInt8})) c.out.append(x).append("&0xFF");
-  else if (!is(to, {Scalar::Int16, Scalar::UInt16})) c.out.append(x);
-  else if (from == dtypes::float16) c.out.append("vec2<f16>(").append(x).append(",0)");
-  else c.out.append(x).append("&0xFFFF");
-  c.out += ')';
+  c.output.append("bitcast<").append(c.own_type(to)).append(">(");
+  if (is(to, {Scalar::Int8, Scalar::UInt8})) c.output.append(x).append("&0xFF");
+  else if (!is(to, {Scalar::Int16, Scalar::UInt16})) c.output.append(x);
+  else if (from == dtypes::float16) c.output.append("vec2<f16>(").append(x).append(",0)");
+  else c.output.append(x).append("&0xFFFF");
+  c.output += ')';
   return true;
 }
 
 bool print_load(CStyle& c, UOp u) {
   UOp place = u.src(0);
   if (u.num_src() > 1 && u.src(1).in({Op::CONST, Op::VCONST})) {
-    c.out.append("select(").append(c.text(u, 1)).append(", ");
+    c.output.append("select(").append(c.text(u, 1)).append(", ");
     append_load(c, c.text(place), place.src(0).dtype());
-    c.out.append(", ").append(c.text(place, 2)) += ')';
+    c.output.append(", ").append(c.text(place, 2)) += ')';
   } else {
     append_load(c, c.text(place), place.dtype());
   }
@@ -89,13 +89,13 @@ bool print_store(CStyle& c, UOp u) {
   UOp place = u.src(0), value = u.src(1);
   std::string_view at = c.text(place);
   if (!is_packed(place.src(0).dtype())) {
-    c.out.append(at).append(" = ").append(c.text(value)) += ';';
+    c.output.append(at).append(" = ").append(c.text(value)) += ';';
     return true;
   }
   if (value.num_src() < 2 || value.src(0).num_src() < 2)
-    c.cannot(u, "the value of a packed store is not (load & mask) | value");
-  c.out.append("atomicAnd(&").append(at).append(",").append(c.text(value.src(0), 1)).append(");\n  atomicAdd(&");
-  c.out.append(at).append(",").append(c.text(value, 1)).append(");");
+    c.throw_cannot_render(u, "the value of a packed store is not (load & mask) | value");
+  c.output.append("atomicAnd(&").append(at).append(",").append(c.text(value.src(0), 1)).append(");\n  atomicAdd(&");
+  c.output.append(at).append(",").append(c.text(value, 1)).append(");");
   return true;
 }
 
@@ -180,11 +180,11 @@ std::string render_wgsl(const Target& target, std::span<const UOp> list, std::ve
       .global_id = "i32(gindex.$l)",
       .local_id = "i32(lindex.$l)",
       .nan = "nan()",
-      .types = kTypes,
-      .table = &table,
-      .type = [](CStyle& c, DType) { c.out += "var"; },
+      .type_names = kTypes,
+      .text_table = &table,
+      .type = [](CStyle& c, DType) { c.output += "var"; },
       .cast = [](CStyle& c, DType d,
-                 std::string_view value) { c.out.append(c.own_type(d)).append("(").append(value) += ')'; },
+                 std::string_view value) { c.output.append(c.own_type(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };
   return render_c(target, dialect, list, added);

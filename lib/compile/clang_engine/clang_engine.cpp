@@ -209,7 +209,7 @@ class Engine final : public ClangEngine {
                                     const std::vector<std::string>& arguments, Form form) override {
     return contained([&] { return compile_text(source, file, arguments, form); });
   }
-  EngineResult<std::vector<CodeLine>> lines(std::string_view object) override {
+  EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) override {
     return contained([&] { return lines_of(object); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }

@@ -48,7 +48,7 @@ std::unique_ptr<CodeGenerator::Emitter> CodeGenerator::make_emitter(Form form) {
 }
 
 std::string CodeGenerator::emit(llvm::Module& module, Form form) {
-  std::unique_ptr<Emitter>& kept = kept_[form == Form::Object];
+  std::unique_ptr<Emitter>& kept = emitters_[form == Form::Object];
   auto emitter = kept ? std::move(kept) : make_emitter(form);
   emitter->bytes.clear();
   // assembly of a CPU states the size of the stack frame, for Artifact::Resources; listing() drops this section
@@ -60,23 +60,23 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
 }
 
 CodeGenerators::CodeGenerators(Machine machine, bool fast)
-    : machine_(std::move(machine)), fast_(fast), has_avx512_(find_avx512(machine_)) {}
+    : machine_(std::move(machine)), has_fast_math_(fast), has_avx512_(find_avx512(machine_)) {}
 
-std::unique_ptr<CodeGenerator> CodeGenerators::take() {
+std::unique_ptr<CodeGenerator> CodeGenerators::take_generator() {
   {
     std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto generator = std::move(idle_.back());
-      idle_.pop_back();
+    if (!idle_generators_.empty()) {
+      auto generator = std::move(idle_generators_.back());
+      idle_generators_.pop_back();
       return generator;
     }
   }
-  return std::make_unique<CodeGenerator>(machine_, fast_);
+  return std::make_unique<CodeGenerator>(machine_, has_fast_math_);
 }
 
 void CodeGenerators::give_back(std::unique_ptr<CodeGenerator> generator) {
   std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(generator));
+  idle_generators_.push_back(std::move(generator));
 }
 
 }  // namespace tgc

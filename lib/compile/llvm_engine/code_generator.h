@@ -35,7 +35,7 @@ class CodeGenerator {
   std::unique_ptr<Emitter> make_emitter(Form form);
 
   std::unique_ptr<llvm::TargetMachine> machine_;
-  std::unique_ptr<Emitter> kept_[2];  // [0] emits assembly, [1] objects
+  std::unique_ptr<Emitter> emitters_[2];  // [0] emits assembly, [1] objects
 };
 
 // Code generators for one machine, one per concurrent compilation. The pool drops a generator whose compilation failed.
@@ -43,16 +43,16 @@ class CodeGenerators {
  public:
   CodeGenerators(Machine machine, bool fast);
 
-  std::unique_ptr<CodeGenerator> take();
+  std::unique_ptr<CodeGenerator> take_generator();
   void give_back(std::unique_ptr<CodeGenerator> generator);
   const Machine& machine() const { return machine_; }
   bool has_avx512() const { return has_avx512_; }
 
  private:
   const Machine machine_;
-  const bool fast_, has_avx512_;
+  const bool has_fast_math_, has_avx512_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<CodeGenerator>> idle_;
+  std::vector<std::unique_ptr<CodeGenerator>> idle_generators_;
 };
 
 }  // namespace tgc

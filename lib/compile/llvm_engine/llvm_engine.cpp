@@ -129,13 +129,13 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
            pass != "CalledValuePropagationPass";
   });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
-  if (!plan.fault.empty()) add_wrong_pass(builder, plan.fault);
+  if (!plan.wrong_pass.empty()) add_wrong_pass(builder, plan.wrong_pass);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  if (!plan.fewer) {
+  if (!plan.fast_passes_only) {
     builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
     return;
   }
@@ -156,24 +156,24 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   llvm::LLVMContext context;
   std::string errors;
   std::optional<PassGate> gate;
-  if (plan.most >= 0 || plan.is_list) context.setOptPassGate(gate.emplace(plan.most));
+  if (plan.max_passes >= 0 || plan.lists_passes) context.setOptPassGate(gate.emplace(plan.max_passes));
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
   auto module = parse(text, context);
   using Triple = std::remove_cvref_t<decltype(module->getTargetTriple())>;  // a string until LLVM 20
   module->setTargetTriple(Triple(machine.triple));
   module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
-  if (plan.fault == "intrinsic") mistake_intrinsics(*module);
+  if (plan.wrong_pass == "intrinsic") mistake_intrinsics(*module);
   optimize(*module, generator.machine(), plan, gate ? &*gate : nullptr);
   std::string out = form == Form::Ir ? print(*module) : generator.emit(*module, form);
   if (!errors.empty()) refuse(errors);
-  return plan.is_list ? gate->list() : out;
+  return plan.lists_passes ? gate->pass_list() : out;
 }
 
 // Compiles `text`. The module must be destroyed before the generator is reused, because passes may refer to the module.
 std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
                          const PassPlan& plan) {
-  auto generator = generators.take();
+  auto generator = generators.take_generator();
   std::string out = compile_with(*generator, text, generators.machine(), form, lines, plan);
   generators.give_back(std::move(generator));
   return out;
@@ -188,8 +188,8 @@ class Engine final : public LlvmEngine {
 
   EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                             const PassPlan& plan) override {
-    CodeGenerators& generators = generators_of(machine, plan.fewer);
-    SlpWidth width(generators.has_avx512() && plan.fault != "wide-slp");
+    CodeGenerators& generators = generators_of(machine, plan.fast_passes_only);
+    SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained([&] { return compile_text(text, generators, form, lines, plan); });
   }
   EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) override {

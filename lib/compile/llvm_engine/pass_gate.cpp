@@ -24,8 +24,8 @@ std::string text_of(const llvm::Any& unit) {
 }  // namespace
 
 bool PassGate::shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const {
-  list_ += pass.str() + "\t" + unit.str() + "\n";
-  return ++number_ <= most_ || most_ < 0;
+  pass_list_ += pass.str() + "\t" + unit.str() + "\n";
+  return ++pass_number_ <= max_passes_ || max_passes_ < 0;
 }
 
 bool PassGate::should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit) {

@@ -14,7 +14,7 @@ namespace tgc {
 
 class PassGate : public llvm::OptPassGate {
  public:
-  explicit PassGate(int64_t most) : most_(most) {}  // `most`: number of passes to run; -1: all
+  explicit PassGate(int64_t most) : max_passes_(most) {}  // `most`: number of passes to run; -1: all
 
   // The functions of LLVM's OptPassGate are const since LLVM 20 or 21. Without `override`, one of the two versions of
   // shouldRunPass overrides LLVM's function in each release.
@@ -27,12 +27,14 @@ class PassGate : public llvm::OptPassGate {
   // Called before each optimization pass. `pass` is its short name; if empty, its class name `of_class` is used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
-  const std::string& list() const { return list_; }  // a line per optional pass: "instcombine\tfunction (E_4)\n"
+  const std::string& pass_list() const {
+    return pass_list_;
+  }  // a line per optional pass: "instcombine\tfunction (E_4)\n"
 
  private:
-  int64_t most_;
-  mutable int64_t number_ = 0;
-  mutable std::string list_;
+  int64_t max_passes_;
+  mutable int64_t pass_number_ = 0;
+  mutable std::string pass_list_;
 };
 
 // ---- seeded faults (TGC_FAULT=llvm:NAME, kLlvmFaults): deliberately wrong passes, to test bisection of compiler bugs

@@ -25,11 +25,11 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
                                 "-fbfloat16-excess-precision=none"};
   if (!arm) args.push_back("-mno-avx512bf16");  // the instructions of AVX512-BF16 flush small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
-  std::string object = take(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
+  std::string object = take_result(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;
-  out.text(object);
-  for (const CodeLine& l : take(clang.lines(object))) out.number(l.at).number(l.line);
-  return out.take();
+  out.write_text(object);
+  for (const CodeLine& l : take_result(clang.code_lines(object))) out.write_number(l.at).write_number(l.line);
+  return out.take_bytes();
 }
 
 Result<std::string> compile_metal(const std::string& name, const std::string& source) {
@@ -39,10 +39,10 @@ Result<std::string> compile_metal(const std::string& name, const std::string& so
 Result<MetalCode> read_metal_code(std::string_view made) {
   return catch_failures([&] {
     ByteReader in(made);
-    MetalCode out{in.text(), {}};
+    MetalCode out{in.read_text(), {}};
     while (!in.empty()) {
-      uint64_t at = in.number();
-      out.lines.push_back({at, uint32_t(in.number())});
+      uint64_t at = in.read_number();
+      out.lines.push_back({at, uint32_t(in.read_number())});
     }
     return out;
   });

@@ -9,43 +9,46 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
     std::string what = std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at ";
     if (space == Space::Global) {
       if (!find_range(w, o, from, from + inside))
-        raise(w, o, lane, kIllegalAddress,
-              what + hex(from) + ", " + place_in(w.block->launch->ranges, w.block->launch->parameters, from, to));
+        throw_fault(
+            w, o, lane, kIllegalAddress,
+            what + hex(from) + ", " + place_in(w.block->launch->memory_ranges, w.block->launch->parameters, from, to));
     } else {
-      uint64_t size = space == Space::Shared ? w.block->shared.size() : w.block->launch->code->local_bytes;
+      uint64_t size = space == Space::Shared ? w.block->shared_memory.size() : w.block->launch->code->local_bytes;
       if (to < from || to > size)
-        raise(w, o, lane, kIllegalAddress,
-              what + std::to_string(int64_t(from)) + " of " + std::to_string(size) + " bytes of " +
+        throw_fault(w, o, lane, kIllegalAddress,
+                    what + std::to_string(int64_t(from)) + " of " + std::to_string(size) + " bytes of " +
                   (space == Space::Shared ? "shared" : "local") + " memory");
     }
     if (from & (bytes - 1))
-      raise(w, o, lane, kMisalignedAddress, what + hex(from) + ", which is no multiple of " + std::to_string(bytes));
+      throw_fault(w, o, lane, kMisalignedAddress,
+                  what + hex(from) + ", which is no multiple of " + std::to_string(bytes));
   });
 }
 
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at) {
   Block& block = *w.block;
   if (space == Space::Shared) {
-    uint64_t base = reinterpret_cast<uint64_t>(block.shared.data());
+    uint64_t base = reinterpret_cast<uint64_t>(block.shared_memory.data());
     each_active(w, [&](int lane) {
-      uint8_t* stored = block.stored.data() + (at.host[lane] - base);
+      uint8_t* stored = block.is_stored.data() + (at.host[lane] - base);
       if (access == Access::Store) return void(std::memset(stored, 1, bytes));
       if (std::memchr(stored, 0, bytes))
-        raise(w, o, lane, kLaunchFailed,
-              std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " +
-                  std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before" +
-                  (block.launch->threads() > 32 ? ": if another thread stores it, a barrier is missing before this load"
-                                                : ""));
+        throw_fault(w, o, lane, kLaunchFailed,
+                    std::string(verb(access)) + " " + std::to_string(bytes) + " bytes at " +
+                        std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before" +
+                        (block.launch->block_threads() > 32
+                             ? ": if another thread stores it, a barrier is missing before this load"
+                             : ""));
     });
   }
-  if (block.races && space != Space::Local)
+  if (block.race_detector && space != Space::Local)
     each_active(w, [&](int lane) {
-      auto race = block.races->note(at.host[lane], bytes,
-                                    {o.instruction, w.syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
+      auto race = block.race_detector->note_access(at.host[lane], bytes,
+                                    {o.instruction, w.num_syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
       if (!race) return;
       const Races::ThreadAccess& other = race->other;
-      raise(w, o, lane, kLaunchFailed,
-            race->text(name_thread(block, other.thread), block.launch->code->describe(other.instruction)));
+      throw_fault(w, o, lane, kLaunchFailed,
+                  race->text(name_thread(block, other.thread), block.launch->code->describe(other.instruction)));
     });
 }
 

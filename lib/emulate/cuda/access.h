@@ -26,7 +26,7 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
                  uint32_t inside);
 // Returns the allocation that contains all addresses from `from` up to, but not including, `to`; null if none does.
 inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
-  return w.block->recent.find(w.block->launch->ranges, o.instruction, from, to);
+  return w.block->recent_ranges.find(w.block->launch->memory_ranges, o.instruction, from, to);
 }
 // Records stores to shared memory and, with --race, all accesses to memory that threads share. Throws a Fault for a
 // race, and for a load or an atomic operation that reads a byte of shared memory that no thread has stored.
@@ -47,21 +47,21 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   bool fits = (bits & (bytes - 1)) == 0 && high + bytes > high;
   Block& block = *w.block;
   if constexpr (kSpace == Space::Global) fits = fits && find_range(w, o, low, high + (inside ? inside : bytes));
-  if constexpr (kSpace == Space::Shared) fits = fits && high + bytes <= block.shared.size();
+  if constexpr (kSpace == Space::Shared) fits = fits && high + bytes <= block.shared_memory.size();
   if constexpr (kSpace == Space::Local) fits = fits && high + bytes <= block.launch->code->local_bytes;
   if (!fits) check_lanes(w, o, kSpace, bytes, access, at, inside ? inside : bytes);
   if constexpr (kSpace == Space::Shared) {
-    uint64_t base = reinterpret_cast<uint64_t>(block.shared.data());
+    uint64_t base = reinterpret_cast<uint64_t>(block.shared_memory.data());
     TGC_LANES at.host[i] += base;
   }
   if constexpr (kSpace == Space::Local) {
     at.is_row = false;
-    uint64_t base = reinterpret_cast<uint64_t>(block.local.data()), each = block.launch->code->local_bytes;
+    uint64_t base = reinterpret_cast<uint64_t>(block.local_memory.data()), each = block.launch->code->local_bytes;
     uint64_t first = block.is_packed ? 0 : w.first_thread;
-    uint64_t active_lane = uint64_t(std::countr_zero(w.active));
-    TGC_LANES at.host[i] += base + (first + (w.active >> i & 1 ? uint64_t(i) : active_lane)) * each;
+    uint64_t active_lane = uint64_t(std::countr_zero(w.active_lanes));
+    TGC_LANES at.host[i] += base + (first + (w.active_lanes >> i & 1 ? uint64_t(i) : active_lane)) * each;
   }
-  if (kSpace == Space::Shared || block.races) watch_lanes(w, o, kSpace, bytes, access, at);
+  if (kSpace == Space::Shared || block.race_detector) watch_lanes(w, o, kSpace, bytes, access, at);
 }
 
 // Computes and checks the host addresses of the access `o` with `bytes` bytes per lane. Throws Fault. If the lanes use
@@ -70,8 +70,8 @@ template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
                     uint32_t inside = 0) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
-  const uint64_t offset = uint64_t(o.value);
-  uint32_t active = w.active;
+  const uint64_t offset = uint64_t(o.immediate);
+  uint32_t active = w.active_lanes;
   if (active == UINT32_MAX) {
     TGC_LANES at.host[i] = a[i] + offset;
   } else {
@@ -88,10 +88,10 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     int spaces = (masks[0] != 0) + (masks[1] != 0) + (masks[2] != 0);
     if (spaces > 1) {
       for (uint32_t mask : masks) {
-        w.active = active & mask;
-        if (w.active) again(w, o);
+        w.active_lanes = active & mask;
+        if (w.active_lanes) again(w, o);
       }
-      w.active = active;
+      w.active_lanes = active;
       return false;
     }
     if (masks[1]) {

@@ -16,19 +16,20 @@ constexpr uint64_t kMostFileBytes = 64 << 20;
 
 uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kLanes; }
 
-// Calls read(r) for each register that the op reads and write(r) for d and the first `outs` operands at Op::more.
+// Calls read(r) for each register that the op reads and write(r) for d and the first `outs` operands at
+// Op::more_operands.
 template <class Read, class Write>
 void visit(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
     if (r != kNone) read(r);
-  if (op.more_is_registers())
-    for (uint32_t n = outs; n < op.count; n++) read(code.operands[op.more + n]);
+  if (op.has_register_list())
+    for (uint32_t n = outs; n < op.num_more_operands; n++) read(code.operands[op.more_operands + n]);
   auto written = [&](uint32_t r) {
     if (op.guard != kNone) read(r);  // lanes where the guard is false keep r's old value, so the op also reads r
     write(r);
   };
   if (op.d != kNone) written(op.d);
-  for (uint32_t n = 0; n < outs; n++) written(code.operands[op.more + n]);
+  for (uint32_t n = 0; n < outs; n++) written(code.operands[op.more_operands + n]);
 }
 
 struct Interval {
@@ -39,7 +40,7 @@ struct Interval {
 class Liveness {
  public:
   Liveness(const TranslatedKernel& code, const std::vector<uint8_t>& outs, size_t registers)
-      : code_(code), outs_(outs), flow_(Flow::of(code)), words_((registers + 63) / 64) {}
+      : code_(code), outs_(outs), flow_(ControlFlow::of(code)), words_((registers + 63) / 64) {}
 
   bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
 
@@ -47,12 +48,13 @@ class Liveness {
     solve();
     std::vector<Interval> out(registers);
     for (size_t b = 0; b < flow_.blocks.size(); b++) {
-      const Flow::Block& block = flow_.blocks[b];
+      const ControlFlow::Block& block = flow_.blocks[b];
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
-        // extend the interval, because an op with operands at Op::more may write some before it has read the others
-        uint64_t read = 2 * uint64_t(i) + (code_.ops[i].more_is_registers() ? 2 : 0);
+        // extend the interval, because an op with operands at Op::more_operands may write some before it has read the
+        // others
+        uint64_t read = 2 * uint64_t(i) + (code_.ops[i].has_register_list() ? 2 : 0);
         visit(
             code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },
             [&](uint32_t r) { out[r].include(2 * uint64_t(i) + 1); });
@@ -104,7 +106,7 @@ class Liveness {
 
   const TranslatedKernel& code_;
   const std::vector<uint8_t>& outs_;
-  Flow flow_;
+  ControlFlow flow_;
   size_t words_;
   std::vector<Set> live_in_;
 };
@@ -172,7 +174,7 @@ void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs
     for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.resolve(*r);
     if (op.guard != kNone) places.resolve(op.guard);
   }
-  code.file_bytes = std::max(places.end(), 64u);
+  code.register_file_bytes = std::max(places.end(), 64u);
 }
 
 }  // namespace tgc::ptx

@@ -7,12 +7,12 @@
 namespace tgc::ptx {
 namespace {
 
-const Row* find_row(std::string_view opcode) {
-  static const std::unordered_map<std::string_view, const Row*> kRows = [] {
-    std::unordered_map<std::string_view, const Row*> out;
+const OpcodeRow* find_row(std::string_view opcode) {
+  static const std::unordered_map<std::string_view, const OpcodeRow*> kRows = [] {
+    std::unordered_map<std::string_view, const OpcodeRow*> out;
     for (auto rows : {arithmetic_rows(), bit_rows(), float_rows(), compare_rows(), convert_rows(), memory_rows(),
                       atomic_rows(), control_rows(), warp_rows(), mma_rows()})
-      for (const Row& row : rows) out[row.opcode] = &row;
+      for (const OpcodeRow& row : rows) out[row.opcode] = &row;
     return out;
   }();
   auto found = kRows.find(opcode);
@@ -38,45 +38,48 @@ Builder::Builder(TranslatedKernel& code, const std::map<std::string_view, uint64
   for (const Register& r : f_.registers) register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
 }
 
-void Builder::fail(const std::string& why, const std::string& expected) const {
+void Builder::throw_error(const std::string& why, const std::string& expected) const {
   throw Failure(Diag{.message = "'" + std::string(i_->opcode) + "': " + why, .line = i_->line, .expected = expected});
 }
 
 void Builder::fail_type(Type t, const std::string& expected) const {
-  fail("the type ." + std::string(text(t)) + " does not go with it", expected);
+  throw_error("the type ." + std::string(text(t)) + " does not go with it", expected);
 }
 
 void Builder::need_operands(size_t least, size_t most) {
   if (operand_count() < least || operand_count() > most)
-    fail(std::to_string(operand_count()) + " operands",
-         std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
+    throw_error(std::to_string(operand_count()) + " operands",
+                std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
 }
 
 // ---- modifiers of the current instruction
-bool Builder::take(std::string_view word) {
-  if (next_word_ == words_.size() || words_[next_word_] != word) return false;
-  next_word_++;
+bool Builder::take_modifier(std::string_view word) {
+  if (next_modifier_ == modifiers_.size() || modifiers_[next_modifier_] != word) return false;
+  next_modifier_++;
   return true;
 }
 int Builder::take_one_of(std::initializer_list<std::string_view> words, int otherwise) {
   for (size_t n = 0; n < words.size(); n++)
-    if (take(words.begin()[n])) return int(n);
+    if (take_modifier(words.begin()[n])) return int(n);
   return otherwise;
 }
 std::optional<Type> Builder::take_type() {
-  auto type = next_word_ < words_.size() ? find_type(words_[next_word_]) : std::nullopt;
-  if (type) next_word_++;
+  auto type = next_modifier_ < modifiers_.size() ? find_type(modifiers_[next_modifier_]) : std::nullopt;
+  if (type) next_modifier_++;
   return type;
 }
-Type Builder::type() {
+Type Builder::take_required_type() {
   auto type = take_type();
   if (!type)
-    fail(next_word_ < words_.size() ? "unknown modifier '." + std::string(words_[next_word_]) + "'" : "no type follows",
-         "a type");
+    throw_error(next_modifier_ < modifiers_.size()
+                    ? "unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'"
+                    : "no type follows",
+                "a type");
   return *type;
 }
 void Builder::refuse_more_modifiers() {
-  if (next_word_ < words_.size()) fail("unknown modifier '." + std::string(words_[next_word_]) + "'");
+  if (next_modifier_ < modifiers_.size())
+    throw_error("unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'");
 }
 
 // ---- registers
@@ -86,13 +89,13 @@ uint32_t Builder::new_register(unsigned bits) {
 }
 uint32_t Builder::temporary(unsigned bits) { return new_register(bits); }
 
-const Register& Builder::check(int32_t reg, Type type, Width width) const {
+const Register& Builder::check_register(int32_t reg, Type type, Width width) const {
   const Register& r = f_.registers[size_t(reg)];
   bool wider = width == Width::Wider;
   unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
   auto mismatch = [&] {
-    fail("the register " + std::string(r.name) + " is a ." + std::string(text(r.type)),
-         "a ." + std::string(text(type)));
+    throw_error("the register " + std::string(r.name) + " is a ." + std::string(text(r.type)),
+                "a ." + std::string(text(type)));
   };
   if ((r.type == Type::Pred) != (type == Type::Pred)) mismatch();
   if (have != want && !(wider && have > want)) mismatch();
@@ -109,9 +112,9 @@ uint32_t Builder::constant(uint64_t low, unsigned bits) {
   if (is_new) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
-                             .bytes = uint8_t(bits / 8),  // 0 bytes for a predicate
+                             .lane_bytes = uint8_t(bits / 8),  // 0 bytes for a predicate
                              .place = found->second,
-                             .value = {low, 0}});
+                             .immediate = {low, 0}});
   }
   return found->second;
 }
@@ -119,7 +122,7 @@ uint32_t Builder::special(ptx::Special s) {
   auto [found, is_new] = specials_.emplace(s, 0);
   if (is_new) {
     found->second = new_register(32);
-    code_.presets.push_back({.kind = Preset::Special, .bytes = 4, .place = found->second, .special = s});
+    code_.presets.push_back({.kind = Preset::Special, .lane_bytes = 4, .place = found->second, .special = s});
   }
   if (sees_lanes(s)) code_.is_lane_free = false;
   return found->second;
@@ -129,7 +132,7 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   if (is_new) {
     found->second = new_register(std::max(bytes * 8, 16u));
     code_.presets.push_back(
-        {.kind = Preset::Parameter, .bytes = uint8_t(bytes), .place = found->second, .offset = offset});
+        {.kind = Preset::Parameter, .lane_bytes = uint8_t(bytes), .place = found->second, .offset = offset});
   }
   return found->second;
 }
@@ -139,9 +142,10 @@ uint32_t Builder::name_value(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
     if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
-      fail("the special register " + std::string(o.name) + " is not supported");
+      throw_error("the special register " + std::string(o.name) + " is not supported");
     auto found = special_names().find(o.name);
-    if (found == special_names().end()) fail("'" + std::string(o.name) + "' is neither a register nor a special one");
+    if (found == special_names().end())
+      throw_error("'" + std::string(o.name) + "' is neither a register nor a special one");
     uint32_t value = special(found->second);
     if (want == 32) return value;
     uint32_t other = temporary(want);
@@ -149,15 +153,15 @@ uint32_t Builder::name_value(const Operand& o, Type t) {
     return other;
   }
   if (const Variable* p = find_parameter(o.name))
-    fail("the address of the parameter '" + std::string(p->name) + "' is not supported");
+    throw_error("the address of the parameter '" + std::string(p->name) + "' is not supported");
   return constant(variable(o.name).address + o.bits, register_bits(t));
 }
 
 uint32_t Builder::source(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
-    check(o.reg, t, width);
-    if (o.second >= 0) fail("a register pair as a source operand");
+    check_register(o.reg, t, width);
+    if (o.second >= 0) throw_error("a register pair as a source operand");
     unsigned have = register_bits_[size_t(o.reg)];
     uint32_t value = uint32_t(o.reg);
     if (have != want) {
@@ -167,51 +171,52 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
     return value;
   }
   if (t == Type::Pred) {
-    if (o.kind != Operand::Integer) fail("an operand is not a predicate");
+    if (o.kind != Operand::Integer) throw_error("an operand is not a predicate");
     return constant(o.bits ? UINT32_MAX : 0, 1);
   }
   if (o.kind == Operand::Integer) {
     uint64_t value = o.bits;
-    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1) fail("an integer constant for a float operand");
+    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1)
+      throw_error("an integer constant for a float operand");
     return constant(value, want);
   }
   if (o.kind == Operand::Real) {
-    if (is_integer(t) && kind(t) != Kind::Bits) fail("a float constant for an integer operand");
+    if (is_integer(t) && kind(t) != Kind::Bits) throw_error("a float constant for an integer operand");
     uint64_t value = o.bits;
     if (o.is_double && want == 32) value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));
     if (!o.is_double && want == 64) value = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(value))));
-    if (want == 16) fail("a float constant for a 16-bit operand", "its bits, as 0x3C00");
+    if (want == 16) throw_error("a float constant for a 16-bit operand", "its bits, as 0x3C00");
     return constant(value, want);
   }
   if (o.kind == Operand::Name) return name_value(o, t);
-  fail("an operand is neither a register nor a number");
+  throw_error("an operand is neither a register nor a number");
 }
 
 uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Sink) return temporary(want);
-  if (o.kind != Operand::Reg || o.is_negated) fail("the destination is not a register");
-  check(o.reg, t, width);
+  if (o.kind != Operand::Reg || o.is_negated) throw_error("the destination is not a register");
+  check_register(o.reg, t, width);
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
   uint32_t value = temporary(want);
-  after_.push_back({.run = widen_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
+  ops_after_.push_back({.run = widen_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
   return value;
 }
 
-const std::vector<Operand>& Builder::parts(const Operand& list, size_t n, const std::string& what) const {
+const std::vector<Operand>& Builder::operand_parts(const Operand& list, size_t n, const std::string& what) const {
   if (list.kind != Operand::List || list.parts.size() != n)
-    fail(what + " is not a list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
+    throw_error(what + " is not a list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
   return list.parts;
 }
 std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : parts(list, n, "an operand")) out.push_back(source(o, t, width));
+  for (const Operand& o : operand_parts(list, n, "an operand")) out.push_back(source(o, t, width));
   return out;
 }
 std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : parts(list, n, "the destination")) out.push_back(destination(o, t, width));
+  for (const Operand& o : operand_parts(list, n, "the destination")) out.push_back(destination(o, t, width));
   return out;
 }
 
@@ -229,30 +234,30 @@ void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources
 
 void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
   op.guard = i_->guard < 0 ? kNone : uint32_t(i_->guard);
-  op.flip = i_->is_guard_negated ? UINT32_MAX : 0;
+  op.guard_flip = i_->is_guard_negated ? UINT32_MAX : 0;
   op.instruction = uint32_t(i_ - f_.body.data());
   if (!outs.empty() || !ins.empty()) {
-    op.more = uint32_t(code_.operands.size());
-    op.count = uint32_t(outs.size() + ins.size());
+    op.more_operands = uint32_t(code_.operands.size());
+    op.num_more_operands = uint32_t(outs.size() + ins.size());
     code_.operands.insert(code_.operands.end(), outs.begin(), outs.end());
     code_.operands.insert(code_.operands.end(), ins.begin(), ins.end());
   }
   code_.ops.push_back(op);
-  outs_.push_back(uint8_t(outs.size()));
+  num_outs_.push_back(uint8_t(outs.size()));
 }
 
 void Builder::jump(Op op, std::string_view label) {
-  if (!f_.labels.contains(label)) fail("there is no label '" + std::string(label) + "'");
+  if (!f_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
   jumps_.emplace_back(code_.ops.size(), label);
   emit(op);
 }
 
 void Builder::jump_by_table(Op op, std::string_view table) {
   auto found = f_.branch_targets.find(table);
-  if (found == f_.branch_targets.end()) fail("there are no branch targets '" + std::string(table) + "'");
-  op.value = int64_t(code_.targets.size());
-  op.count = uint32_t(found->second.size());
-  for (std::string_view label : found->second) code_.targets.push_back(f_.labels.find(label)->second);
+  if (found == f_.branch_targets.end()) throw_error("there are no branch targets '" + std::string(table) + "'");
+  op.immediate = int64_t(code_.jump_targets.size());
+  op.num_more_operands = uint32_t(found->second.size());
+  for (std::string_view label : found->second) code_.jump_targets.push_back(f_.labels.find(label)->second);
   emit(op);
 }
 
@@ -261,7 +266,7 @@ void Builder::lay_out_variables() {
   constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; that of shared memory is lower
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
-    if (!variables_.emplace(v.name, Place{space, end}).second && space != Space::Shared)
+    if (!variables_.emplace(v.name, VariablePlace{space, end}).second && space != Space::Shared)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared twice", .line = v.line});
     end += v.bytes;
     if (end > kMostBytes)
@@ -280,9 +285,9 @@ void Builder::lay_out_variables() {
                          .expected = "a .global or .const variable of the module"});
 }
 
-Builder::Place Builder::variable(std::string_view name) const {
+Builder::VariablePlace Builder::variable(std::string_view name) const {
   auto found = variables_.find(name);
-  if (found == variables_.end()) fail("there is no variable '" + std::string(name) + "'");
+  if (found == variables_.end()) throw_error("there is no variable '" + std::string(name) + "'");
   return found->second;
 }
 const Variable* Builder::find_parameter(std::string_view name) const {
@@ -293,23 +298,23 @@ const Variable* Builder::find_parameter(std::string_view name) const {
 
 void Builder::translate(const Instruction& i) {
   i_ = &i;
-  words_.clear();
-  next_word_ = 0;
+  modifiers_.clear();
+  next_modifier_ = 0;
   std::string_view rest = i.opcode;
   size_t dot = rest.find('.');
-  const Row* row = find_row(rest.substr(0, dot));
+  const OpcodeRow* row = find_row(rest.substr(0, dot));
   if (!row) throw Failure(Diag{.message = "unknown instruction '" + std::string(i.opcode) + "'", .line = i.line});
   while (dot != rest.npos) {
     rest = rest.substr(dot + 1);
     dot = rest.find('.');
-    words_.push_back(rest.substr(0, dot));
+    modifiers_.push_back(rest.substr(0, dot));
   }
-  after_.clear();
+  ops_after_.clear();
   row->translate(*this);
-  for (const Op& op : std::vector<Op>(std::move(after_))) emit(op);
+  for (const Op& op : std::vector<Op>(std::move(ops_after_))) emit(op);
 }
 
-void Builder::run() {
+void Builder::build_code() {
   lay_out_variables();
   for (const Instruction& i : f_.body) {
     first_op_.push_back(uint32_t(code_.ops.size()));
@@ -317,10 +322,10 @@ void Builder::run() {
   }
   first_op_.push_back(uint32_t(code_.ops.size()));
   code_.ops.push_back({.run = end_run(), .instruction = uint32_t(f_.body.empty() ? 0 : f_.body.size() - 1)});
-  outs_.push_back(0);
-  for (auto& [op, label] : jumps_) code_.ops[op].value = first_op_[f_.labels.find(label)->second];
-  for (size_t& target : code_.targets) target = first_op_[target];
-  finish_code(code_, outs_, register_bits_);
+  num_outs_.push_back(0);
+  for (auto& [op, label] : jumps_) code_.ops[op].immediate = first_op_[f_.labels.find(label)->second];
+  for (size_t& target : code_.jump_targets) target = first_op_[target];
+  finish_code(code_, num_outs_, register_bits_);
 }
 
 }  // namespace tgc::ptx

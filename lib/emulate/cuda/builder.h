@@ -21,7 +21,7 @@ class Builder {
   // `globals` maps the names of the module's .global and .const variables to their addresses.
   Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
   // Translates the whole function. Throws Failure, which names the instruction and its line.
-  void run();
+  void build_code();
 
   // ---- the current instruction
   const Instruction& instruction() const { return *i_; }
@@ -29,15 +29,15 @@ class Builder {
   const Operand& operand(size_t n) const { return i_->operands[n]; }
   void need_operands(size_t least, size_t most);
   void need_operands(size_t n) { need_operands(n, n); }
-  [[noreturn]] void fail(const std::string& why, const std::string& expected = "") const;
+  [[noreturn]] void throw_error(const std::string& why, const std::string& expected = "") const;
   [[noreturn]] void fail_type(Type t, const std::string& expected = "") const;  // says that the opcode has no type t
 
   // ---- modifiers of the current instruction, consumed from left to right: .global, .v4 and .f32 of ld.global.v4.f32
-  bool take(std::string_view word);
+  bool take_modifier(std::string_view word);
   // If the next modifier is one of `words`, consumes it and returns its index in `words`; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type type();                   // throws Failure if the next modifier is not a type
+  Type take_required_type();                   // throws Failure if the next modifier is not a type
   void refuse_more_modifiers();  // throws Failure if a modifier is left
 
   // ---- registers
@@ -60,58 +60,58 @@ class Builder {
   // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // emits `op` with op.value set to the index of the label's op
-  // Emits `op`, a jump, with op.value and op.count set to the table's range in TranslatedKernel::targets.
+  // Emits `op`, a jump, with op.value and op.count set to the table's range in TranslatedKernel::jump_targets.
   void jump_by_table(Op op, std::string_view table);
 
   TranslatedKernel& code() { return code_; }
-  struct Place {
+  struct VariablePlace {
     Space space;
     uint64_t address;
   };
   // Returns the space and address of the variable called `name`; throws Failure if there is no such variable.
-  Place variable(std::string_view name) const;
+  VariablePlace variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
  private:
   void lay_out_variables();
   void translate(const Instruction& i);
   uint32_t name_value(const Operand& o, Type type);
-  const Register& check(int32_t reg, Type type, Width width) const;
+  const Register& check_register(int32_t reg, Type type, Width width) const;
   // Returns the elements of a list operand. Throws Failure, which calls the operand `what`, unless it has `n` elements.
-  const std::vector<Operand>& parts(const Operand& list, size_t n, const std::string& what) const;
+  const std::vector<Operand>& operand_parts(const Operand& list, size_t n, const std::string& what) const;
   uint32_t new_register(unsigned bits);
 
   TranslatedKernel& code_;
   const Function& f_;
   const Instruction* i_ = nullptr;
-  std::vector<std::string_view> words_;
-  size_t next_word_ = 0;
+  std::vector<std::string_view> modifiers_;
+  size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constants_;
   std::map<ptx::Special, uint32_t> specials_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
-  std::map<std::string_view, Place> variables_;
-  std::vector<Op> after_;  // ops to emit after the current instruction, to widen its results to the destinations
+  std::map<std::string_view, VariablePlace> variables_;
+  std::vector<Op> ops_after_;  // ops to emit after the current instruction, to widen its results to the destinations
   std::vector<uint32_t> first_op_;  // for each instruction, the index of its first op
   std::vector<std::pair<size_t, std::string_view>> jumps_;  // for each jump, the index of its op and its target label
-  std::vector<uint8_t> outs_;  // for each op, how many of its operands at Op::more it writes
+  std::vector<uint8_t> num_outs_;  // for each op, how many of its operands at Op::more_operands it writes
 };
 
 // ---- the instruction families; `opcode` is an instruction's name up to the first dot
-struct Row {
+struct OpcodeRow {
   std::string_view opcode;
   void (*translate)(Builder&);
 };
-std::span<const Row> arithmetic_rows();
-std::span<const Row> bit_rows();
-std::span<const Row> float_rows();
-std::span<const Row> compare_rows();
-std::span<const Row> convert_rows();
-std::span<const Row> memory_rows();
-std::span<const Row> atomic_rows();
-std::span<const Row> control_rows();
-std::span<const Row> warp_rows();
-std::span<const Row> mma_rows();
+std::span<const OpcodeRow> arithmetic_rows();
+std::span<const OpcodeRow> bit_rows();
+std::span<const OpcodeRow> float_rows();
+std::span<const OpcodeRow> compare_rows();
+std::span<const OpcodeRow> convert_rows();
+std::span<const OpcodeRow> memory_rows();
+std::span<const OpcodeRow> atomic_rows();
+std::span<const OpcodeRow> control_rows();
+std::span<const OpcodeRow> warp_rows();
+std::span<const OpcodeRow> mma_rows();
 
 // narrow_run and widen_run return the operation that converts a register of `from` bits to one of `to` bits.
 Run narrow_run(unsigned from, unsigned to);
@@ -127,7 +127,7 @@ Run join_run();
 Run end_run();
 
 // The control flow graph of a kernel.
-struct Flow {
+struct ControlFlow {
   struct Block {
     uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
@@ -137,16 +137,16 @@ struct Flow {
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
 
-  static Flow of(const TranslatedKernel& code);
+  static ControlFlow of(const TranslatedKernel& code);
 };
 
-// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join of every jump that has such a
-// block.
+// Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of every jump that has
+// such a block.
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 
 // Replaces register numbers by byte offsets in the warp's register file. Registers that are never live at the same time
 // can share a slot, which keeps the file small enough for the cache. `bits[r]` is the width of register r, `outs[i]` is
-// how many of op i's operands in Op::more it writes. Throws Failure if the file would exceed 64 MiB.
+// how many of op i's operands in Op::more_operands it writes. Throws Failure if the file would exceed 64 MiB.
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
 inline void finish_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {

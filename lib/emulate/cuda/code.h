@@ -33,14 +33,16 @@ struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
-  uint32_t flip = 0;         // all bits set if the guard is negated, else 0
-  uint32_t more = kNone;     // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
-  uint32_t count = 0;        // number of operands at `more`; if `more` is kNone, a parameter of the operation
-  int64_t value = 0;         // address offset, jump target or a parameter of the operation
+  uint32_t guard_flip = 0;         // all bits set if the guard is negated, else 0
+  // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
+  uint32_t more_operands = kNone;
+  // number of operands at `more_operands`; if `more_operands` is kNone, a parameter of the operation
+  uint32_t num_more_operands = 0;
+  int64_t immediate = 0;         // address offset, jump target or a parameter of the operation
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join = kNone;     // for a jump: index of the op at which lanes that took different ways reconverge
+  uint32_t join_op = kNone;     // for a jump: index of the op at which lanes that took different ways reconverge
 
-  bool more_is_registers() const { return more != kNone; }
+  bool has_register_list() const { return more_operands != kNone; }
 };
 
 // The special registers: C++ name and PTX text. The function sees_lanes in builder.cpp depends on their order.
@@ -64,11 +66,11 @@ enum class Special : uint8_t {
 // A register that has a value before a warp starts: a constant, a parameter or a special register.
 struct Preset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
-  uint8_t bytes;           // bytes per lane; 0 for a predicate
+  uint8_t lane_bytes;           // bytes per lane; 0 for a predicate
   uint32_t place;
   ptx::Special special{};
   uint32_t offset = 0;     // for a parameter: its offset in the parameter block
-  std::array<uint64_t, 2> value{};
+  std::array<uint64_t, 2> immediate{};
 };
 
 struct TranslatedKernel {
@@ -76,9 +78,9 @@ struct TranslatedKernel {
   const Module* module = nullptr;
   std::vector<Op> ops;
   std::vector<uint32_t> operands;
-  std::vector<size_t> targets;  // the targets of the jump tables, one table after another
+  std::vector<size_t> jump_targets;  // the targets of the jump tables, one table after another
   std::vector<Preset> presets;
-  uint32_t file_bytes = 0;     // size of a warp's register file
+  uint32_t register_file_bytes = 0;     // size of a warp's register file
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
   bool is_lane_free = true;    // no op depends on lane numbers or other lanes; required if a warp holds several blocks
@@ -91,32 +93,32 @@ struct Block;
 
 // The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
 struct Warp {
-  std::byte* file = nullptr;  // register file
-  uint32_t active = 0;  // lanes in which the current operation runs (its guard is true)
-  uint32_t path = 0;    // lanes that are at `pc`
-  uint32_t occupied = 0;  // lanes that have a thread
-  uint32_t alive = 0;   // lanes whose thread has not returned yet
+  std::byte* register_file = nullptr;  // register file
+  uint32_t active_lanes = 0;  // lanes in which the current operation runs (its guard is true)
+  uint32_t path_lanes = 0;    // lanes that are at `pc`
+  uint32_t occupied_lanes = 0;  // lanes that have a thread
+  uint32_t alive_lanes = 0;   // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;
   const uint32_t* operands = nullptr;  // TranslatedKernel::operands
   uint32_t first_thread = 0;  // number of lane 0's thread in the block; in the grid if the warp holds several blocks
-  uint64_t executed = 0;      // executed instructions; one that n lanes execute counts n times
+  uint64_t num_executed = 0;      // executed instructions; one that n lanes execute counts n times
   uint64_t jumps_left = UINT64_MAX;
-  uint32_t syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
+  uint32_t num_syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 
-  // The stack of waiting lanes, entries 1 to `depth`. When the running lanes have ended or reached their join, which is
-  // waiting[0].join, the lanes of the top entry continue at the entry's `pc`, up to its `join`.
-  struct Waiting {
-    uint32_t pc, join, lanes;
+  // The stack of waiting lanes, entries 1 to `waiting_depth`. When the running lanes have ended or reached their join,
+  // which is waiting[0].join, the lanes of the top entry continue at the entry's `pc`, up to its `join_op`.
+  struct WaitingLanes {
+    uint32_t pc, join_op, lanes;
   };
-  std::array<Waiting, 2 * kLanes + 2> waiting;
-  uint32_t depth = 0;
+  std::array<WaitingLanes, 2 * kLanes + 2> waiting_lanes;
+  uint32_t waiting_depth = 0;
 };
 
 template <class T>
 T* reg(Warp& w, uint32_t place) {
-  return reinterpret_cast<T*>(w.file + place);
+  return reinterpret_cast<T*>(w.register_file + place);
 }
 
 }  // namespace tgc::ptx

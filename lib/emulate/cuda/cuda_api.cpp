@@ -30,7 +30,7 @@ int the_context;
 thread_local void* current_context = nullptr;
 bool is_started = false;
 
-Gpu& gpu() { return Gpu::get(); }
+Gpu& gpu() { return Gpu::get_gpu(); }
 
 int copy_in(Address to, const void* from, size_t bytes) {
   if (!is_started) return kNotInitialized;
@@ -125,7 +125,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   }
   return kSuccess;
 }
-EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit(), kSuccess; }
+EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = gpu().memory().limit_bytes(), kSuccess; }
 EXPORT int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 0, kSuccess; }
 
 // ---- contexts: the emulated GPU has a single one
@@ -152,17 +152,18 @@ EXPORT int cuCtxEnablePeerAccess(void*, unsigned) { return kSuccess; }
 // ---- memory
 EXPORT int cuMemAlloc_v2(Address* address, size_t bytes) {
   if (!is_started) return kNotInitialized;
-  if (bytes == 0) return gpu().fail(kInvalidValue, "an allocation of no bytes");
+  if (bytes == 0) return gpu().set_error(kInvalidValue, "an allocation of no bytes");
   *address = gpu().memory().allocate(bytes);
-  return *address ? kSuccess : gpu().fail(kOutOfMemory, std::to_string(bytes) + " bytes");
+  return *address ? kSuccess : gpu().set_error(kOutOfMemory, std::to_string(bytes) + " bytes");
 }
 EXPORT int cuMemFree_v2(Address address) {
-  return address == 0 || gpu().memory().free(address) ? kSuccess
-                                                      : gpu().fail(kInvalidValue, "what is freed was not allocated");
+  return address == 0 || gpu().memory().free(address)
+             ? kSuccess
+             : gpu().set_error(kInvalidValue, "what is freed was not allocated");
 }
 EXPORT int cuMemGetInfo_v2(size_t* free, size_t* total) {
-  *total = gpu().memory().limit();
-  *free = *total - gpu().memory().used();
+  *total = gpu().memory().limit_bytes();
+  *free = *total - gpu().memory().used_bytes();
   return kSuccess;
 }
 // Allocates host memory that the device can access.
@@ -211,13 +212,15 @@ EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, c
 EXPORT int cuFuncSetAttribute(void* function, int attribute, int value) {
   constexpr int kMostDynamicShared = 8;
   if (!gpu().modules().contains(static_cast<Kernel*>(function))) return kInvalidHandle;
-  if (attribute == kMostDynamicShared) static_cast<Kernel*>(function)->most_dynamic_shared = uint64_t(value);
+  if (attribute == kMostDynamicShared) static_cast<Kernel*>(function)->max_dynamic_shared_bytes = uint64_t(value);
   return kSuccess;
 }
 EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void*, void** parameters, void** extra) {
-  LaunchNode node{
-      .kernel = static_cast<Kernel*>(function), .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
+  LaunchNode node{.kernel = static_cast<Kernel*>(function),
+                  .grid = {gx, gy, gz},
+                  .block = {bx, by, bz},
+                  .dynamic_shared_bytes = shared};
   if (!gpu().modules().contains(node.kernel)) return kInvalidHandle;
   int code = gpu().parameters_of(*node.kernel, parameters, extra, node.parameters);
   return code ? code : gpu().launch(node);
@@ -265,7 +268,7 @@ int set_launch(Node& node, const KernelNodeParams& p) {
   node.launch = {.kernel = static_cast<Kernel*>(p.function),
                  .grid = {p.gx, p.gy, p.gz},
                  .block = {p.bx, p.by, p.bz},
-                 .shared = p.shared};
+                 .dynamic_shared_bytes = p.shared};
   if (!gpu().modules().contains(node.launch.kernel)) return kInvalidHandle;
   return gpu().parameters_of(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }

@@ -36,13 +36,13 @@ constexpr ErrorText kErrors[] = {
 
 }  // namespace
 
-Gpu& Gpu::get() {
+Gpu& Gpu::get_gpu() {
   static Gpu* gpu = new Gpu;  // never destroyed: Python unloads CUDA modules after static destructors have run
   return *gpu;
 }
 
 Gpu::Gpu() : Driver("TGC_CUDA_EMULATOR", kErrors) {
-  if (const char* arch = setting("_ARCH"))
+  if (const char* arch = setting_value("_ARCH"))
     if (int n = architecture_of(arch); n >= 50) architecture_ = n;
 }
 
@@ -52,7 +52,7 @@ int Gpu::load(std::string_view text, LoadedModule*& module, std::string& log) {
   auto refused = [&](int code, const Diag& diag) {
     log = "PTX emulator, " + (diag.line ? "line " + std::to_string(diag.line) + "; " : std::string()) +
           "error   : " + diag.message + (diag.expected.empty() ? "" : ", expected " + diag.expected);
-    return fail(code, log);
+    return set_error(code, log);
   };
   if (text.starts_with("\x7f"
                        "ELF"))
@@ -75,7 +75,7 @@ int Gpu::parameters_of(const Kernel& kernel, void** parameters, void** extra, st
   to.assign(f.parameter_bytes, std::byte(0));
   if (parameters) {
     for (size_t n = 0; n < f.parameters.size(); n++) {
-      if (!parameters[n]) return fail(kInvalidValue, "parameter " + std::to_string(n) + " is null");
+      if (!parameters[n]) return set_error(kInvalidValue, "parameter " + std::to_string(n) + " is null");
       std::memcpy(to.data() + f.parameters[n].offset, parameters[n], f.parameters[n].bytes);
     }
     return kSuccess;
@@ -83,7 +83,7 @@ int Gpu::parameters_of(const Kernel& kernel, void** parameters, void** extra, st
   ArgumentBlock given;
   if (int code = read_extra(extra, nullptr, given)) return code;
   if (given.bytes < f.parameter_bytes && !(given.bytes == 0 && f.parameters.empty()))
-    return fail(kInvalidValue, std::to_string(given.bytes) + " bytes of parameters, the kernel has " +
+    return set_error(kInvalidValue, std::to_string(given.bytes) + " bytes of parameters, the kernel has " +
                                    std::to_string(f.parameter_bytes));
   if (given.data) std::memcpy(to.data(), given.data, f.parameter_bytes);
   return kSuccess;
@@ -95,23 +95,24 @@ int Gpu::launch(const LaunchNode& node) {
   if (int wrong = check_size(node.grid, node.block, kLimits)) return wrong;
   uint64_t threads = volume(node.block);
   if (f.most_threads && threads > f.most_threads)
-    return fail(kInvalidValue, "a block of " + std::to_string(threads) + " threads, .maxntid allows " +
+    return set_error(kInvalidValue, "a block of " + std::to_string(threads) + " threads, .maxntid allows " +
                                    std::to_string(f.most_threads));
   const auto& [x, y, z] = node.block;
   if (f.required_threads[0] && f.required_threads != std::array<uint64_t, 3>{x, y, z})
-    return fail(kInvalidValue, "the block's size is not that of .reqntid");
-  if (code.shared_bytes > kStaticShared) return fail(kInvalidValue, "more than 48 KiB of static shared memory");
-  if (node.shared > node.kernel->most_dynamic_shared || code.shared_bytes + node.shared > kMostShared)
-    return fail(kInvalidValue, std::to_string(node.shared) + " bytes of dynamic shared memory");
+    return set_error(kInvalidValue, "the block's size is not that of .reqntid");
+  if (code.shared_bytes > kStaticShared) return set_error(kInvalidValue, "more than 48 KiB of static shared memory");
+  if (node.dynamic_shared_bytes > node.kernel->max_dynamic_shared_bytes ||
+      code.shared_bytes + node.dynamic_shared_bytes > kMostShared)
+    return set_error(kInvalidValue, std::to_string(node.dynamic_shared_bytes) + " bytes of dynamic shared memory");
   Launch launch{.code = &code,
                 .grid = node.grid,
                 .block = node.block,
-                .dynamic_shared = node.shared,
+                .dynamic_shared_bytes = node.dynamic_shared_bytes,
                 .parameters = node.parameters,
-                .ranges = memory().ranges(),
-                .check_races = checks_races(),
+                .memory_ranges = memory().ranges(),
+                .checks_races = checks_races(),
                 .host_threads = host_threads()};
-  return run(std::string(f.name), threads, [&](uint64_t& executed) { return run_launch(launch, executed); });
+  return run_kernel(std::string(f.name), threads, [&](uint64_t& executed) { return run_launch(launch, executed); });
 }
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, Memory& memory) {
@@ -153,7 +154,7 @@ void LoadedModule::translate() {
       throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' is defined twice", .line = f.line});
     code.function = &f;
     code.module = &module_;
-    Builder(code, addresses).run();
+    Builder(code, addresses).build_code();
   }
 }
 
@@ -179,17 +180,17 @@ namespace {
 class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
-    uint32_t threads = launch.threads();
-    bool can_pack = code_.is_lane_free && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared == 0;
-    blocks_in_warp_ = can_pack && !launch.check_races && threads < kLanes ? kLanes / threads : 1;
+    uint32_t threads = launch.block_threads();
+    bool can_pack = code_.is_lane_free && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
+    blocks_in_warp_ = can_pack && !launch.checks_races && threads < kLanes ? kLanes / threads : 1;
     warps_ = (threads + kLanes - 1) / kLanes;
     files_ = code_.has_barrier ? warps_ : 1;
     block_.launch = &launch;
     block_.is_packed = blocks_in_warp_ > 1;
-    block_.shared.resize(code_.shared_bytes + launch.dynamic_shared);
-    block_.stored.resize(block_.shared.size());
-    block_.local.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
-    if (launch.check_races) block_.races = std::make_unique<Races>(kLanes);
+    block_.shared_memory.resize(code_.shared_bytes + launch.dynamic_shared_bytes);
+    block_.is_stored.resize(block_.shared_memory.size());
+    block_.local_memory.resize(code_.local_bytes * std::max<uint64_t>(threads, kLanes));
+    if (launch.checks_races) block_.race_detector = std::make_unique<Races>(kLanes);
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
@@ -200,41 +201,41 @@ class Runner {
   // Runs one group; throws its Fault.
   void run(uint64_t group) {
     uint64_t blocks = volume(launch_.grid);
-    uint32_t threads = launch_.threads();
-    if (block_.races) block_.races->forget();
+    uint32_t threads = launch_.block_threads();
+    if (block_.race_detector) block_.race_detector->forget_accesses();
     if (block_.is_packed) {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
       return run_alone(first * threads, uint32_t(count * threads));
     }
     block_.id = place_of(group, launch_.grid);
-    std::ranges::fill(block_.stored, uint8_t(0));
+    std::ranges::fill(block_.is_stored, uint8_t(0));
     if (code_.has_barrier) return run_together(threads);
     for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
   }
 
  private:
   void make_file() {
-    std::byte* file = file_.emplace_back(zeroed<std::byte>(code_.file_bytes)).get();
+    std::byte* file = file_.emplace_back(zeroed<std::byte>(code_.register_file_bytes)).get();
     for (const Preset& p : code_.presets) {
-      std::array<uint64_t, 2> value = p.value;
+      std::array<uint64_t, 2> value = p.immediate;
       if (p.kind == Preset::Special) continue;
-      if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.bytes);
-      if (p.bytes == 0) {
+      if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.lane_bytes);
+      if (p.lane_bytes == 0) {
         std::memcpy(file + p.place, value.data(), sizeof(uint32_t));
         continue;
       }
-      size_t width = std::max<size_t>(p.bytes, 2);
+      size_t width = std::max<size_t>(p.lane_bytes, 2);
       for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.place + i * width, value.data(), width);
     }
   }
 
   Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
     Warp w;
-    w.file = file_[file].get();
-    w.occupied = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
-    w.alive = w.path = w.occupied;
-    w.waiting[0] = {0, kNone, 0};
-    w.jumps_left = launch_.most_jumps;
+    w.register_file = file_[file].get();
+    w.occupied_lanes = lanes == kLanes ? UINT32_MAX : (1u << lanes) - 1;
+    w.alive_lanes = w.path_lanes = w.occupied_lanes;
+    w.waiting_lanes[0] = {0, kNone, 0};
+    w.jumps_left = launch_.max_jumps;
     w.block = &block_;
     w.operands = code_.operands.data();
     w.first_thread = first_thread;
@@ -247,7 +248,7 @@ class Runner {
     uint32_t* d = reg<uint32_t>(w, p.place);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
-    uint32_t threads = launch_.threads();
+    uint32_t threads = launch_.block_threads();
     for (uint32_t i = 0; i < kLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
       uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
@@ -276,8 +277,8 @@ class Runner {
         case Special::LanemaskLe: d[i] = (2u << i) - 1; break;
         case Special::LanemaskGt: d[i] = ~((2u << i) - 1); break;
         case Special::LanemaskGe: d[i] = ~((1u << i) - 1); break;
-        case Special::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared); break;
-        case Special::TotalSharedSize: d[i] = uint32_t(block_.shared.size()); break;
+        case Special::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared_bytes); break;
+        case Special::TotalSharedSize: d[i] = uint32_t(block_.shared_memory.size()); break;
       }
     }
   }
@@ -285,7 +286,7 @@ class Runner {
   void run_alone(uint64_t first_thread, uint32_t lanes) {
     Warp w = begin(0, uint32_t(first_thread), lanes);
     run_warp(w, code_);
-    executed_ += w.executed;
+    executed_ += w.num_executed;
   }
 
   // Runs the warps of the block in turn, each up to its next barrier (take_turns in blocks.h).
@@ -296,13 +297,13 @@ class Runner {
     take_turns(
         warps, [&](Warp& w) { run_warp(w, code_); },
         [&](const Warp& done, const Warp& waits) {
-          raise(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
-                "returned and does not reach a barrier that others wait at");
+          throw_fault(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
+                      "returned and does not reach a barrier that others wait at");
         },
         [&] {
-          if (block_.races) block_.races->forget();
+          if (block_.race_detector) block_.race_detector->forget_accesses();
         });
-    for (Warp& w : warps) executed_ += w.executed;
+    for (Warp& w : warps) executed_ += w.num_executed;
   }
 
   const Launch& launch_;
@@ -317,11 +318,11 @@ class Runner {
 
 std::string name_thread(const Block& block, uint32_t thread) {
   const Launch& l = *block.launch;
-  Triple id = block.is_packed ? place_of(thread / l.threads(), l.grid) : block.id;
-  return emulate::name_thread(block.is_packed ? thread % l.threads() : thread, l.block, id);
+  Triple id = block.is_packed ? place_of(thread / l.block_threads(), l.grid) : block.id;
+  return emulate::name_thread(block.is_packed ? thread % l.block_threads() : thread, l.block, id);
 }
 
-void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
+void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
   const Block& b = *w.block;
   throw Fault{code, b.launch->code->describe(o.instruction) + ": " + name_thread(b, w.first_thread + uint32_t(lane)) +
                         " " + what};

@@ -20,27 +20,27 @@ namespace tgc::ptx {
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
-  uint64_t dynamic_shared = 0;           // in bytes
+  uint64_t dynamic_shared_bytes = 0;           // in bytes
   std::vector<std::byte> parameters;
-  std::vector<Range> ranges;  // accessible global memory, sorted
-  bool check_races = false;
+  std::vector<Range> memory_ranges;  // accessible global memory, sorted
+  bool checks_races = false;
   unsigned host_threads = 1;
-  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per warp
+  uint64_t max_jumps = UINT64_MAX;  // limit of jumps per warp
 
-  uint32_t threads() const { return uint32_t(volume(block)); }
+  uint32_t block_threads() const { return uint32_t(volume(block)); }
 };
 
 struct Block {
   const Launch* launch = nullptr;
   Triple id{};
   bool is_packed = false;  // true if a warp holds several blocks
-  std::vector<std::byte> shared, local;
-  std::vector<uint8_t> stored;     // for each byte of `shared`, 1 if a thread has stored it
-  std::unique_ptr<Races> races;    // null unless check_races is set
-  RecentRanges recent;
+  std::vector<std::byte> shared_memory, local_memory;
+  std::vector<uint8_t> is_stored;     // for each byte of `shared_memory`, 1 if a thread has stored it
+  std::unique_ptr<Races> race_detector;    // null unless checks_races is set
+  RecentRanges recent_ranges;
 };
 
-// Runs all blocks. Returns the fault of the lowest failing block. Sets `executed` to the sum of Warp::executed.
+// Runs all blocks. Returns the fault of the lowest failing block. Sets `executed` to the sum of Warp::num_executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.
@@ -49,7 +49,7 @@ void run_warp(Warp& w, const TranslatedKernel& code);
 // Returns a text such as "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Block& block, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
-[[noreturn]] void raise(const Warp& w, const Op& o, int lane, int code, const std::string& what);
+[[noreturn]] void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 
 // A PTX module. load() parses the text, translates the kernels, and allocates the variables in device memory.
 class LoadedModule {
@@ -87,13 +87,13 @@ using Kernel = LoadedModules::Kernel;
 struct LaunchNode {
   const Kernel* kernel = nullptr;
   Triple grid{}, block{};
-  uint64_t shared = 0;  // bytes of dynamic shared memory
+  uint64_t dynamic_shared_bytes = 0;  // bytes of dynamic shared memory
   std::vector<std::byte> parameters;
 };
 
 class Gpu : public Driver {
  public:
-  static Gpu& get();
+  static Gpu& get_gpu();
 
   int architecture() const { return architecture_; }  // 90 for sm_90
   std::string name() const;

@@ -212,23 +212,24 @@ TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier i
   std::vector<uint32_t> out(128);
   CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}}, out).error == "");
   for (uint32_t i = 0; i < 128; i++) CHECK(out[i] == 127 - i);
-  CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}, .races = true}, out).error == "");
+  CHECK(run_text(reversal("bar.sync 0;"), {.block = {128, 1, 1}, .checks_races = true}, out).error == "");
   auto unstored = run_text(reversal(""), {.block = {128, 1, 1}}, out);
   CHECK(unstored.fault->code == kLaunchFailed);
   CHECK(contains(unstored.error,
                  "line 23 of the PTX ('ld.shared.u32 %r2, [%rd4]'): thread (0,0,0) of block (0,0,0) reads 4 bytes "
                  "at 508 of shared memory, where nothing was stored before"));
   std::vector<uint32_t> one(32);
-  auto race = run_text(kernel_text(1, kElement + "st.global.u32 [%rd0], %r0;"), {.races = true}, one);
+  auto race = run_text(kernel_text(1, kElement + "st.global.u32 [%rd0], %r0;"), {.checks_races = true}, one);
   CHECK(
       contains(race.error,
                "thread (1,0,0) of block (0,0,0) stores an address that thread (0,0,0) of block (0,0,0) stored with no "
                "barrier between: kernel 'k', line"));
-  CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.races = true}, one).error == "");
+  CHECK(run_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.checks_races = true}, one).error ==
+        "");
   CHECK(one[0] == 31 * 16);
   // bar.warp.sync is a sufficient barrier if the block has only one warp
-  CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.races = true}, one).error == "");
-  CHECK(contains(run_text(reversal("", 32), {.races = true}, one).error, "with no barrier between"));
+  CHECK(run_text(reversal("bar.warp.sync 0xffffffff;", 32), {.checks_races = true}, one).error == "");
+  CHECK(contains(run_text(reversal("", 32), {.checks_races = true}, one).error, "with no barrier between"));
 }
 
 TEST_CASE("PTX emulator: a barrier that not all threads reach is a fault") {

@@ -10,7 +10,7 @@ bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump
 bool is_end(const Op& op) { return op.run == end_run(); }
 
 // Sets the immediate post-dominator of every block. Graph nodes are the blocks and, numbered last, the exit.
-void find_meets(std::vector<Flow::Block>& blocks) {
+void find_meets(std::vector<ControlFlow::Block>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
   for (uint32_t b = 0; b < end; b++) {
@@ -56,18 +56,19 @@ void find_meets(std::vector<Flow::Block>& blocks) {
 
 }  // namespace
 
-Flow Flow::of(const TranslatedKernel& code) {
+ControlFlow ControlFlow::of(const TranslatedKernel& code) {
   const std::vector<Op>& ops = code.ops;
   std::vector<bool> leads(ops.size() + 1);
   leads[0] = true;
   for (size_t i = 0; i < ops.size(); i++) {
     if (!is_jump(ops[i]) && !is_end(ops[i])) continue;
     leads[i + 1] = true;
-    if (ops[i].run == jump_run()) leads[size_t(ops[i].value)] = true;
+    if (ops[i].run == jump_run()) leads[size_t(ops[i].immediate)] = true;
     if (ops[i].run == table_jump_run())
-      for (uint32_t n = 0; n < ops[i].count; n++) leads[code.targets[size_t(ops[i].value) + n]] = true;
+      for (uint32_t n = 0; n < ops[i].num_more_operands; n++)
+        leads[code.jump_targets[size_t(ops[i].immediate) + n]] = true;
   }
-  Flow flow;
+  ControlFlow flow;
   flow.block_of.resize(ops.size());
   for (size_t i = 0; i < ops.size(); i++) {
     if (leads[i]) flow.blocks.push_back({.begin = uint32_t(i)});
@@ -77,10 +78,10 @@ Flow Flow::of(const TranslatedKernel& code) {
   for (Block& b : flow.blocks) {
     const Op& last = ops[b.end - 1];
     bool falls = last.guard != kNone || (!is_jump(last) && !is_end(last));
-    if (last.run == jump_run()) b.successors.push_back(flow.block_of[size_t(last.value)]);
+    if (last.run == jump_run()) b.successors.push_back(flow.block_of[size_t(last.immediate)]);
     if (last.run == table_jump_run())
-      for (uint32_t n = 0; n < last.count; n++)
-        b.successors.push_back(flow.block_of[code.targets[size_t(last.value) + n]]);
+      for (uint32_t n = 0; n < last.num_more_operands; n++)
+        b.successors.push_back(flow.block_of[code.jump_targets[size_t(last.immediate) + n]]);
     b.ends_here = is_end(last) || (falls && b.end == ops.size());
     if (falls && b.end < ops.size()) b.successors.push_back(flow.block_of[b.end]);
   }
@@ -89,9 +90,9 @@ Flow Flow::of(const TranslatedKernel& code) {
 }
 
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
-  Flow flow = Flow::of(code);
+  ControlFlow flow = ControlFlow::of(code);
   std::vector<bool> is_meeting(flow.blocks.size());
-  for (const Flow::Block& b : flow.blocks) {
+  for (const ControlFlow::Block& b : flow.blocks) {
     const Op& last = code.ops[b.end - 1];
     bool parts = (last.run == jump_run() && last.guard != kNone) || last.run == table_jump_run();
     if (parts && b.post_dominator != kNone) is_meeting[b.post_dominator] = true;
@@ -100,7 +101,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   std::vector<uint8_t> new_outs;
   std::vector<uint32_t> begins;  // first op of each block, counting the inserted joins
   for (size_t n = 0; n < flow.blocks.size(); n++) {
-    const Flow::Block& b = flow.blocks[n];
+    const ControlFlow::Block& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));
     if (is_meeting[n]) {
       ops.push_back({.run = join_run(), .instruction = code.ops[b.begin].instruction});
@@ -108,14 +109,14 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
     }
     ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
     new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
-    if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join = b.post_dominator;
-    if (ops.back().run == jump_run()) ops.back().value = flow.block_of[size_t(ops.back().value)];
+    if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join_op = b.post_dominator;
+    if (ops.back().run == jump_run()) ops.back().immediate = flow.block_of[size_t(ops.back().immediate)];
   }
   for (Op& op : ops) {
-    if (op.run == jump_run()) op.value = begins[size_t(op.value)];
-    if (is_jump(op) && op.join != kNone) op.join = begins[op.join];
+    if (op.run == jump_run()) op.immediate = begins[size_t(op.immediate)];
+    if (is_jump(op) && op.join_op != kNone) op.join_op = begins[op.join_op];
   }
-  for (size_t& t : code.targets) t = begins[flow.block_of[t]];
+  for (size_t& t : code.jump_targets) t = begins[flow.block_of[t]];
   code.ops = std::move(ops);
   outs = std::move(new_outs);
 }

@@ -31,7 +31,7 @@ Run for_integers_3(Type t) {
 }
 
 inline Type integer_type(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.fail_type(t);
   return t;
 }
@@ -49,8 +49,8 @@ enum class FloatOp : uint8_t {
 // The modifiers of floating-point instructions.
 struct FloatFlags {
   int rounding = -1;  // index in {rn, rz, rm, rp}; -1: none
-  bool ftz = false, sat = false, approx = false, full = false, relu = false, nan = false;
-  bool any() const { return rounding >= 0 || ftz || sat || approx || full || relu || nan; }
+  bool flushes_to_zero = false, sat = false, approx = false, full = false, relu = false, nan = false;
+  bool has_any() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
 };
 FloatFlags take_float_flags(Builder& b);  // consumes the instruction's modifiers, which may be in any order
 

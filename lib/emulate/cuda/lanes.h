@@ -13,13 +13,13 @@ namespace tgc::ptx {
 template <class D, class F>
 [[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
-  if (w.active == w.occupied) {
+  if (w.active_lanes == w.occupied_lanes) {
     TGC_LANES d[i] = value(i);
     return;
   }
   alignas(64) D t[kLanes];
   TGC_LANES t[i] = value(i);
-  uint32_t active = w.active;
+  uint32_t active = w.active_lanes;
   TGC_LANES d[i] = (active >> i & 1) ? t[i] : d[i];
 }
 
@@ -29,7 +29,7 @@ template <class F>
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(test(i)) << i;
   uint32_t& d = *reg<uint32_t>(w, place);
-  d = (d & ~w.active) | (mask & w.active);
+  d = (d & ~w.active_lanes) | (mask & w.active_lanes);
 }
 
 template <class D, class F>
@@ -97,7 +97,7 @@ void rounded(Warp& w, const Op& o) {
 
 template <class F>
 inline void each_active(const Warp& w, F f) {
-  for (uint32_t rest = w.active; rest; rest &= rest - 1) f(std::countr_zero(rest));
+  for (uint32_t rest = w.active_lanes; rest; rest &= rest - 1) f(std::countr_zero(rest));
 }
 
 }  // namespace tgc::ptx

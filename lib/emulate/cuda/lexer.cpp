@@ -29,29 +29,29 @@ void Lexer::skip_blanks() {
   }
 }
 
-Token Lexer::take() {
-  Token taken = next_;
+Token Lexer::take_token() {
+  Token taken = next_token_;
   skip_blanks();
   size_t begin = position_;
-  next_ = {.line = line_};
+  next_token_ = {.line = line_};
   if (begin == text_.size()) return taken;
   char c = text_[begin];
   if (is_word(c)) {
     while (position_ < text_.size() && is_word(text_[position_])) position_++;
-    next_.kind = is_digit(c) ? Token::Number : Token::Word;
+    next_token_.kind = is_digit(c) ? Token::Number : Token::Word;
   } else if (c == '"') {
     size_t end = text_.find_first_of("\"\n", begin + 1);
     if (end == text_.npos || text_[end] != '"') throw Failure(Diag{.message = "a string does not end", .line = line_});
     position_ = end + 1;
-    next_.kind = Token::String;
+    next_token_.kind = Token::String;
   } else if (c > ' ' && c < 127) {
     position_++;
-    next_.kind = Token::Punctuation;
+    next_token_.kind = Token::Punctuation;
   } else {
     throw Failure(Diag{.message = "byte " + std::to_string((unsigned char)c) + " is not PTX", .line = line_});
   }
-  next_.text = text_.substr(begin, position_ - begin);
-  if (next_.kind == Token::String) next_.text = next_.text.substr(1, next_.text.size() - 2);
+  next_token_.text = text_.substr(begin, position_ - begin);
+  if (next_token_.kind == Token::String) next_token_.text = next_token_.text.substr(1, next_token_.text.size() - 2);
   return taken;
 }
 

@@ -16,9 +16,9 @@ struct Token {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) { take(); }
-  const Token& peek() const { return next_; }
-  Token take();  // returns the token that peek shows and advances; throws Failure for invalid text
+  explicit Lexer(std::string_view text) : text_(text) { take_token(); }
+  const Token& peek_token() const { return next_token_; }
+  Token take_token();  // returns the token that peek shows and advances; throws Failure for invalid text
   size_t position() const { return position_; }
 
  private:
@@ -27,7 +27,7 @@ class Lexer {
   std::string_view text_;
   size_t position_ = 0;
   uint32_t line_ = 1;
-  Token next_;
+  Token next_token_;
 };
 
 }  // namespace tgc::ptx

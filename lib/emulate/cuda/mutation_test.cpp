@@ -44,7 +44,7 @@ TEST_CASE("PTX emulator: mutated texts are loaded or refused") {
   }
   CHECK(loaded > 50);
   CHECK(refused > 1000);
-  CHECK(memory.used() == 0);
+  CHECK(memory.used_bytes() == 0);
 }
 
 TEST_CASE("PTX emulator: numbers that are too large are refused, not allocated") {

@@ -49,28 +49,28 @@ struct Mul24 {
 template <class F, class Saturating>
 void add_or_sub(Builder& b) {
   FloatFlags flags = take_float_flags(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Add> ? FloatOp::Add : FloatOp::Sub, t, flags);
   bool saturates = flags.sat;
   flags.sat = false;
-  if (flags.any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
-    b.fail("modifiers that do not go with the type");
+  if (flags.has_any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
+    b.throw_error("modifiers that do not go with the type");
   emit_2(b, t, saturates ? for_integers<Saturating>(t) : for_integers<F>(t));
 }
 template <class F>
 void min_or_max(Builder& b) {
   FloatFlags flags = take_float_flags(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
-  if (flags.any() || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  if (flags.has_any() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
   emit_2(b, t, for_integers<F>(t));
 }
 template <class F>
 void abs_or_neg(Builder& b) {
   FloatFlags flags = take_float_flags(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
-  if (flags.any() || !is_signed(t) || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  if (flags.has_any() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
   emit_1(b, t, for_integers_1<F>(t));
 }
 
@@ -99,13 +99,13 @@ Run wide_run(Type t, bool adds) {
 void multiply(Builder& b, bool adds) {
   int part = b.take_one_of({"lo", "hi", "wide"});
   FloatFlags flags = part < 0 ? take_float_flags(b) : FloatFlags{};
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t) && part < 0) return emit_float(b, adds ? FloatOp::Fma : FloatOp::Mul, t, flags);
   if (!is_integer(t) || kind(t) == Kind::Bits || part < 0 || bits(t) < 16)
-    b.fail("the product's part or type is missing", ".lo, .hi or .wide and a type");
+    b.throw_error("the product's part or type is missing", ".lo, .hi or .wide and a type");
   if (part == 2) {
     Run run = wide_run(t, adds);
-    if (!run) b.fail("a wide product of ." + std::string(text(t)));
+    if (!run) b.throw_error("a wide product of ." + std::string(text(t)));
     Type twice = bits(t) == 16 ? (is_signed(t) ? Type::S32 : Type::U32) : (is_signed(t) ? Type::S64 : Type::U64);
     if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
     return b.emit_value({.run = run}, twice, {t, t});
@@ -116,9 +116,9 @@ void multiply(Builder& b, bool adds) {
 
 void divide(Builder& b) {
   FloatFlags flags = take_float_flags(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
-  if (flags.any() || kind(t) == Kind::Bits || bits(t) < 16) b.fail("modifiers that do not go with the type");
+  if (flags.has_any() || kind(t) == Kind::Bits || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
   emit_2(b, t, for_integers<Div>(t));
 }
 
@@ -134,8 +134,8 @@ struct Dot4 {
   }
 };
 void dp4a(Builder& b) {
-  Type x = b.type(), y = b.type();
-  if (bits(x) != 32 || bits(y) != 32) b.fail("types of 32 bits are wanted", ".u32 or .s32 twice");
+  Type x = b.take_required_type(), y = b.take_required_type();
+  if (bits(x) != 32 || bits(y) != 32) b.throw_error("types of 32 bits are wanted", ".u32 or .s32 twice");
   Run run = is_signed(x)
                 ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
                 : (is_signed(y) ? ternary<uint32_t, Dot4<false, true>> : ternary<uint32_t, Dot4<false, false>>);
@@ -143,12 +143,12 @@ void dp4a(Builder& b) {
 }
 
 void mul24(Builder& b) {
-  if (!b.take("lo")) b.fail("only the low part is supported", ".lo");
+  if (!b.take_modifier("lo")) b.throw_error("only the low part is supported", ".lo");
   Type t = integer_type(b);
   emit_2(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"add", add_or_sub<Add, AddSat>},
     {"sub", add_or_sub<Sub, SubSat>},
     {"mul", [](Builder& b) { multiply(b, false); }},
@@ -174,6 +174,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> arithmetic_rows() { return kRows; }
+std::span<const OpcodeRow> arithmetic_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -18,7 +18,7 @@ void atomic(Warp& w, const Op& o) {
   alignas(64) U b[kLanes], c[kLanes];
   std::memcpy(b, reg<U>(w, o.b), sizeof b);
   std::memcpy(c, reg<U>(w, o.c), sizeof c);
-  U* d = o.count ? reg<U>(w, o.d) : nullptr;
+  U* d = o.num_more_operands ? reg<U>(w, o.d) : nullptr;
   each_active(w, [&](int i) {
     U old = exchange<kOp, T>(at.host[i], b[i], c[i]);
     if (d) d[i] = old;
@@ -73,16 +73,17 @@ void translate(Builder& b, bool gives) {
   take_order(b);
   Space space = take_space(b);
   take_order(b);
-  const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.take(n.name); });
-  b.take("noftz");
-  Type t = b.type();
+  const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.take_modifier(n.name); });
+  b.take_modifier("noftz");
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   bool is_known = named != std::end(kNamed), swaps = is_known && named->name == "cas";
   Run run = is_known ? named->run(t, space) : nullptr;
-  if (!run || (!gives && (swaps || named->name == "exch"))) b.fail("its operation, space or type is not supported");
+  if (!run || (!gives && (swaps || named->name == "exch")))
+    b.throw_error("its operation, space or type is not supported");
   size_t first = gives ? 1 : 0;
   b.need_operands(first + (swaps ? 3 : 2));
-  Op op{.run = run, .count = uint32_t(gives)};
+  Op op{.run = run, .num_more_operands = uint32_t(gives)};
   take_address(b, b.operand(first), space, op);
   op.b = b.source(first + 1, t);
   op.c = swaps ? b.source(first + 2, t) : op.b;
@@ -90,11 +91,11 @@ void translate(Builder& b, bool gives) {
   b.emit(op);
 }
 
-constexpr Row kRows[] = {{"atom", [](Builder& b) { translate(b, true); }},
-                         {"red", [](Builder& b) { translate(b, false); }}};
+constexpr OpcodeRow kRows[] = {{"atom", [](Builder& b) { translate(b, true); }},
+                               {"red", [](Builder& b) { translate(b, false); }}};
 
 }  // namespace
 
-std::span<const Row> atomic_rows() { return kRows; }
+std::span<const OpcodeRow> atomic_rows() { return kRows; }
 
 }  // namespace tgc::ptx

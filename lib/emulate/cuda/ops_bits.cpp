@@ -19,16 +19,16 @@ template <class F>
 void pred_2(Warp& w, const Op& o) {
   uint32_t& d = *reg<uint32_t>(w, o.d);
   uint32_t value = F()(*reg<uint32_t>(w, o.a), *reg<uint32_t>(w, o.b));
-  d = (d & ~w.active) | (value & w.active);
+  d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 void pred_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
-  d = (d & ~w.active) | (value & w.active);
+  d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
 template <class F>
 void logic(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (t == Type::Pred) return emit_2(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.fail_type(t, ".pred, .b16, .b32 or .b64");
@@ -36,7 +36,7 @@ void logic(Builder& b) {
 }
 template <class F>
 void logic_1(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_1(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.fail_type(t);
@@ -74,8 +74,8 @@ struct Funnel {
 };
 void funnel(Builder& b) {
   int side = b.take_one_of({"l", "r"}), mode = b.take_one_of({"clamp", "wrap"});
-  if (side < 0 || mode < 0) b.fail("no side or mode follows", ".l or .r, then .clamp or .wrap");
-  Type t = b.type();
+  if (side < 0 || mode < 0) b.throw_error("no side or mode follows", ".l or .r, then .clamp or .wrap");
+  Type t = b.take_required_type();
   if (t != Type::B32) b.fail_type(t, ".b32");
   emit_3(b, t,
          side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
@@ -130,7 +130,7 @@ void bfe(Builder& b) {
 template <class T>
 void bit_insert(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
-  const uint32_t* more = w.operands + o.more;
+  const uint32_t* more = w.operands + o.more_operands;
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   const uint32_t *at = reg<uint32_t>(w, more[0]), *n = reg<uint32_t>(w, more[1]);
   write<T>(w, o.d, [&](int i) {
@@ -141,7 +141,7 @@ void bit_insert(Warp& w, const Op& o) {
   });
 }
 void bfi(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (t != Type::B32 && t != Type::B64)
     b.fail_type(t, ".b32 or .b64");
   b.refuse_more_modifiers();
@@ -155,7 +155,7 @@ void bfi(Builder& b) {
 // lop3 applies any function of three bits, given as an 8-entry truth table, to each bit position of a, b and c.
 void lop3_run(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
-  uint32_t table = o.count;
+  uint32_t table = o.num_more_operands;
   write<uint32_t>(w, o.d, [&](int i) {
     uint32_t out = 0;
     for (uint32_t n = 0; n < 8; n++)
@@ -165,16 +165,16 @@ void lop3_run(Warp& w, const Op& o) {
   });
 }
 void lop3(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
-    b.fail("the truth table is not a number from 0 to 255");
+    b.throw_error("the truth table is not a number from 0 to 255");
   Op op{.run = lop3_run,
         .a = b.source(1, t),
         .b = b.source(2, t),
         .c = b.source(3, t),
-        .count = uint32_t(b.operand(4).bits)};
+        .num_more_operands = uint32_t(b.operand(4).bits)};
   op.d = b.destination(0, t);
   b.emit(op);
 }
@@ -200,7 +200,7 @@ struct Permute {
   }
 };
 void prmt(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   if (t != Type::B32) b.fail_type(t, ".b32");
   constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
                            ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
@@ -208,7 +208,7 @@ void prmt(Builder& b) {
   emit_3(b, t, kRuns[b.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"and", logic<std::bit_and<>>},
     {"or", logic<std::bit_or<>>},
     {"xor", logic<std::bit_xor<>>},
@@ -229,6 +229,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> bit_rows() { return kRows; }
+std::span<const OpcodeRow> bit_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -35,16 +35,19 @@ struct Flushed {
 
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
 enum class Result : int64_t { Pred, F32, F16, B32 };
-// Writes the bits of `mask`. Op::count 1, 2 and 3 combine them with predicate c by and, or and xor; Op::value & 1
-// negates c first; Op::value >> 1 is a Result.
+// Writes the bits of `mask`. Op::num_more_operands 1, 2 and 3 combine them with predicate c by and, or and xor;
+// Op::immediate & 1 negates c first; Op::immediate >> 1 is a Result.
 void write_result(Warp& w, const Op& o, uint32_t mask) {
   uint32_t c = *reg<uint32_t>(w, o.c);
-  if (o.value & 1) c = ~c;
-  mask = o.count == 1 ? mask & c : o.count == 2 ? mask | c : o.count == 3 ? mask ^ c : mask;
-  switch (Result(o.value >> 1)) {
+  if (o.immediate & 1) c = ~c;
+  mask = o.num_more_operands == 1   ? mask & c
+         : o.num_more_operands == 2 ? mask | c
+         : o.num_more_operands == 3 ? mask ^ c
+                                    : mask;
+  switch (Result(o.immediate >> 1)) {
     case Result::Pred: {
       uint32_t& d = *reg<uint32_t>(w, o.d);
-      d = (d & ~w.active) | (mask & w.active);
+      d = (d & ~w.active_lanes) | (mask & w.active_lanes);
       break;
     }
     case Result::F32: return write<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
@@ -63,7 +66,7 @@ void compare_run(Warp& w, const Op& o) {
 // Computes q of "setp p|q", the negation of the comparison.
 void pred_pair_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
-  d = (d & ~w.active) | (value & w.active);
+  d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
 template <class As, size_t... kN>
@@ -109,7 +112,7 @@ void compare_pairs(Warp& w, const Op& o) {
     high |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i] >> 16)), As::decode(uint16_t(b[i] >> 16)))) << i;
   }
   write_pred(w, o.d, [&](int i) { return low >> i & 1; });
-  write_pred(w, w.operands[o.more], [&](int i) { return high >> i & 1; });
+  write_pred(w, w.operands[o.more_operands], [&](int i) { return high >> i & 1; });
 }
 template <class As, size_t... kN>
 Run pair_run(int c, std::index_sequence<kN...>) {
@@ -129,33 +132,33 @@ struct Test {
 Test take_test(Builder& b) {
   int c = b.take_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
                          "geu", "num", "nan"});
-  if (c < 0) b.fail("no comparison follows", ".eq, .lt, ...");
+  if (c < 0) b.throw_error("no comparison follows", ".eq, .lt, ...");
   uint32_t combine = uint32_t(b.take_one_of({"and", "or", "xor"}) + 1);
-  return {c, combine, b.take("ftz")};
+  return {c, combine, b.take_modifier("ftz")};
 }
 void add_combined(Builder& b, Op& op, const Test& test) {
   b.need_operands(test.combine ? 4 : 3);
-  op.count = test.combine;
+  op.num_more_operands = test.combine;
   if (!test.combine) return;
   op.c = b.source(3, Type::Pred);
-  op.value = b.operand(3).is_negated;
+  op.immediate = b.operand(3).is_negated;
 }
 
 void setp(Builder& b) {
   Test test = take_test(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   if (info(t).count == 2) {
     b.need_operands(3);
     Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
-    if (!op.run || b.operand(0).second < 0) b.fail("the comparison of pairs is not supported", "p|q, a, b");
+    if (!op.run || b.operand(0).second < 0) b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
     op.d = b.destination(0, Type::Pred);
     uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second}, Type::Pred)};
     return b.emit(op, upper, {});
   }
   Run run = find_compare(t, test.compare, test.ftz);
-  if (!run) b.fail("the comparison does not go with its type or modifiers");
+  if (!run) b.throw_error("the comparison does not go with its type or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
   op.a = b.source(1, t), op.b = b.source(2, t);
@@ -164,7 +167,7 @@ void setp(Builder& b) {
     op.d = b.destination(0, Type::Pred);
     return b.emit(op);
   }
-  if (test.combine) b.fail("two predicates and a third are not supported");
+  if (test.combine) b.throw_error("two predicates and a third are not supported");
   op.d = b.temporary(1);
   b.emit(op);
   Operand q{.kind = Operand::Reg, .reg = second};
@@ -176,17 +179,17 @@ void setp(Builder& b) {
 
 void set(Builder& b) {
   Test test = take_test(b);
-  Type d = b.type(), t = b.type();
+  Type d = b.take_required_type(), t = b.take_required_type();
   b.refuse_more_modifiers();
   Result result = d == Type::F32                     ? Result::F32
                   : d == Type::F16                   ? Result::F16
                   : bits(d) == 32 && is_integer(d) ? Result::B32
                                                      : Result::Pred;
   Run run = result == Result::Pred ? nullptr : find_compare(t, test.compare, test.ftz);
-  if (!run) b.fail("the comparison does not go with its types or modifiers");
+  if (!run) b.throw_error("the comparison does not go with its types or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
-  op.value |= int64_t(result) << 1;
+  op.immediate |= int64_t(result) << 1;
   op.a = b.source(1, t), op.b = b.source(2, t);
   op.d = b.destination(0, d);
   b.emit(op);
@@ -200,7 +203,7 @@ void select(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
 }
 void selp(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(4);
   Run run = with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
@@ -218,12 +221,12 @@ void select_by_sign(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
 }
 void slct(Builder& b) {
-  Type t = b.type(), c = b.type();
+  Type t = b.take_required_type(), c = b.take_required_type();
   bool of_float = c == Type::F32;
   Run run = with_unsigned(bits(t), [&](auto x) -> Run {
     return of_float ? select_by_sign<decltype(x), float> : select_by_sign<decltype(x), int32_t>;
   });
-  if (!run || (!of_float && c != Type::S32)) b.fail("its types do not go together");
+  if (!run || (!of_float && c != Type::S32)) b.throw_error("its types do not go together");
   b.emit_value({.run = run}, t, {t, t, c});
 }
 
@@ -243,8 +246,8 @@ void test_run(Warp& w, const Op& o) {
 }
 void testp(Builder& b) {
   int test = b.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
-  if (test < 0) b.fail("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
-  Type t = b.type();
+  if (test < 0) b.throw_error("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
+  Type t = b.take_required_type();
   static constexpr Run kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
                                     test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
   static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
@@ -262,13 +265,13 @@ void copy(Warp& w, const Op& o) {
 }
 void copy_pred(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), a = *reg<uint32_t>(w, o.a);
-  d = (d & ~w.active) | (a & w.active);
+  d = (d & ~w.active_lanes) | (a & w.active_lanes);
 }
 template <class Whole, class Part>
 void pack(Warp& w, const Op& o) {
   constexpr uint32_t kParts = sizeof(Whole) / sizeof(Part);
   const Part* parts[kParts];
-  for (uint32_t n = 0; n < kParts; n++) parts[n] = reg<Part>(w, w.operands[o.more + n]);
+  for (uint32_t n = 0; n < kParts; n++) parts[n] = reg<Part>(w, w.operands[o.more_operands + n]);
   write<Whole>(w, o.d, [&](int i) {
     Whole out = 0;
     for (uint32_t n = 0; n < kParts; n++) out |= Whole(parts[n][i]) << (8 * sizeof(Part) * n);
@@ -280,19 +283,20 @@ void unpack(Warp& w, const Op& o) {
   Whole a[kLanes];
   std::memcpy(a, reg<Whole>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < sizeof(Whole) / sizeof(Part); n++)
-    write<Part>(w, w.operands[o.more + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
+    write<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
 }
 
 // Packs two bytes, each in a 16-bit register, into a 16-bit register.
 void pack_bytes(Warp& w, const Op& o) {
-  const uint16_t *low = reg<uint16_t>(w, w.operands[o.more]), *high = reg<uint16_t>(w, w.operands[o.more + 1]);
+  const uint16_t *low = reg<uint16_t>(w, w.operands[o.more_operands]),
+                 *high = reg<uint16_t>(w, w.operands[o.more_operands + 1]);
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
 }
 void unpack_bytes(Warp& w, const Op& o) {
   uint16_t a[kLanes];
   std::memcpy(a, reg<uint16_t>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < 2; n++)
-    write<uint16_t>(w, w.operands[o.more + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
+    write<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
 }
 
 struct Parts {
@@ -321,17 +325,17 @@ void mov_list(Builder& b, Type t, bool packs) {
     uint32_t a = b.source(1, t);
     return b.emit({.run = p.unpack, .a = a}, b.destinations(list, p.count, p.part), {});
   }
-  b.fail("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(text(t)));
+  b.throw_error("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(text(t)));
 }
 
 void mov(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(2);
   if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
   if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);
   if (t == Type::Pred) {
-    if (b.operand(1).is_negated) b.fail("a negated predicate is read");
+    if (b.operand(1).is_negated) b.throw_error("a negated predicate is read");
     uint32_t a = b.source(1, t);
     return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
   }
@@ -347,10 +351,11 @@ void mov(Builder& b) {
   b.emit({.run = run, .d = b.destination(0, t), .a = a});
 }
 
-constexpr Row kRows[] = {{"setp", setp}, {"set", set}, {"selp", selp}, {"slct", slct}, {"testp", testp}, {"mov", mov}};
+constexpr OpcodeRow kRows[] = {{"setp", setp}, {"set", set},     {"selp", selp},
+                               {"slct", slct}, {"testp", testp}, {"mov", mov}};
 
 }  // namespace
 
-std::span<const Row> compare_rows() { return kRows; }
+std::span<const OpcodeRow> compare_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -1,6 +1,6 @@
 // Jumps, returns, traps and barriers, with the divergence and reconvergence of a warp's lanes; fences and prefetches,
-// which do nothing. At a divergent jump, one part of the lanes runs and the other waits on a stack (Warp::waiting). A
-// join op at the immediate post-dominator reconverges them.
+// which do nothing. At a divergent jump, one part of the lanes runs and the other waits on a stack
+// (Warp::waiting_lanes). A join op at the immediate post-dominator reconverges them.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"
@@ -9,103 +9,107 @@ namespace tgc::ptx {
 namespace {
 
 uint32_t& current_join(Warp& w) {
-  return w.waiting[0].join;  // slot 0 is not on the stack: it holds the join of the running lanes
+  return w.waiting_lanes[0].join_op;  // slot 0 is not on the stack: it holds the join of the running lanes
 }
 
 void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
-  if (++w.depth >= w.waiting.size()) throw Fault{kLaunchFailed, "lanes diverge too deeply"};
-  w.waiting[w.depth] = {pc, join, lanes};
+  if (++w.waiting_depth >= w.waiting_lanes.size()) throw Fault{kLaunchFailed, "lanes diverge too deeply"};
+  w.waiting_lanes[w.waiting_depth] = {pc, join, lanes};
 }
 // Continues with the lanes of the top stack entry. The warp is done if the stack is empty.
 void pop(Warp& w) {
-  while (w.depth > 0) {
-    Warp::Waiting& top = w.waiting[w.depth--];
-    uint32_t lanes = top.lanes & w.alive;
+  while (w.waiting_depth > 0) {
+    Warp::WaitingLanes& top = w.waiting_lanes[w.waiting_depth--];
+    uint32_t lanes = top.lanes & w.alive_lanes;
     if (!lanes) continue;
-    w.path = lanes, w.pc = top.pc, current_join(w) = top.join;
+    w.path_lanes = lanes, w.pc = top.pc, current_join(w) = top.join_op;
     return;
   }
-  w.path = 0;
+  w.path_lanes = 0;
   w.state = Warp::Done;
 }
 
 // Splits the running lanes: `taken` jump to `target`, the others go to `other`. All of them reconverge at `join`.
 void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
-  uint32_t rest = w.path & ~taken;
-  if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path);
+  uint32_t rest = w.path_lanes & ~taken;
+  if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path_lanes);
   if (other != join) push(w, other, join, rest);
   if (target == join) return pop(w);
-  w.path = taken, w.pc = target, current_join(w) = join;
+  w.path_lanes = taken, w.pc = target, current_join(w) = join;
 }
 
 void count_jump(Warp& w, const Op& o) {
   if (w.jumps_left-- == 0)
-    raise(w, o, std::countr_zero(w.active), kLaunchFailed, "exceeds the launch's limit of jumps");
+    throw_fault(w, o, std::countr_zero(w.active_lanes), kLaunchFailed, "exceeds the launch's limit of jumps");
 }
 
 void jump(Warp& w, const Op& o) {
   count_jump(w, o);
-  if (w.active == w.path) w.pc = uint32_t(o.value);
-  else diverge(w, w.active, uint32_t(o.value), w.pc, o.join);
+  if (w.active_lanes == w.path_lanes) w.pc = uint32_t(o.immediate);
+  else diverge(w, w.active_lanes, uint32_t(o.immediate), w.pc, o.join_op);
 }
 
 void jump_by_table(Warp& w, const Op& o) {
   count_jump(w, o);
   const uint32_t* index = reg<uint32_t>(w, o.a);
-  int first = std::countr_zero(w.active);
+  int first = std::countr_zero(w.active_lanes);
   uint32_t n = index[first], same = 0;
   each_active(w, [&](int i) {
-    if (index[i] >= o.count)
-      raise(w, o, i, kLaunchFailed, "jumps to entry " + std::to_string(index[i]) + " of " + std::to_string(o.count));
+    if (index[i] >= o.num_more_operands)
+      throw_fault(w, o, i, kLaunchFailed,
+                  "jumps to entry " + std::to_string(index[i]) + " of " + std::to_string(o.num_more_operands));
     same |= uint32_t(index[i] == n) << i;
   });
-  uint32_t target = uint32_t(w.block->launch->code->targets[size_t(o.value) + n]);
-  if (same == w.path) w.pc = target;
-  else diverge(w, same, target, w.pc - 1, o.join);  // the other lanes execute this jump again, with their own indices
+  uint32_t target = uint32_t(w.block->launch->code->jump_targets[size_t(o.immediate) + n]);
+  if (same == w.path_lanes) w.pc = target;
+  // the other lanes execute this jump again, with their own indices
+  else diverge(w, same, target, w.pc - 1, o.join_op);
 }
 
 void join(Warp& w, const Op&) {
-  w.executed -= uint64_t(std::popcount(w.active));  // a join is not a PTX instruction, so it does not count
+  w.num_executed -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction, so it does not count
   if (current_join(w) == w.pc - 1) pop(w);
 }
 
 void end(Warp& w, const Op&) {
-  w.alive &= ~w.active;
-  w.path &= ~w.active;
-  if (w.path == 0) pop(w);
+  w.alive_lanes &= ~w.active_lanes;
+  w.path_lanes &= ~w.active_lanes;
+  if (w.path_lanes == 0) pop(w);
 }
 
 void barrier(Warp& w, const Op& o) {
-  if (w.active != w.occupied) {
-    int missing = std::countr_zero(w.occupied & ~w.active);
-    raise(w, o, missing, kLaunchFailed, "does not reach a barrier that other threads of its warp wait at");
+  if (w.active_lanes != w.occupied_lanes) {
+    int missing = std::countr_zero(w.occupied_lanes & ~w.active_lanes);
+    throw_fault(w, o, missing, kLaunchFailed, "does not reach a barrier that other threads of its warp wait at");
   }
   w.state = Warp::AtBarrier;
 }
 
-void trap(Warp& w, const Op& o) { raise(w, o, std::countr_zero(w.active), kLaunchFailed, "reached a trap"); }
-void sync_warp(Warp& w, const Op&) { w.syncs++; }
+void trap(Warp& w, const Op& o) {
+  throw_fault(w, o, std::countr_zero(w.active_lanes), kLaunchFailed, "reached a trap");
+}
+void sync_warp(Warp& w, const Op&) { w.num_syncs++; }
 void nothing(Warp&, const Op&) {}
 
 void bra(Builder& b) {
-  b.take("uni");
+  b.take_modifier("uni");
   b.refuse_more_modifiers();
   b.need_operands(1);
-  if (b.operand(0).kind != Operand::Name) b.fail("its target is not a label");
+  if (b.operand(0).kind != Operand::Name) b.throw_error("its target is not a label");
   b.jump({.run = jump_run()}, b.operand(0).name);
 }
 void brx(Builder& b) {
-  if (!b.take("idx")) b.fail("only brx.idx is supported");
-  b.take("uni");
+  if (!b.take_modifier("idx")) b.throw_error("only brx.idx is supported");
+  b.take_modifier("uni");
   b.refuse_more_modifiers();
   b.need_operands(2);
-  if (b.operand(1).kind != Operand::Name) b.fail("no branch targets follow");
+  if (b.operand(1).kind != Operand::Name) b.throw_error("no branch targets follow");
   Op op{.run = table_jump_run(), .a = b.source(0, Type::U32)};
   b.jump_by_table(op, b.operand(1).name);
 }
 
 void ret(Builder& b) {
-  b.take("uni");
+  b.take_modifier("uni");
   b.refuse_more_modifiers();
   b.need_operands(0);
   b.emit({.run = end_run()});
@@ -113,25 +117,25 @@ void ret(Builder& b) {
 
 // Builds bar.warp.sync, bar.sync, and barrier.sync and barrier.cta.sync, which equal bar.sync if all threads take part.
 void bar(Builder& b) {
-  b.take("cta");
-  if (b.take("warp")) {
-    if (!b.take("sync")) b.fail("only bar.warp.sync is supported");
+  b.take_modifier("cta");
+  if (b.take_modifier("warp")) {
+    if (!b.take_modifier("sync")) b.throw_error("only bar.warp.sync is supported");
     b.refuse_more_modifiers();
     return b.emit({.run = sync_warp});
   }
-  if (!b.take("sync")) b.fail("only .sync is supported");
-  b.take("aligned");
+  if (!b.take_modifier("sync")) b.throw_error("only .sync is supported");
+  b.take_modifier("aligned");
   b.refuse_more_modifiers();
   b.need_operands(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
-    b.fail("the barrier number is not from 0 to 15");
+    b.throw_error("the barrier number is not from 0 to 15");
   if (b.operand_count() == 2) {
     uint64_t threads = b.code().function->most_threads;
     if (b.operand(1).kind != Operand::Integer || b.operand(1).bits != threads)
-      b.fail("a barrier of some threads is not supported");
+      b.throw_error("a barrier of some threads is not supported");
   }
   b.code().has_barrier = true;
-  b.emit({.run = barrier, .count = uint32_t(b.operand(0).bits)});
+  b.emit({.run = barrier, .num_more_operands = uint32_t(b.operand(0).bits)});
 }
 
 template <size_t kMost>
@@ -143,7 +147,7 @@ void ignored(Builder& b) {
   b.emit({.run = nothing});
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"bra", bra},
     {"brx", brx},
     {"ret", ret},
@@ -160,7 +164,7 @@ constexpr Row kRows[] = {
     {"fence", ignored<0>},
     {"nanosleep", ignored<1>},
     {"prefetch", ignored<1>},
-    {"call", [](Builder& b) { b.fail("calls are not supported: have the compiler inline the function"); }},
+    {"call", [](Builder& b) { b.throw_error("calls are not supported: have the compiler inline the function"); }},
 };
 
 }  // namespace
@@ -170,19 +174,19 @@ Run table_jump_run() { return jump_by_table; }
 Run join_run() { return join; }
 Run end_run() { return end; }
 
-std::span<const Row> control_rows() { return kRows; }
+std::span<const OpcodeRow> control_rows() { return kRows; }
 
 void run_warp(Warp& w, const TranslatedKernel& code) {
   const Op* ops = code.ops.data();
   w.state = Warp::Running;
   do {
     const Op& o = ops[w.pc++];
-    w.active = w.path;
+    w.active_lanes = w.path_lanes;
     if (o.guard != kNone) {
-      w.active &= *reg<uint32_t>(w, o.guard) ^ o.flip;
-      if (!w.active) continue;
+      w.active_lanes &= *reg<uint32_t>(w, o.guard) ^ o.guard_flip;
+      if (!w.active_lanes) continue;
     }
-    w.executed += uint64_t(std::popcount(w.active));
+    w.num_executed += uint64_t(std::popcount(w.active_lanes));
     o.run(w, o);
   } while (w.state == Warp::Running);
 }

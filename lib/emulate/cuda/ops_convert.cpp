@@ -80,7 +80,7 @@ template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
   using V = decltype(S::decode({}));
   V whole[kLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), o.count & 1, whole);
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
   write<Store<D>>(w, o.d, [&](int i) {
     V x = whole[i];
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
@@ -95,7 +95,7 @@ void float_to_int(Warp& w, const Op& o) {
 template <class S, class D>
 [[gnu::noinline]] void int_to_native(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
-  bool sat = o.count;
+  bool sat = o.num_more_operands;
   write<D>(w, o.d, [&](int i) {
     D x = D(S(a[i]));
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
@@ -108,7 +108,7 @@ const FloatLayout& layout(Type t) {
          : kind(t) == Kind::E5m2 ? kE5m2
                                  : kHalf;
 }
-// The parameters of a conversion to a small float, packed into Op::value.
+// The parameters of a conversion to a small float, packed into Op::immediate.
 struct SmallConversion {
   Type type;
   Rounding rounding;
@@ -135,7 +135,7 @@ struct SmallConversion {
 
 template <class S>
 void int_to_small(Warp& w, const Op& o) {
-  SmallConversion conversion(o.value);
+  SmallConversion conversion(o.immediate);
   const auto* a = reg<Store<S>>(w, o.a);
   write<uint16_t>(w, o.d, [&](int i) {
     double x;
@@ -149,7 +149,7 @@ void int_to_small(Warp& w, const Op& o) {
 template <class S, class D>
 [[gnu::noinline]] void float_to_native(Warp& w, const Op& o) {
   const auto* a = reg<typename S::Bits>(w, o.a);
-  bool ftz = o.count & 1, sat = o.count & 2;
+  bool ftz = o.num_more_operands & 1, sat = o.num_more_operands & 2;
   write<D>(w, o.d, [&](int i) {
     auto in = S::decode(a[i]);
     if constexpr (std::is_same_v<D, double> && std::is_same_v<decltype(in), float>) in = ftz ? flush(in) : in;
@@ -164,8 +164,8 @@ template <class S, class D>
 template <class S, class D>
 void float_to_whole(Warp& w, const Op& o) {
   decltype(S::decode({})) whole[kLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), o.count & 1, whole);
-  bool sat = o.count & 2;
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
+  bool sat = o.num_more_operands & 2;
   write<D>(w, o.d, [&](int i) {
     D x = D(whole[i]);
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
@@ -178,7 +178,7 @@ void single_to_small(Warp& w, const Op& o) {
 }
 template <class S>
 void float_to_small(Warp& w, const Op& o) {
-  SmallConversion conversion(o.value);
+  SmallConversion conversion(o.immediate);
   const auto* a = reg<typename S::Bits>(w, o.a);
   if (conversion.type == Type::TF32)
     write<uint32_t>(w, o.d, [&](int i) { return conversion.make(double(S::decode(a[i]))); });
@@ -186,16 +186,16 @@ void float_to_small(Warp& w, const Op& o) {
 }
 template <class S>
 void small_to_whole(Warp& w, const Op& o) {
-  SmallConversion conversion(o.value);
+  SmallConversion conversion(o.immediate);
   decltype(S::decode({})) whole[kLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.count >> 2), false, whole);
+  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
   write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
 }
 
 // Converts two floats into one register; the first source becomes the upper half.
 template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
-  SmallConversion conversion(o.value);
+  SmallConversion conversion(o.immediate);
   const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
   write<D>(w, o.d, [&](int i) {
     return D(conversion.make(double(a[i])) << (4 * sizeof(D)) | conversion.make(double(b[i])));
@@ -204,8 +204,8 @@ void pair_of_singles(Warp& w, const Op& o) {
 // Converts a pair of small floats to a pair of another format (16 to 8 bits or 8 to 16).
 template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
-  SmallConversion conversion(o.value);
-  const FloatLayout& from = layout(Type(o.count));
+  SmallConversion conversion(o.immediate);
+  const FloatLayout& from = layout(Type(o.num_more_operands));
   const S* a = reg<S>(w, o.a);
   constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
   write<D>(w, o.d, [&](int i) {
@@ -225,10 +225,10 @@ Modifiers take_modifiers(Builder& b) {
   for (;;) {
     if (int n = b.take_one_of({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
     else if (int r = b.take_one_of({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
-    else if (b.take("ftz")) m.ftz = true;
-    else if (b.take("sat")) m.sat = true;
-    else if (b.take("satfinite")) m.finite = true;
-    else if (b.take("relu")) m.relu = true;
+    else if (b.take_modifier("ftz")) m.ftz = true;
+    else if (b.take_modifier("sat")) m.sat = true;
+    else if (b.take_modifier("satfinite")) m.finite = true;
+    else if (b.take_modifier("relu")) m.relu = true;
     else return m;
   }
 }
@@ -247,8 +247,8 @@ Run directed(int rounding) {
 
 Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   SmallConversion conversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
-  op.value = conversion.packed();
-  op.count = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
+  op.immediate = conversion.packed();
+  op.num_more_operands = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
   if (is_integer(s) && is_integer(d))
     return with_integer(s, [&](auto from) {
       using S = decltype(from);
@@ -258,7 +258,7 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
       });
     });
   if (is_integer(s)) {
-    op.count = m.sat;
+    op.num_more_operands = m.sat;
     return with_integer(s, [&](auto from) -> Run {
       using S = decltype(from);
       if (is_small(d)) return int_to_small<S>;
@@ -287,15 +287,15 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
 }
 
 void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
-  Op op{.count = uint32_t(s)};
-  op.value = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
+  Op op{.num_more_operands = uint32_t(s)};
+  op.immediate = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
   if (s == Type::F32 && info(d).count == 2) {
     b.need_operands(3);
     op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;
     op.a = b.source(1, s), op.b = b.source(2, s);
   } else {
     b.need_operands(2);
-    if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.fail("its types do not go together");
+    if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.throw_error("its types do not go together");
     op.run = bits(d) == 16 ? Run(pair_to_pair<uint16_t, uint32_t>) : Run(pair_to_pair<uint32_t, uint16_t>);
     op.a = b.source(1, s);
   }
@@ -305,15 +305,15 @@ void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
 
 void cvt(Builder& b) {
   Modifiers m = take_modifiers(b);
-  Type d = b.type(), s = b.type();
+  Type d = b.take_required_type(), s = b.take_required_type();
   b.refuse_more_modifiers();
   if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
   b.need_operands(2);
   bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
   bool from_integer = is_integer(s) && is_float(d);
-  if (is_float(s) && is_integer(d) && m.whole < 0) b.fail("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
-  if ((narrows || from_integer) && m.rounding < 0) b.fail("a rounding is missing", ".rn, .rz, .rm or .rp");
-  if (m.rounding == 4 && d != Type::TF32) b.fail(".rna goes with .tf32 alone");
+  if (is_float(s) && is_integer(d) && m.whole < 0) b.throw_error("a rounding is missing", ".rzi, .rni, .rmi or .rpi");
+  if ((narrows || from_integer) && m.rounding < 0) b.throw_error("a rounding is missing", ".rn, .rz, .rm or .rp");
+  if (m.rounding == 4 && d != Type::TF32) b.throw_error(".rna goes with .tf32 alone");
   Op op;
   if (m.rounding != 4) {
     op.run = scalar_run(d, s, m, op);
@@ -324,7 +324,7 @@ void cvt(Builder& b) {
                       [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });
     };
   }
-  if (!op.run) b.fail("its types do not go together");
+  if (!op.run) b.throw_error("its types do not go together");
   op.a = b.source(1, s, Width::Wider);
   op.d = b.destination(0, d, Width::Wider);
   b.emit(op);
@@ -334,23 +334,23 @@ void cvt(Builder& b) {
 template <bool kToGeneric>
 void move_window(Warp& w, const Op& o) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
-  uint64_t base = uint64_t(o.value);
+  uint64_t base = uint64_t(o.immediate);
   write<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
 }
 void cvta(Builder& b) {
-  bool to = b.take("to");
+  bool to = b.take_modifier("to");
   int space = b.take_one_of({"global", "const", "shared", "local", "param"});
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(2);
-  if (space < 0 || space == 4 || t != Type::U64) b.fail("its space or type is not supported");
+  if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindow : space == 3 ? kLocalWindow : 0;
-  Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .value = int64_t(base)};
+  Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .immediate = int64_t(base)};
   op.d = b.destination(0, t);
   b.emit(op);
 }
 
-constexpr Row kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
+constexpr OpcodeRow kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
 
 template <class S, class D>
 void resize(Warp& w, const Op& o) {
@@ -367,7 +367,7 @@ Run resize_to(unsigned to) {
 
 }  // namespace
 
-std::span<const Row> convert_rows() { return kRows; }
+std::span<const OpcodeRow> convert_rows() { return kRows; }
 
 Run narrow_run(unsigned from, unsigned to) {
   if (from == 16) return resize_to<uint16_t>(to);

@@ -111,8 +111,10 @@ void lanes_of(Warp& w, const Op& o) {
 template <class F, int kInputs>
 Run single_run(const FloatFlags& f) {
   if (f.sat)
-    return f.ftz ? lanes_of<float, Single<F, true, true>, kInputs> : lanes_of<float, Single<F, false, true>, kInputs>;
-  return f.ftz ? lanes_of<float, Single<F, true, false>, kInputs> : lanes_of<float, Single<F, false, false>, kInputs>;
+    return f.flushes_to_zero ? lanes_of<float, Single<F, true, true>, kInputs>
+                             : lanes_of<float, Single<F, false, true>, kInputs>;
+  return f.flushes_to_zero ? lanes_of<float, Single<F, true, false>, kInputs>
+                           : lanes_of<float, Single<F, false, false>, kInputs>;
 }
 // Returns the operation F, run with the host's rounding mode set to rz, rm or rp (`rounding` is 1, 2 or 3).
 template <class D, class F, int kInputs>
@@ -140,11 +142,11 @@ Run float_run(Type t, const FloatFlags& f) {
     if (!directed) return single_run<F, kInputs>(f);
     if constexpr (kDirected)
       return f.sat   ? nullptr
-             : f.ftz ? directed_run<float, Single<F, true, false>, kInputs>(f.rounding)
+             : f.flushes_to_zero ? directed_run<float, Single<F, true, false>, kInputs>(f.rounding)
                      : directed_run<float, Single<F, false, false>, kInputs>(f.rounding);
     return nullptr;
   }
-  if (f.sat || (t == Type::F64 && f.ftz)) return nullptr;
+  if (f.sat || (t == Type::F64 && f.flushes_to_zero)) return nullptr;
   if (t == Type::F64) {
     if constexpr (kDouble) {
       if constexpr (kDirected)
@@ -153,7 +155,7 @@ Run float_run(Type t, const FloatFlags& f) {
     }
     return nullptr;
   }
-  if (directed || f.ftz) return nullptr;
+  if (directed || f.flushes_to_zero) return nullptr;
   bool two = info(t).count == 2;
   if (kind(t) == Kind::Float) return small_run<AsHalf, F, kInputs>(f.relu, two);
   if (kind(t) == Kind::BFloat) return small_run<AsBfloat, F, kInputs>(f.relu, two);
@@ -187,10 +189,10 @@ Run run_of(FloatOp op, Type t, const FloatFlags& f) {
 template <FloatOp kOp>
 void translate(Builder& b) {
   FloatFlags flags = take_float_flags(b);
-  emit_float(b, kOp, b.type(), flags);
+  emit_float(b, kOp, b.take_required_type(), flags);
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"fma", translate<FloatOp::Fma>},           {"sqrt", translate<FloatOp::Sqrt>}, {"rcp", translate<FloatOp::Rcp>},
     {"rsqrt", translate<FloatOp::Rsqrt>},       {"ex2", translate<FloatOp::Ex2>},   {"lg2", translate<FloatOp::Lg2>},
     {"sin", translate<FloatOp::Sin>},           {"cos", translate<FloatOp::Cos>},   {"tanh", translate<FloatOp::Tanh>},
@@ -204,12 +206,12 @@ FloatFlags take_float_flags(Builder& b) {
   for (;;) {
     int rounding = b.take_one_of({"rn", "rz", "rm", "rp"});
     if (rounding >= 0) f.rounding = rounding;
-    else if (b.take("ftz")) f.ftz = true;
-    else if (b.take("sat")) f.sat = true;
-    else if (b.take("approx")) f.approx = true;
-    else if (b.take("full")) f.full = true;
-    else if (b.take("relu")) f.relu = true;
-    else if (b.take("NaN")) f.nan = true;
+    else if (b.take_modifier("ftz")) f.flushes_to_zero = true;
+    else if (b.take_modifier("sat")) f.sat = true;
+    else if (b.take_modifier("approx")) f.approx = true;
+    else if (b.take_modifier("full")) f.full = true;
+    else if (b.take_modifier("relu")) f.relu = true;
+    else if (b.take_modifier("NaN")) f.nan = true;
     else return f;
   }
 }
@@ -219,17 +221,17 @@ void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   bool needs_rounding = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // needs .rn or .approx
   bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
   if (needs_rounding && flags.rounding < 0 && !flags.approx && !flags.full)
-    b.fail("neither a rounding nor .approx", ".rn or .approx");
-  if (approximates && !flags.approx) b.fail(".approx is missing", ".approx");
-  if (op == FloatOp::Fma && flags.rounding < 0) b.fail("a rounding is missing", ".rn");
+    b.throw_error("neither a rounding nor .approx", ".rn or .approx");
+  if (approximates && !flags.approx) b.throw_error(".approx is missing", ".approx");
+  if (op == FloatOp::Fma && flags.rounding < 0) b.throw_error("a rounding is missing", ".rn");
   if (flags.nan && op != FloatOp::Min && op != FloatOp::Max) run = nullptr;
   if ((flags.approx && !needs_rounding && !approximates) || (flags.full && op != FloatOp::Div)) run = nullptr;
-  if (!run) b.fail("its type or modifiers are not supported");
+  if (!run) b.throw_error("its type or modifiers are not supported");
   if (op == FloatOp::Fma) return b.emit_value({.run = run}, type, {type, type, type});
   if (op <= FloatOp::Max || op == FloatOp::Copysign) return b.emit_value({.run = run}, type, {type, type});
   b.emit_value({.run = run}, type, {type});
 }
 
-std::span<const Row> float_rows() { return kRows; }
+std::span<const OpcodeRow> float_rows() { return kRows; }
 
 }  // namespace tgc::ptx

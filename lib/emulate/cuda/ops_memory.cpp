@@ -13,9 +13,9 @@ void load(Warp& w, const Op& o) {
   Addresses at;
   if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>, sizeof(T))) return;
   for (int n = 0; n < N; n++) {
-    uint32_t place = N == 1 ? o.d : w.operands[o.more + uint32_t(n)];
+    uint32_t place = N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)];
     T* d = reg<T>(w, place);
-    if (N == 1 && at.is_row && w.active == UINT32_MAX) {
+    if (N == 1 && at.is_row && w.active_lanes == UINT32_MAX) {
       std::memcpy(d, reinterpret_cast<const void*>(at.host[0]), sizeof(T) * kLanes);
       return;
     }
@@ -30,8 +30,8 @@ void store(Warp& w, const Op& o) {
   Addresses at;
   if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, store<T, N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
-    const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more + uint32_t(n)]);
-    if (N == 1 && at.is_row && w.active == UINT32_MAX) {
+    const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
+    if (N == 1 && at.is_row && w.active_lanes == UINT32_MAX) {
       std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kLanes);
       return;
     }
@@ -45,7 +45,7 @@ void load_byte(Warp& w, const Op& o) {
   Addresses at;
   if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
-    write<uint16_t>(w, N == 1 ? o.d : w.operands[o.more + uint32_t(n)],
+    write<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
                     [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
 }
 template <int N, Space kSpace>
@@ -53,7 +53,7 @@ void store_byte(Warp& w, const Op& o) {
   Addresses at;
   if (!find_addresses<kSpace>(w, o, N, Access::Store, at, store_byte<N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
-    const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more + uint32_t(n)]);
+    const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
     each_active(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
   }
 }
@@ -93,11 +93,11 @@ Run run_for(Space space, Type t, int n, bool stores) {
 void load_parameter(Builder& b, Type t, int n) {
   const Operand& from = b.operand(1);
   const Variable* p = from.kind == Operand::Address && from.reg < 0 ? b.find_parameter(from.name) : nullptr;
-  if (!p) b.fail("its address is not a parameter of the kernel");
+  if (!p) b.throw_error("its address is not a parameter of the kernel");
   uint64_t bytes = bits(t) / 8, at = from.bits;
   if (at > p->bytes || bytes * uint64_t(n) > p->bytes - at)
-    b.fail("it reads beyond the parameter '" + std::string(p->name) + "'");
-  if (t == Type::S8) b.fail("parameters of type .s8 are not supported");
+    b.throw_error("it reads beyond the parameter '" + std::string(p->name) + "'");
+  if (t == Type::S8) b.throw_error("parameters of type .s8 are not supported");
   std::vector<uint32_t> to = n == 1 ? std::vector{b.destination(0, t, Width::Wider)}
                                     : b.destinations(b.operand(0), size_t(n), t, Width::Wider);
   for (size_t k = 0; k < size_t(n); k++) {
@@ -121,18 +121,18 @@ void access(Builder& b, bool stores) {
   take_hints(b);
   static constexpr int kCounts[] = {1, 2, 4, 8};
   int n = kCounts[b.take_one_of({"v2", "v4", "v8"}) + 1];
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(2);
   if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
     b.fail_type(t);
   if (space == Space::Param) {
-    if (stores) b.fail("parameters cannot be stored");
+    if (stores) b.throw_error("parameters cannot be stored");
     return load_parameter(b, t, n);
   }
-  if (stores && space == Space::Const) b.fail("constant memory cannot be stored");
+  if (stores && space == Space::Const) b.throw_error("constant memory cannot be stored");
   Op op{.run = run_for(space, t, n, stores)};
-  if (!op.run) b.fail("a vector of ." + std::string(text(t)));
+  if (!op.run) b.throw_error("a vector of ." + std::string(text(t)));
   take_address(b, b.operand(stores ? 0 : 1), space, op);
   if (n == 1) {
     if (stores) op.b = b.source(1, t, Width::Wider);
@@ -143,7 +143,7 @@ void access(Builder& b, bool stores) {
   else b.emit(op, b.destinations(b.operand(0), size_t(n), t, Width::Wider), {});
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"ld", [](Builder& b) { access(b, false); }},
     {"ldu", [](Builder& b) { access(b, false); }},
     {"st", [](Builder& b) { access(b, true); }},
@@ -159,8 +159,8 @@ Space take_space(Builder& b) {
 }
 
 void take_address(Builder& b, const Operand& o, Space space, Op& op) {
-  if (o.kind != Operand::Address) b.fail("an operand is no address", "[...]");
-  op.value = int64_t(o.bits);
+  if (o.kind != Operand::Address) b.throw_error("an operand is no address", "[...]");
+  op.immediate = int64_t(o.bits);
   if (o.reg >= 0) {
     Operand r{.kind = Operand::Reg, .reg = o.reg};
     bool is_wide = bits(b.code().function->registers[size_t(o.reg)].type) == 64;
@@ -168,24 +168,24 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op) {
       op.a = b.source(r, Type::B64);
       return;
     }
-    if (space == Space::Generic) b.fail("a generic address of 32 bits");
+    if (space == Space::Generic) b.throw_error("a generic address of 32 bits");
     uint32_t narrow = b.source(r, Type::B32);
     op.a = b.temporary(64);
     return b.emit({.run = widen_run(32, 64, false), .d = op.a, .a = narrow});
   }
   if (!o.name.empty()) {
-    Builder::Place place = b.variable(o.name);
+    Builder::VariablePlace place = b.variable(o.name);
     bool fits = place.space == space || (space == Space::Const && place.space == Space::Global);
-    if (!fits && space != Space::Generic) b.fail("'" + std::string(o.name) + "' lies in another space");
-    op.value += int64_t(place.address);
+    if (!fits && space != Space::Generic) b.throw_error("'" + std::string(o.name) + "' lies in another space");
+    op.immediate += int64_t(place.address);
     if (space == Space::Generic)
-      op.value += int64_t(place.space == Space::Shared  ? kSharedWindow
-                          : place.space == Space::Local ? kLocalWindow
+      op.immediate += int64_t(place.space == Space::Shared  ? kSharedWindow
+                              : place.space == Space::Local ? kLocalWindow
                                                         : 0);
   }
   op.a = b.constant(0, 64);
 }
 
-std::span<const Row> memory_rows() { return kRows; }
+std::span<const OpcodeRow> memory_rows() { return kRows; }
 
 }  // namespace tgc::ptx

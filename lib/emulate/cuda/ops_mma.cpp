@@ -41,10 +41,11 @@ double element(Type t, uint32_t word, int e) {
 }
 
 void mma(Warp& w, const Op& o) {
-  if (w.active != UINT32_MAX)
-    raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in a matrix product of its warp");
-  const Shape& s = kShapes[o.value];
-  const uint32_t* place = w.operands + o.more;
+  if (w.active_lanes != UINT32_MAX)
+    throw_fault(w, o, std::countr_zero(~w.active_lanes), kLaunchFailed,
+                "does not take part in a matrix product of its warp");
+  const Shape& s = kShapes[o.immediate];
+  const uint32_t* place = w.operands + o.more_operands;
   int elements_c = s.m * s.n / kLanes, registers_c = s.c == Type::F16 ? elements_c / 2 : elements_c;
   int registers_a = s.m * s.k / kLanes / s.per_register, registers_b = s.n * s.k / kLanes / s.per_register;
   const uint32_t *pd = place, *pa = pd + registers_c, *pb = pa + registers_a, *pc = pb + registers_b;
@@ -81,12 +82,12 @@ void mma(Warp& w, const Op& o) {
 }
 
 void translate_mma(Builder& b) {
-  if (!b.take("sync") || !b.take("aligned")) b.fail("only mma.sync.aligned is supported");
+  if (!b.take_modifier("sync") || !b.take_modifier("aligned")) b.throw_error("only mma.sync.aligned is supported");
   int size = b.take_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
   static constexpr int kSizes[][2] = {{16, 4}, {16, 8}, {16, 16}, {16, 32}, {8, 16}};
-  if (size < 0) b.fail("its shape is not supported");
-  if (!b.take("row") || !b.take("col")) b.fail("only .row.col is supported");
-  Type d = b.type(), ta = b.type(), tb = b.type(), c = b.type();
+  if (size < 0) b.throw_error("its shape is not supported");
+  if (!b.take_modifier("row") || !b.take_modifier("col")) b.throw_error("only .row.col is supported");
+  Type d = b.take_required_type(), ta = b.take_required_type(), tb = b.take_required_type(), c = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(4);
   for (const Shape& s : kShapes) {
@@ -101,22 +102,24 @@ void translate_mma(Builder& b) {
     add(3, registers_c, Type::B32);
     std::vector<uint32_t> outs = b.destinations(b.operand(0), registers_c, Type::B32);
     b.code().is_lane_free = false;
-    return b.emit({.run = mma, .value = &s - kShapes}, outs, ins);
+    return b.emit({.run = mma, .immediate = &s - kShapes}, outs, ins);
   }
-  b.fail("its types are not supported in this shape");
+  b.throw_error("its types are not supported in this shape");
 }
 
 // Loads 8x8 matrices of halves. Lane 8 * m + i holds the address of row i of matrix m. Each lane gets two adjacent
 // elements of row lane / 4, or, if transposed, of column lane / 4.
 template <bool kTransposed>
 void ldmatrix(Warp& w, const Op& o) {
-  if (w.active != UINT32_MAX)
-    raise(w, o, std::countr_zero(~w.active), kLaunchFailed, "does not take part in loading a matrix of its warp");
-  uint32_t matrices = o.count - 1;  // the operands at Op::more are one register per matrix, then the address
+  if (w.active_lanes != UINT32_MAX)
+    throw_fault(w, o, std::countr_zero(~w.active_lanes), kLaunchFailed,
+                "does not take part in loading a matrix of its warp");
+  // the operands at Op::more_operands are one register per matrix, then the address
+  uint32_t matrices = o.num_more_operands - 1;
   Addresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {
-    uint32_t* d = reg<uint32_t>(w, w.operands[o.more + m]);
+    uint32_t* d = reg<uint32_t>(w, w.operands[o.more_operands + m]);
     for (uint32_t lane = 0; lane < kLanes; lane++) {
       auto at_row = [&](uint32_t row, uint32_t column) {
         return uint32_t(reinterpret_cast<const uint16_t*>(at.host[8 * m + row])[column]);
@@ -129,15 +132,16 @@ void ldmatrix(Warp& w, const Op& o) {
 }
 
 void translate_ldmatrix(Builder& b) {
-  if (!b.take("sync") || !b.take("aligned") || !b.take("m8n8")) b.fail("only ldmatrix.sync.aligned.m8n8 is supported");
+  if (!b.take_modifier("sync") || !b.take_modifier("aligned") || !b.take_modifier("m8n8"))
+    b.throw_error("only ldmatrix.sync.aligned.m8n8 is supported");
   int n = b.take_one_of({"x1", "x2", "x4"});
-  bool transposed = b.take("trans");
+  bool transposed = b.take_modifier("trans");
   Space space = take_space(b);
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(2);
   if (n < 0 || t != Type::B16 || space != Space::Shared)
-    b.fail("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");
+    b.throw_error("its form is not supported", ".x1, .x2 or .x4, .shared, .b16");
   Op op{.run = transposed ? ldmatrix<true> : ldmatrix<false>};
   take_address(b, b.operand(1), space, op);
   b.code().is_lane_free = false;
@@ -145,10 +149,10 @@ void translate_ldmatrix(Builder& b) {
   b.emit(op, b.destinations(b.operand(0), size_t(1) << n, Type::B32), address);
 }
 
-constexpr Row kRows[] = {{"mma", translate_mma}, {"ldmatrix", translate_ldmatrix}};
+constexpr OpcodeRow kRows[] = {{"mma", translate_mma}, {"ldmatrix", translate_ldmatrix}};
 
 }  // namespace
 
-std::span<const Row> mma_rows() { return kRows; }
+std::span<const OpcodeRow> mma_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -9,16 +9,16 @@ namespace {
 // Throws a Fault unless the membermask of each active lane contains that lane and no live lane that is inactive.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   each_active(w, [&](int i) {
-    uint32_t missing = mask[i] & w.alive & ~w.active;
+    uint32_t missing = mask[i] & w.alive_lanes & ~w.active_lanes;
     if (missing || !(mask[i] >> i & 1))
-      raise(w, o, missing ? std::countr_zero(missing) : i, kLaunchFailed,
-            "does not take part with the lanes that its mask names");
+      throw_fault(w, o, missing ? std::countr_zero(missing) : i, kLaunchFailed,
+                  "does not take part with the lanes that its mask names");
   });
 }
 
 template <int kMode>
 void shuffle(Warp& w, const Op& o) {
-  const uint32_t* more = w.operands + o.more;  // the operands d, p, a, b, c, mask
+  const uint32_t* more = w.operands + o.more_operands;  // the operands d, p, a, b, c, mask
   check_members(w, o, reg<uint32_t>(w, more[5]));
   uint32_t a[kLanes], d[kLanes], valid = 0;
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
@@ -35,15 +35,16 @@ void shuffle(Warp& w, const Op& o) {
   });
   std::memcpy(reg<uint32_t>(w, more[0]), d, sizeof d);
   uint32_t& p = *reg<uint32_t>(w, more[1]);
-  p = (p & ~w.active) | (valid & w.active);
+  p = (p & ~w.active_lanes) | (valid & w.active_lanes);
 }
 void shfl(Builder& b) {
-  if (!b.take("sync")) b.fail("only shfl.sync is supported");
+  if (!b.take_modifier("sync")) b.throw_error("only shfl.sync is supported");
   int mode = b.take_one_of({"up", "down", "bfly", "idx"});
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(5);
-  if (mode < 0 || t != Type::B32) b.fail("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
+  if (mode < 0 || t != Type::B32)
+    b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
   uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
   Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second};
@@ -56,34 +57,34 @@ template <int kMode>
 void vote(Warp& w, const Op& o) {
   const uint32_t* mask = reg<uint32_t>(w, o.b);
   check_members(w, o, mask);
-  uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.value), set = p & w.active;
+  uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.immediate), set = p & w.active_lanes;
   if (kMode == 3) return write<uint32_t>(w, o.d, [&](int) { return set; });
-  bool result = kMode == 0 ? set == w.active : kMode == 1 ? set != 0 : set == 0 || set == w.active;
+  bool result = kMode == 0 ? set == w.active_lanes : kMode == 1 ? set != 0 : set == 0 || set == w.active_lanes;
   uint32_t& d = *reg<uint32_t>(w, o.d);
-  d = result ? d | w.active : d & ~w.active;
+  d = result ? d | w.active_lanes : d & ~w.active_lanes;
 }
 void translate_vote(Builder& b) {
-  if (!b.take("sync")) b.fail("only vote.sync is supported");
+  if (!b.take_modifier("sync")) b.throw_error("only vote.sync is supported");
   int mode = b.take_one_of({"all", "any", "uni", "ballot"});
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(3);
-  if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.fail("its mode or type is not supported");
+  if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.throw_error("its mode or type is not supported");
   constexpr Run kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
   Op op{.run = kRuns[mode],
         .a = b.source(1, Type::Pred),
         .b = b.source(2, Type::B32),
-        .value = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
+        .immediate = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
   op.d = b.destination(0, t);
   b.code().is_lane_free = false;
   b.emit(op);
 }
 
 void active_mask(Warp& w, const Op& o) {
-  write<uint32_t>(w, o.d, [&](int) { return w.active; });
+  write<uint32_t>(w, o.d, [&](int) { return w.active_lanes; });
 }
 void translate_active_mask(Builder& b) {
-  Type t = b.type();
+  Type t = b.take_required_type();
   b.refuse_more_modifiers();
   b.need_operands(1);
   b.code().is_lane_free = false;
@@ -94,7 +95,7 @@ template <class T, int kWhat>
 void reduce(Warp& w, const Op& o) {
   check_members(w, o, reg<uint32_t>(w, o.b));
   const T* a = reg<T>(w, o.a);
-  T r = a[std::countr_zero(w.active)];
+  T r = a[std::countr_zero(w.active_lanes)];
   bool first = true;
   each_active(w, [&](int i) {
     if (std::exchange(first, false)) return;
@@ -108,10 +109,10 @@ void reduce(Warp& w, const Op& o) {
   write<T>(w, o.d, [&](int) { return r; });
 }
 void redux(Builder& b) {
-  if (!b.take("sync")) b.fail("only redux.sync is supported");
+  if (!b.take_modifier("sync")) b.throw_error("only redux.sync is supported");
   int what = b.take_one_of({"add", "min", "max", "and", "or", "xor"});
-  Type t = b.type();
-  if (what < 0 || bits(t) != 32 || !is_integer(t)) b.fail("its operation or type is not supported");
+  Type t = b.take_required_type();
+  if (what < 0 || bits(t) != 32 || !is_integer(t)) b.throw_error("its operation or type is not supported");
   constexpr Run kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
                              reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};
   constexpr Run kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
@@ -120,11 +121,11 @@ void redux(Builder& b) {
   b.emit_value({.run = (is_signed(t) ? kSigned : kUnsigned)[what]}, t, {t, Type::B32});
 }
 
-constexpr Row kRows[] = {
+constexpr OpcodeRow kRows[] = {
     {"shfl", shfl}, {"vote", translate_vote}, {"activemask", translate_active_mask}, {"redux", redux}};
 
 }  // namespace
 
-std::span<const Row> warp_rows() { return kRows; }
+std::span<const OpcodeRow> warp_rows() { return kRows; }
 
 }  // namespace tgc::ptx

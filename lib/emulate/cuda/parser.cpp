@@ -20,8 +20,8 @@ class Parser {
   explicit Parser(Module& module) : m_(module), lex_({module.text.data(), module.text.size()}) {}
 
   void run() {
-    while (lex_.peek().kind != Token::End) top_level();
-    if (m_.target.empty()) fail(lex_.peek(), "the text has no .target");
+    while (lex_.peek_token().kind != Token::End) top_level();
+    if (m_.target.empty()) fail(lex_.peek_token(), "the text has no .target");
   }
 
  private:
@@ -34,30 +34,30 @@ class Parser {
   [[noreturn]] void unexpected(const Token& t, std::string expected) {
     fail(t, "found " + shown(t), std::move(expected));
   }
-  bool next_is(char c) const { return lex_.peek().is(c); }
-  bool next_is(std::string_view word) const { return lex_.peek().is(word); }
-  bool accept(char c) { return next_is(c) && (lex_.take(), true); }
-  bool accept(std::string_view word) { return next_is(word) && (lex_.take(), true); }
+  bool next_is(char c) const { return lex_.peek_token().is(c); }
+  bool next_is(std::string_view word) const { return lex_.peek_token().is(word); }
+  bool accept(char c) { return next_is(c) && (lex_.take_token(), true); }
+  bool accept(std::string_view word) { return next_is(word) && (lex_.take_token(), true); }
   void need(char c) {
-    if (!accept(c)) unexpected(lex_.peek(), std::string("'") + c + "'");
+    if (!accept(c)) unexpected(lex_.peek_token(), std::string("'") + c + "'");
   }
   Token need_word(const char* what) {
-    if (lex_.peek().kind != Token::Word) unexpected(lex_.peek(), what);
-    return lex_.take();
+    if (lex_.peek_token().kind != Token::Word) unexpected(lex_.peek_token(), what);
+    return lex_.take_token();
   }
 
   // ---- numbers
   uint64_t integer(const char* what) {
-    Token t = lex_.peek();
+    Token t = lex_.peek_token();
     bool minus = accept('-');
-    t = lex_.peek();
+    t = lex_.peek_token();
     if (t.kind != Token::Number) unexpected(t, what);
-    Operand o = number(lex_.take());
+    Operand o = number(lex_.take_token());
     if (o.kind != Operand::Integer) unexpected(t, what);
     return minus ? 0 - o.bits : o.bits;
   }
   uint64_t size_of(const char* what) {
-    Token t = lex_.peek();
+    Token t = lex_.peek_token();
     uint64_t n = integer(what);
     if (n > kMostBytes) fail(t, shown(t) + " is too large for " + what);
     return n;
@@ -94,13 +94,13 @@ class Parser {
   // ---- the module
   void top_level() {
     Token t = need_word("a directive");
-    if (t.is(".version")) lex_.take();
+    if (t.is(".version")) lex_.take_token();
     else if (t.is(".target")) target();
     else if (t.is(".address_size")) {
       if (integer("64") != 64) fail(t, "only .address_size 64 is supported");
     } else if (t.is(".file")) file();
     else if (t.is(".section")) section();
-    else if (t.is(".pragma")) lex_.take(), need(';');
+    else if (t.is(".pragma")) lex_.take_token(), need(';');
     else if (t.is(".visible") || t.is(".weak") || t.is(".common")) return;
     else if (t.is(".extern")) is_extern_ = true;
     else if (t.is(".entry")) entry(t.line);
@@ -116,10 +116,10 @@ class Parser {
   }
   void file() {
     uint64_t number = integer("the number of a file");
-    if (number > 1000) fail(lex_.peek(), "a .file numbered " + std::to_string(number) + " is too many");
-    if (lex_.peek().kind != Token::String) unexpected(lex_.peek(), "a file's name");
+    if (number > 1000) fail(lex_.peek_token(), "a .file numbered " + std::to_string(number) + " is too many");
+    if (lex_.peek_token().kind != Token::String) unexpected(lex_.peek_token(), "a file's name");
     if (m_.files.size() <= number) m_.files.resize(number + 1);
-    m_.files[number] = lex_.take().text;
+    m_.files[number] = lex_.take_token().text;
     while (accept(',')) integer("a number of .file");
   }
   void section() {
@@ -127,19 +127,19 @@ class Parser {
     if (next_is('{')) pass_over_braces();
   }
   void pass_over_braces() {
-    Token begin = lex_.peek();
+    Token begin = lex_.peek_token();
     need('{');
     for (size_t depth = 1; depth > 0;) {
-      Token t = lex_.take();
+      Token t = lex_.take_token();
       if (t.kind == Token::End) fail(begin, "a '{' is not closed");
       depth += t.is('{') ? 1 : t.is('}') ? -1 : 0;
     }
   }
   void pass_over_function() {
     while (!next_is('{') && !next_is(';'))
-      if (lex_.take().kind == Token::End) unexpected(lex_.peek(), "a function's body");
+      if (lex_.take_token().kind == Token::End) unexpected(lex_.peek_token(), "a function's body");
     if (next_is('{')) pass_over_braces();
-    else lex_.take();
+    else lex_.take_token();
   }
 
   static std::optional<Space> space_of(std::string_view word) {
@@ -162,27 +162,27 @@ class Parser {
 
   // Parses a variable after its space: ".align 16 .b8 name[64] = {1, 2}".
   Variable variable(Space space) {
-    Variable v{.space = space, .type = Type::B8, .line = lex_.peek().line, .is_extern = is_extern_};
+    Variable v{.space = space, .type = Type::B8, .line = lex_.peek_token().line, .is_extern = is_extern_};
     unsigned vector = 1;
     uint64_t align = 0;
     for (;;) {
       if (accept(".align")) {
-        Token t = lex_.peek();
+        Token t = lex_.peek_token();
         align = size_of("an alignment");
         if (!std::has_single_bit(align)) fail(t, "an alignment of " + std::to_string(align) + " is no power of two");
       } else if (accept(".v2")) vector = 2;
       else if (accept(".v4")) vector = 4;
       else if (next_is(".ptr") || next_is(".global") || next_is(".shared") || next_is(".const") || next_is(".local"))
-        lex_.take();
-      else if (lex_.peek().kind == Token::Word && lex_.peek().text[0] == '.') {
+        lex_.take_token();
+      else if (lex_.peek_token().kind == Token::Word && lex_.peek_token().text[0] == '.') {
         v.type = need_type();
-        if (v.type == Type::Pred) fail(lex_.peek(), "a variable in memory cannot be a .pred");
+        if (v.type == Type::Pred) fail(lex_.peek_token(), "a variable in memory cannot be a .pred");
       } else break;
     }
     v.name = need_word("a variable's name").text;
     uint64_t element = bits(v.type) / 8, count = vector;
     while (accept('[')) {
-      Token t = lex_.peek();
+      Token t = lex_.peek_token();
       uint64_t n = next_is(']') ? 0 : size_of("an array's size");
       count = n > 0 && count > kMostBytes / n ? kMostBytes + 1 : count * n;
       if (count > kMostBytes / element) fail(t, "'" + std::string(v.name) + "' is too large");
@@ -195,20 +195,20 @@ class Parser {
   }
 
   void initial(Variable& v, uint64_t element) {
-    Token at = lex_.peek();
+    Token at = lex_.peek_token();
     if (v.bytes > m_.text.size() * 64) fail(at, "'" + std::string(v.name) + "' is too large for its initial values");
     v.initial.resize(v.bytes);
     uint64_t offset = 0;
     size_t depth = 0;
     do {
       while (accept('{')) depth++;
-      uint64_t bits = next_is('-') ? integer("a value") : number(lex_.take()).bits;
+      uint64_t bits = next_is('-') ? integer("a value") : number(lex_.take_token()).bits;
       if (offset + element > v.bytes) fail(at, "'" + std::string(v.name) + "' has more initial values than room");
       std::memcpy(v.initial.data() + offset, &bits, std::min<uint64_t>(element, 8));
       offset += element;
       while (depth > 0 && accept('}')) depth--;
     } while (accept(','));
-    if (depth != 0) unexpected(lex_.peek(), "'}'");
+    if (depth != 0) unexpected(lex_.peek_token(), "'}'");
   }
 
   static void place(Variable& v, uint64_t& end) {
@@ -225,10 +225,10 @@ class Parser {
     f.name = need_word("a kernel's name").text;
     if (accept('(') && !accept(')')) {
       do {
-        if (!accept(".param")) unexpected(lex_.peek(), ".param");
+        if (!accept(".param")) unexpected(lex_.peek_token(), ".param");
         f.parameters.push_back(variable(Space::Param));
         place(f.parameters.back(), f.parameter_bytes);
-        if (f.parameter_bytes > 32764) fail(lex_.peek(), "more than 32764 bytes of parameters");
+        if (f.parameter_bytes > 32764) fail(lex_.peek_token(), "more than 32764 bytes of parameters");
       } while (accept(','));
       need(')');
     }
@@ -245,7 +245,7 @@ class Parser {
     std::array<uint64_t, 3> values{1, 1, 1};
     size_t n = 0;
     do {
-      if (n == 3) unexpected(lex_.peek(), "three numbers at most");
+      if (n == 3) unexpected(lex_.peek_token(), "three numbers at most");
       values[n++] = size_of("a number of threads");
     } while (accept(','));
     if (required) f_->required_threads = values;
@@ -262,7 +262,7 @@ class Parser {
     need('{');
     scopes_.emplace_back();
     while (!scopes_.empty()) {
-      Token t = lex_.peek();
+      Token t = lex_.peek_token();
       if (t.kind == Token::End) fail(t, "the body of '" + std::string(f_->name) + "' does not end", "'}'");
       if (accept('}')) scopes_.pop_back();
       else if (accept('{')) {
@@ -277,19 +277,19 @@ class Parser {
   }
 
   void statement() {
-    Token t = lex_.peek();
+    Token t = lex_.peek_token();
     if (t.is('@')) return instruction();
     if (t.kind != Token::Word) unexpected(t, "a statement");
     if (t.text[0] != '.') {
-      lex_.take();
+      lex_.take_token();
       if (accept(':')) return label(t);
       return instruction_named(t, {});
     }
-    lex_.take();
+    lex_.take_token();
     if (t.is(".reg")) registers(need_type());
     else if (t.text.starts_with(".reg.")) registers(need_type(t, t.text.substr(4)));  // without a blank: ".reg.b16 h;"
     else if (t.is(".loc")) location();
-    else if (t.is(".pragma")) lex_.take(), need(';');
+    else if (t.is(".pragma")) lex_.take_token(), need(';');
     else if (auto space = space_of(t.text)) f_->locals.push_back(variable(*space)), need(';');
     else unexpected(t, "a directive of a body: .reg, .shared, .local, .loc, .pragma");
   }
@@ -356,7 +356,7 @@ class Parser {
         if (accept('+')) integer("an offset");
       } else if (accept("inlined_at")) {
         for (uint64_t& n : numbers) n = integer("a number of .loc");
-      } else unexpected(lex_.peek(), "function_name or inlined_at");
+      } else unexpected(lex_.peek_token(), "function_name or inlined_at");
     }
     source_line_ = uint32_t(numbers[1]);
   }
@@ -365,9 +365,9 @@ class Parser {
   void instruction() {
     need('@');
     Operand guard{.is_negated = accept('!')};
-    guard.reg = need_register(lex_.peek());
-    if (f_->registers[size_t(guard.reg)].type != Type::Pred) unexpected(lex_.peek(), "a predicate");
-    lex_.take();
+    guard.reg = need_register(lex_.peek_token());
+    if (f_->registers[size_t(guard.reg)].type != Type::Pred) unexpected(lex_.peek_token(), "a predicate");
+    lex_.take_token();
     instruction_named(need_word("an instruction"), guard);
   }
   void instruction_named(const Token& t, const Operand& guard) {
@@ -385,7 +385,7 @@ class Parser {
   }
 
   Operand operand(size_t depth) {
-    Token t = lex_.peek();
+    Token t = lex_.peek_token();
     if (depth > 2) fail(t, "operands are nested too deep");
     if (accept('[')) return address();
     if (next_is('{') || next_is('(')) return list(depth);
@@ -396,21 +396,21 @@ class Parser {
       return o;
     }
     if (accept('-')) {
-      t = lex_.peek();
-      Operand o = t.kind == Token::Number ? number(lex_.take()) : Operand{};
+      t = lex_.peek_token();
+      Operand o = t.kind == Token::Number ? number(lex_.take_token()) : Operand{};
       if (o.kind == Operand::Integer) o.bits = 0 - o.bits;
       else if (o.kind == Operand::Real) o.bits ^= o.is_double ? uint64_t(1) << 63 : uint64_t(1) << 31;
       else unexpected(t, "a number after '-'");
       return o;
     }
-    if (t.kind == Token::Number) return number(lex_.take());
+    if (t.kind == Token::Number) return number(lex_.take_token());
     if (t.kind != Token::Word) unexpected(t, "an operand");
-    lex_.take();
+    lex_.take_token();
     if (t.is("_")) return {};
     Operand o{.kind = Operand::Reg, .reg = find_register(t)};
     if (o.reg >= 0) {
       if (accept('|')) {
-        Token second = lex_.take();
+        Token second = lex_.take_token();
         if (!second.is("_")) o.second = need_register(second);
       }
       return o;
@@ -424,9 +424,9 @@ class Parser {
 
   Operand address() {
     Operand o{.kind = Operand::Address};
-    Token t = lex_.peek();
+    Token t = lex_.peek_token();
     if (t.kind == Token::Word) {
-      lex_.take();
+      lex_.take_token();
       o.reg = find_register(t);
       if (o.reg < 0) o.name = t.text;
       if (accept('[')) o.bits = integer("an index"), need(']');
@@ -441,7 +441,7 @@ class Parser {
 
   Operand list(size_t depth) {
     bool braces = next_is('{');
-    lex_.take();
+    lex_.take_token();
     Operand o{.kind = Operand::List};
     if (!next_is(braces ? '}' : ')')) {
       do o.parts.push_back(operand(depth + 1));

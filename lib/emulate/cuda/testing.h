@@ -23,20 +23,20 @@ inline std::string kernel_text(int pointers, const std::string& body) {
          loads + body + "\nret;\n}\n";
 }
 
-struct Ran {
+struct KernelRun {
   std::string error;  // message of the parser or of the fault; empty on success
   std::optional<Fault> fault;
-  uint64_t executed = 0;
+  uint64_t num_executed = 0;
 };
 
 struct RunOptions {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{32, 1, 1};
-  bool races = false;
+  bool checks_races = false;
 };
 
 // Runs kernel 'k' of `text` on device copies of the arrays, then copies the results back into them.
 template <class... T>
-Ran run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
+KernelRun run_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
   Memory memory(1 << 26);
   auto module = LoadedModule::load(text, memory);
   if (!module) return {module.diag().text(), {}, 0};
@@ -50,13 +50,13 @@ Ran run_text(const std::string& text, RunOptions options, std::vector<T>&... arr
   Launch launch{.code = (*module)->kernel("k"),
                 .grid = options.grid,
                 .block = options.block,
-                .ranges = memory.ranges(),
-                .check_races = options.races};
+                .memory_ranges = memory.ranges(),
+                .checks_races = options.checks_races};
   REQUIRE(launch.code);
   launch.parameters.resize(addresses.size() * 8);
   if (!addresses.empty()) std::memcpy(launch.parameters.data(), addresses.data(), addresses.size() * 8);
-  Ran out;
-  out.fault = run_launch(launch, out.executed);
+  KernelRun out;
+  out.fault = run_launch(launch, out.num_executed);
   if (out.fault) out.error = out.fault->text;
   size_t n = 0;
   auto fetch = [&](auto& a) {

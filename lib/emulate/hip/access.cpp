@@ -8,7 +8,7 @@ std::string what_at(Access access, uint32_t bytes, const std::string& place) {
 }
 
 std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
-  return place_in(w.group->launch->ranges, w.group->launch->arguments, from, to);
+  return place_in(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
 }
 
 // Computes each lane's address or offset, unchecked.
@@ -49,27 +49,27 @@ void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
   each_active(w, [&](uint32_t lane) {
     uint64_t from = to.host[lane], end = from + o.bytes;
     if (end < from || !find_range(w, o, from, end))
-      raise(w, o, lane, kIllegalAddress,
-            what_at(access, o.bytes, hex(from)) + ", " + nearest_to(w, from, end));
+      throw_fault(w, o, lane, kIllegalAddress,
+                  what_at(access, o.bytes, hex(from)) + ", " + nearest_to(w, from, end));
   });
 }
 
 // Checks an offset into LDS or private memory and replaces it by its host address. Records LDS stores; a load or atomic
 // operation on LDS bytes that were never stored is a Fault.
 void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
-  uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->memory.size();
+  uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->lds_bytes.size();
   if (at > size || size - at < o.bytes)
-    raise(w, o, lane, kIllegalAddress,
-          what_at(access, o.bytes, std::to_string(int64_t(at)) + " of " + std::to_string(size)) + " bytes of " +
+    throw_fault(w, o, lane, kIllegalAddress,
+                what_at(access, o.bytes, std::to_string(int64_t(at)) + " of " + std::to_string(size)) + " bytes of " +
               (is_private ? "private" : "shared") + " memory");
-  std::byte* base = is_private ? w.own_memory + lane * size : w.group->memory.data();
+  std::byte* base = is_private ? w.own_memory + lane * size : w.group->lds_bytes.data();
   if (!is_private) {
-    uint8_t* stored = w.group->stored.data() + at;
+    uint8_t* stored = w.group->is_stored.data() + at;
     if (access == Access::Store) std::memset(stored, 1, o.bytes);
     else if (std::memchr(stored, 0, o.bytes))
-      raise(w, o, lane, kLaunchFailed,
-            what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before" +
-                (w.group->launch->threads() > 64
+      throw_fault(w, o, lane, kLaunchFailed,
+                  what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before" +
+                (w.group->launch->block_threads() > 64
                      ? ": if another thread stores it, a barrier is missing before this load" : ""));
   }
   at += reinterpret_cast<uint64_t>(base);
@@ -78,18 +78,19 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
 }  // namespace
 
 void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
-  raise(w, o, 0, kIllegalAddress,
-        what_at(Access::Load, 4u * o.words, hex(from)) + ", " +
-            nearest_to(w, from, from + 4u * o.words));
+  throw_fault(w, o, 0, kIllegalAddress,
+              what_at(Access::Load, 4u * o.num_words, hex(from)) + ", " +
+            nearest_to(w, from, from + 4u * o.num_words));
 }
 
 // Throws a Fault if the access races. Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave
 // groups, so accesses of one wave race only within one instruction: w.moment is a new number for each instruction.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
-  auto race = w.group->races->note(address, bytes, {o.instruction, w.moment, uint16_t(w.first_thread + lane), access});
+  auto race = w.group->race_detector->note_access(
+      address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});
   if (race)
-    raise(w, o, lane, kLaunchFailed,
-          race->text(name_thread(*w.group, race->other.thread), w.code->describe(race->other.instruction)));
+    throw_fault(w, o, lane, kLaunchFailed,
+                race->text(name_thread(*w.group, race->other.thread), w.code->describe(race->other.instruction)));
 }
 
 template <Space kSpace>
@@ -106,8 +107,8 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
         is_global = false, at -= is_group ? kGroupWindow : kPrivateWindow,
         check_lane(w, o, access, lane, at, is_private);
       else if (!find_range(w, o, at, at + o.bytes))
-        raise(w, o, lane, kIllegalAddress,
-              what_at(access, o.bytes, hex(at)) + ", " + nearest_to(w, at, at + o.bytes));
+        throw_fault(w, o, lane, kIllegalAddress,
+                    what_at(access, o.bytes, hex(at)) + ", " + nearest_to(w, at, at + o.bytes));
     });
     if (!is_global) return;
   } else if constexpr (kSpace == Space::Private) {
@@ -131,12 +132,12 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     }
     to.is_row = off_row == 0;
   }
-  if (w.group->races && kSpace != Space::Private)
+  if (w.group->race_detector && kSpace != Space::Private)
     each_active(w, [&](uint32_t lane) { watch_race(w, o, lane, to.host[lane], o.bytes, access); });
 }
 
 void allow_memory_modifiers(const Builder& b) {
-  b.allow({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
+  b.allow_modifiers({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
 }
 
 Space space_of(std::string_view name) {

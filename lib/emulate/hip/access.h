@@ -16,7 +16,7 @@ struct Addresses {
 
 // Returns the accessible range that contains all addresses from `from` up to, but not including, `to`, or null.
 inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
-  return w.group->recent.find(w.group->launch->ranges, o.instruction, from, to);
+  return w.group->recent_ranges.find(w.group->launch->memory_ranges, o.instruction, from, to);
 }
 [[noreturn]] void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from);
 

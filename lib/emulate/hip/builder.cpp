@@ -154,25 +154,25 @@ Source Builder::scratch(uint32_t n, Part part) const {
   return Source{.place = uint16_t(kScratch + n), .is_vector = true, .part = part};
 }
 
-Op Builder::begin(Run run, bool is_vector) const {
+Op Builder::begin_op(Run run, bool is_vector) const {
   Op op{.run = run, .is_vector = is_vector};
-  op.instruction = number_;
-  op.clamps = instruction->has("clamp");
-  if (int64_t factor = instruction->value("mul")) op.scale = factor == 4 ? 2 : 1;
-  if (instruction->has("div")) op.scale = -1;
+  op.instruction = instruction_number_;
+  op.clamps_result = instruction->has_modifier("clamp");
+  if (int64_t factor = instruction->value("mul")) op.scale_exponent = factor == 4 ? 2 : 1;
+  if (instruction->has_modifier("div")) op.scale_exponent = -1;
   return op;
 }
 
-void Builder::allow(std::initializer_list<std::string_view> modifiers) const {
+void Builder::allow_modifiers(std::initializer_list<std::string_view> modifiers) const {
   for (const Modifier& m : instruction->modifiers)
     if (std::ranges::find(modifiers, m.name) == modifiers.end())
       refuse("the modifier '" + std::string(m.name) + "' is not known here");
 }
 
 void Builder::build_by_types() {
-  allow({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
-  Op op = begin(row->run, row->is_vector);
-  if (op.clamps && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
+  allow_modifiers({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
+  Op op = begin_op(row->run_op, row->is_vector);
+  if (op.clamps_result && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
   size_t next = 0;
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_place(operand(next++));
@@ -193,7 +193,7 @@ void Builder::build_by_types() {
     // a 16-bit result clears the upper half of its register on gfx9; later processors keep that half
     op.to_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
     if (has_bit(*instruction, "op_sel", row->count, false)) op.to_part = Part::Word1;
-    else if (instruction->has("op_sel")) op.to_part = Part::Word0;
+    else if (instruction->has_modifier("op_sel")) op.to_part = Part::Word0;
   }
   if (instruction->opcode.ends_with("_sdwa")) add_sub_dword(op, row->to);
   else emit(op);
@@ -206,15 +206,15 @@ void Builder::add_sub_dword(Op& op, Type to) {
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
   for (size_t n = 0; n < 2 && n < row->count; n++) {
     const Modifier* m = instruction->modifier(kNames[n]);
-    if (m) from[n]->part = part_named(m->word);
+    if (m) from[n]->part = part_named(m->text_value);
     size_t first = row->to == Type::None ? 0 : 1;
     from[n]->is_signed = operand(first + n).is_sign_extended;
   }
   const Modifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
-  Part to_part = part ? part_named(part->word) : Part::Whole;
+  Part to_part = part ? part_named(part->text_value) : Part::Whole;
   if (to_part == Part::Whole || to == Type::Mask) return emit(op);
-  Op place = begin(unused && unused->word == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
-  if (unused && unused->word == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
+  Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
+  if (unused && unused->text_value == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
   place.to = op.to, place.to_part = to_part, place.a = scratch(0);
   op.to = scratch(0).place, op.to_part = Part::Whole;
   emit(op), emit(place);
@@ -231,14 +231,14 @@ void Builder::build_one() {
   if (code.family != Family::Gfx12 || found == opcodes().end()) found = opcodes().find(whole);
   if (found == opcodes().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
-  if (row->build) row->build(*this);
+  if (row->build_ops) row->build_ops(*this);
   else build_by_types();
 }
 
 // Builds a dual-issue pair. Both instructions read before either writes, so an instruction that reads the result of the
 // other one is emitted first. If each reads the other's result, the first one's result stays in scratch until the end.
 void Builder::build_pair(uint32_t first) {
-  auto build_at = [&](uint32_t n) { go_to(n), build_one(); };
+  auto build_at = [&](uint32_t n) { go_to_instruction(n), build_one(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
     if (w.operands.empty()) return false;
@@ -257,18 +257,18 @@ void Builder::build_pair(uint32_t first) {
   if (code.ops.size() != begin + 1) refuse("operands of a dual-issue pair depend on each other");
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kScratch));
   build_at(first + 1);
-  go_to(first);
-  Op move = Builder::begin(opcodes().at("v_mov_b32").run);
+  go_to_instruction(first);
+  Op move = Builder::begin_op(opcodes().at("v_mov_b32").run_op);
   move.to = to, move.a = scratch(0);
   emit(move);
 }
 
-void Builder::build() {
+void Builder::build_ops() {
   if (code.instructions.empty()) throw Failure("the kernel '" + code.name + "' has no code");
   std::vector<uint32_t> first_op(code.instructions.size());
   for (uint32_t n = 0; n < code.instructions.size(); n++) {
     first_op[n] = uint32_t(code.ops.size());
-    go_to(n);
+    go_to_instruction(n);
     bool is_pair = instruction->bytes == 0 && n + 1 < code.instructions.size();
     if (is_pair) first_op[n + 1] = first_op[n], build_pair(n), n++;
     else build_one();
@@ -278,12 +278,13 @@ void Builder::build() {
   for (Op& op : code.ops) {
     if (op.target == 0) continue;  // not a jump; the target of a jump is still an address here
     auto found = op_at.find(op.target);
-    go_to(op.instruction);
+    go_to_instruction(op.instruction);
     if (found == op_at.end()) refuse("jumps to " + hex(op.target) + ", where no instruction begins");
     op.target = found->second;
   }
-  Op end = begin([](Wave& w, const Op& o) { raise(w, o, 0, kIllegalInstruction, "runs beyond the end of the code"); },
-                 false);
+  Op end = begin_op(
+      [](Wave& w, const Op& o) { throw_fault(w, o, 0, kIllegalInstruction, "runs beyond the end of the code"); },
+      false);
   end.instruction = uint32_t(code.instructions.size() - 1);
   emit(end);
 }

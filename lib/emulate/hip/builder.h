@@ -42,15 +42,17 @@ constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t =
 class Builder;
 using Build = void (*)(Builder&);
 
-// A row of the opcode table: the operation and the types of its result and operands in text order, or a custom `build`.
+// A row of the opcode table: the operation and the types of its result and operands in text order, or a custom
+// `build_ops`.
 struct Row {
-  Run run = nullptr;
+  Run run_op = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  // number of operands in `from`; with `build`, also its parameter: bytes of an access, words of a scalar load, a shape
+  // number of operands in `from`; with `build_ops`, also its parameter: bytes of an access, words of a scalar load, a
+  // shape
   uint8_t count = 0;
   bool is_vector = false;
-  Build build = nullptr;    // builds the operations instead of build_by_types
+  Build build_ops = nullptr;    // builds the operations instead of build_by_types
 };
 using Table = std::unordered_map<std::string, Row>;
 
@@ -76,9 +78,9 @@ void add_permutation_rows(Table& to);
 class Builder {
  public:
   explicit Builder(TranslatedKernel& code) : code(code) {}
-  void build();
+  void build_ops();
 
-  // ---- members for the `build` functions of rows
+  // ---- members for the `build_ops` functions of rows
   TranslatedKernel& code;
   const Instruction* instruction = nullptr;
   std::string_view name;  // the opcode without its encoding: "v_add_f32" of "v_add_f32_e32"
@@ -96,21 +98,21 @@ class Builder {
   Source scratch(uint32_t n, Part part = Part::Whole) const;
 
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
-  Op begin(Run run, bool is_vector = true) const;
+  Op begin_op(Run run, bool is_vector = true) const;
   void emit(const Op& op) { code.ops.push_back(op); }
   // Builds the operation from the row's types: result and operands in text order.
   void build_by_types();
   // Refuses a modifier that is not in `modifiers`, because ignoring it would change the instruction's result.
-  void allow(std::initializer_list<std::string_view> modifiers) const;
+  void allow_modifiers(std::initializer_list<std::string_view> modifiers) const;
 
  private:
-  void go_to(uint32_t n) { number_ = n, instruction = &code.instructions[n]; }
+  void go_to_instruction(uint32_t n) { instruction_number_ = n, instruction = &code.instructions[n]; }
   void build_one();
   void build_dpp();
   void build_pair(uint32_t first);
   void add_sub_dword(Op& op, Type to);
 
-  uint32_t number_ = 0;  // index of `instruction`
+  uint32_t instruction_number_ = 0;  // index of `instruction`
 };
 
 }  // namespace tgc::hip

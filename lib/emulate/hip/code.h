@@ -49,17 +49,17 @@ struct Op {
   Source a, b, c;
   uint16_t to = kTrash;  // destination: a vector or scalar register
   // second destination: a lane mask in scalar registers; for compare-and-swap, the register of the expected value
-  uint16_t to2 = kTrash;
+  uint16_t second_destination = kTrash;
   bool is_vector = false;  // true: executes once per active lane
-  bool clamps = false;  // true: clamps the result to [0, 1]
-  int8_t scale = 0;  // multiplies the result by 2^scale, before clamping; for DPP: the index of the control
+  bool clamps_result = false;  // true: clamps the result to [0, 1]
+  int8_t scale_exponent = 0;  // multiplies the result by 2^scale, before clamping; for DPP: the index of the control
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
-  uint8_t words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation
+  uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
   Counter counter = Counter::None;
   bool has_wide_address = false;  // true: the vector part of the address has 64 bits
   bool has_narrow_base = false;  // true: the scalar part of the address has 32 bits
-  bool loads = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
+  bool is_load = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
   uint32_t target = 0;  // for a jump: index of the target operation
   uint32_t instruction = 0;  // index in TranslatedKernel::instructions
@@ -71,14 +71,14 @@ struct TranslatedKernel {
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
   uint32_t halves = 1;  // halves per wave: 1 or 2
-  uint64_t base = 0;  // host address of the image
+  uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
   std::vector<uint32_t> constants;  // copied into each wave's scalar register file from index kConstants on
   bool has_barrier = false;
   bool has_waits = false;  // true: wait instructions (s_waitcnt) became operations, for --race
 
-  uint32_t scalars() const { return kConstants + uint32_t(constants.size()); }
+  uint32_t num_scalars() const { return kConstants + uint32_t(constants.size()); }
   // Returns, for example, "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
   // source".
   std::string describe(uint32_t instruction) const;
@@ -99,11 +99,11 @@ struct Wave {
   std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};  // the lane mask that the current operation computes, one word per half of the wave
   uint32_t outer_exec[2] = {};  // during a DPP instruction, which runs in fewer lanes: EXEC before it
-  uint64_t executed = 0;  // executed instructions; a vector instruction counts once per active lane
+  uint64_t num_executed = 0;  // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
-  Waits* waits = nullptr;  // outstanding memory operations; null without --race
-  uint32_t moment = 0;  // number of operations started so far; only counted with --race
+  Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race
+  uint32_t num_started = 0;  // number of operations started so far; only counted with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }

@@ -56,7 +56,7 @@ int compile(const ActionInfo& info, const DataSet& in, DataSet& out) {
   auto source = in.find(kSource, 0);
   if (!source) return kInvalidArgument;
   tgc::CompileJob job{.language = tgc::Language::Hip, .machine = "amdgcn", .arch = info.arch, .source = source->bytes};
-  job.lines = true;  // the emulator's messages name source lines
+  job.annotates_lines = true;  // the emulator's messages name source lines
   auto made = tgc::catch_failures([&] { return tgc::compile_by_llvm(job, tgc::Artifact::Binary); });
   if (made) return out.add(kBitcode, std::move(*made)), kSuccess;
   const tgc::Diag& d = made.diag();

@@ -46,57 +46,59 @@ void add_hidden_arguments(Launch& launch, uint64_t own) {
 
 }  // namespace
 
-Gpu& Gpu::get() {
+Gpu& Gpu::get_gpu() {
   static Gpu* gpu = new Gpu;  // never destroyed: Python frees modules after static destructors have run
   return *gpu;
 }
 
 Gpu::Gpu() : Driver("TGC_HIP_EMULATOR", kErrors) {
-  if (const char* arch = setting("_ARCH"))
+  if (const char* arch = setting_value("_ARCH"))
     if (find_processor(arch)) architecture_ = arch;
   if (const char* address = std::getenv(kTraceLogVariable))
-    log_ = reinterpret_cast<TraceLog*>(std::strtoull(address, nullptr, 16));
+    trace_log_ = reinterpret_cast<TraceLog*>(std::strtoull(address, nullptr, 16));
 }
 
 int Gpu::load(const void* image, LoadedModule*& module) {
   uint64_t bytes = elf_bytes(image);
-  if (!bytes) return fail(kInvalidImage, "the image is not an ELF file");
+  if (!bytes) return set_error(kInvalidImage, "the image is not an ELF file");
   auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory(), checks_races());
-  if (!loaded) return fail(kInvalidImage, loaded.diag().text());
+  if (!loaded) return set_error(kInvalidImage, loaded.diag().text());
   module = modules_.add(std::move(*loaded));
-  if (log_) log_->append(TraceRecord::Module, module->base(), {static_cast<const char*>(image), bytes});
+  if (trace_log_)
+    trace_log_->append(TraceRecord::Module, module->image_address(), {static_cast<const char*>(image), bytes});
   return kSuccess;
 }
 
 int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
                 void** extra) {
   if (!modules_.contains(kernel)) return kInvalidHandle;
-  if (parameters) return fail(kNotSupported, "arguments one by one, expected them as one block in `extra`");
+  if (parameters) return set_error(kNotSupported, "arguments one by one, expected them as one block in `extra`");
   ArgumentBlock given;
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const TranslatedKernel& code = *kernel->code;
   const Descriptor& d = code.descriptor;
   // hidden arguments, if the kernel has them, begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
-    return fail(kInvalidValue,
+    return set_error(kInvalidValue,
                 std::to_string(given.bytes) + " bytes of arguments, the kernel has " + std::to_string(d.kernarg_bytes));
   if (int wrong = check_size(grid, block, kLimits)) return wrong;
   if (d.group_bytes + group_bytes > kMostGroupBytes)
-    return fail(kInvalidValue, std::to_string(d.group_bytes + group_bytes) + " bytes of shared memory");
+    return set_error(kInvalidValue, std::to_string(d.group_bytes + group_bytes) + " bytes of shared memory");
   Launch launch{.code = &code,
                 .grid = grid,
                 .block = block,
                 .dynamic_group_bytes = group_bytes,
-                .ranges = memory().ranges(),
-                .check_races = checks_races(),
-                .host_threads = log_ ? 1 : host_threads(),
-                .log = log_};
-  if (log_) log_->append(TraceRecord::Launch, code.base, std::string(code.processor) + " " + code.name);
+                .memory_ranges = memory().ranges(),
+                .checks_races = checks_races(),
+                .host_threads = trace_log_ ? 1 : host_threads(),
+                .trace_log = trace_log_};
+  if (trace_log_)
+    trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // compilers widen loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
-  return run(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
+  return run_kernel(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
 }
 
 namespace {
@@ -132,11 +134,11 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
       code->processor = processor.name;
       code->halves = entry.descriptor.is_wave32() ? 1 : 2;
-      code->base = out->image_, code->has_waits = watches;
+      code->image_address = out->image_, code->has_waits = watches;
       if (processor.family == Family::Gfx9 && code->halves == 1)
         throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
       code->instructions = read_listing(out->listing_, entry.begin, entry.end);
-      Builder(*code).build();
+      Builder(*code).build_ops();
       out->kernels_.push_back(std::move(code));
     }
     if (out->kernels_.empty()) throw Failure("the code object has no kernel");
@@ -166,17 +168,17 @@ class Runner {
  public:
   explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
     lanes_ = code_.halves * kLanes;
-    waves_ = (launch.threads() + lanes_ - 1) / lanes_;
+    waves_ = (launch.block_threads() + lanes_ - 1) / lanes_;
     group_.launch = &launch;
-    group_.memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
-    group_.stored.resize(group_.memory.size());
-    if (launch.check_races) group_.races = std::make_unique<Races>(lanes_);
+    group_.lds_bytes.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
+    group_.is_stored.resize(group_.lds_bytes.size());
+    if (launch.checks_races) group_.race_detector = std::make_unique<Races>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
-      storage_.push_back({zeroed<uint32_t>(code_.scalars() * sizeof(uint32_t)),
+      storage_.push_back({zeroed<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
                           zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
                           zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
     for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
-    if (launch.check_races) waits_.resize(storage_.size());
+    if (launch.checks_races) waits_.resize(storage_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
   ~Runner() { set_float_mode(0xf0); }  // restores the host's default mode: round to nearest, keep denormals
@@ -187,13 +189,13 @@ class Runner {
   // Runs group `number`; throws its Fault.
   void run(uint64_t number) {
     group_.id = place_of(number, launch_.grid);
-    std::ranges::fill(group_.stored, uint8_t(0));
-    if (group_.races) group_.races->forget();
+    std::ranges::fill(group_.is_stored, uint8_t(0));
+    if (group_.race_detector) group_.race_detector->forget_accesses();
     if (code_.has_barrier) return run_together();
     for (uint32_t n = 0; n < waves_; n++) {
       Wave w = begin(n, 0);
       run_wave(w);
-      executed_ += w.executed;
+      executed_ += w.num_executed;
     }
   }
 
@@ -204,16 +206,16 @@ class Runner {
     w.s = storage.scalar.get(), w.v = storage.vector.get(), w.own_memory = storage.own.get();
     w.halves = code_.halves, w.group = &group_, w.code = &code_;
     w.first_thread = number * lanes_;
-    w.jumps_left = launch_.most_jumps;
+    w.jumps_left = launch_.max_jumps;
     w.float_mode = code_.descriptor.float_mode();
-    if (launch_.check_races) w.waits = &(waits_[index] = Waits());
-    uint32_t threads = std::min(lanes_, launch_.threads() - w.first_thread);
+    if (launch_.checks_races) w.pending_waits = &(waits_[index] = Waits());
+    uint32_t threads = std::min(lanes_, launch_.block_threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
     std::fill_n(w.s, kConstants, 0);
     w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
     set_scalars(w);
     set_thread_ids(w);
-    if (launch_.log) launch_.log->add_event(trace_event(TraceEvent::Started, number, 0));
+    if (launch_.trace_log) launch_.trace_log->add_event(trace_event(TraceEvent::Started, number, 0));
     return w;
   }
 
@@ -259,13 +261,13 @@ class Runner {
     take_turns(
         waves, run_wave,
         [&](const Wave& done, const Wave& waiting) {
-          raise(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
-                "returned and does not reach a barrier that others wait at");
+          throw_fault(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
+                      "returned and does not reach a barrier that others wait at");
         },
         [&] {
-          if (group_.races) group_.races->forget();
+          if (group_.race_detector) group_.race_detector->forget_accesses();
         });
-    for (Wave& w : waves) executed_ += w.executed;
+    for (Wave& w : waves) executed_ += w.num_executed;
   }
 
   const Launch& launch_;
@@ -283,11 +285,11 @@ void run_until_stop(Wave& w) {
   uint64_t executed = 0;
   while (w.state == Wave::Running) {
     const Op& o = ops[w.pc++];
-    if (kWatches) w.moment++, w.waits->check(w, o);
+    if (kWatches) w.num_started++, w.pending_waits->check_operands(w, o);
     o.run(w, o);
     executed += o.is_vector ? uint32_t(std::popcount(w.exec())) : 1;
   }
-  w.executed += executed;
+  w.num_executed += executed;
 }
 
 // Logs each instruction that has operations. Instructions without any (waits, for example) follow from the code.
@@ -299,7 +301,7 @@ void run_logged(Wave& w, TraceLog& log) {
   while (w.state == Wave::Running) {
     const uint32_t n = w.pc++, lanes = uint32_t(std::popcount(w.exec()));
     ops[n].run(w, ops[n]);
-    w.executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
+    w.num_executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
     if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
     if (lanes != logged_lanes) log.add_event(active_lanes_event(wave, *(logged_lanes = lanes)));
     TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
@@ -313,8 +315,8 @@ void run_logged(Wave& w, TraceLog& log) {
 
 void run_wave(Wave& w) {
   w.state = Wave::Running;
-  if (w.group->launch->log) run_logged(w, *w.group->launch->log);
-  else if (w.waits) run_until_stop<true>(w);
+  if (w.group->launch->trace_log) run_logged(w, *w.group->launch->trace_log);
+  else if (w.pending_waits) run_until_stop<true>(w);
   else run_until_stop<false>(w);
 }
 
@@ -322,15 +324,15 @@ std::string name_thread(const Group& group, uint32_t thread) {
   return emulate::name_thread(thread, group.launch->block, group.id);
 }
 
-void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
+void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
   throw Fault{code, w.code->describe(o.instruction) + ": " + name_thread(*w.group, w.first_thread + lane) + " " + what};
 }
 
 std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {
   Launch launch = asked;
   uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
-  launch.ranges.push_back({begin, begin + launch.arguments.size()});
-  std::ranges::sort(launch.ranges, {}, &Range::begin);
+  launch.memory_ranges.push_back({begin, begin + launch.arguments.size()});
+  std::ranges::sort(launch.memory_ranges, {}, &Range::begin);
   return run_blocks<Runner>(launch, executed);
 }
 

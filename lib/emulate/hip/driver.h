@@ -22,22 +22,22 @@ struct Launch {
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
-  std::vector<Range> ranges;  // accessible global memory, sorted; run_launch adds the arguments
-  bool check_races = false;
+  std::vector<Range> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
+  bool checks_races = false;
   unsigned host_threads = 1;
-  uint64_t most_jumps = UINT64_MAX;  // limit of jumps per wave
-  TraceLog* log = nullptr;  // where executed instructions are logged; then host_threads is 1
+  uint64_t max_jumps = UINT64_MAX;  // limit of jumps per wave
+  TraceLog* trace_log = nullptr;  // where executed instructions are logged; then host_threads is 1
 
-  uint32_t threads() const { return uint32_t(volume(block)); }
+  uint32_t block_threads() const { return uint32_t(volume(block)); }
 };
 
 struct Group {
   const Launch* launch = nullptr;
   Triple id{};
-  std::vector<std::byte> memory;   // LDS (shared memory)
-  std::vector<uint8_t> stored;     // for each byte of `memory`, 1 if a thread has stored it
-  std::unique_ptr<Races> races;    // null unless check_races is set
-  RecentRanges recent;
+  std::vector<std::byte> lds_bytes;   // LDS (shared memory)
+  std::vector<uint8_t> is_stored;     // for each byte of `memory`, 1 if a thread has stored it
+  std::unique_ptr<Races> race_detector;    // null unless checks_races is set
+  RecentRanges recent_ranges;
 };
 
 // Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of
@@ -54,7 +54,7 @@ void set_float_mode(uint32_t mode);
 // Returns a text such as "thread (3,0,0) of block (1,0,0)".
 std::string name_thread(const Group& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
-[[noreturn]] void raise(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
+[[noreturn]] void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
 // A code object. load() disassembles it with LLVM, translates the kernels, and copies the image into device memory.
 class LoadedModule {
@@ -67,7 +67,7 @@ class LoadedModule {
 
   const TranslatedKernel* kernel(std::string_view name) const;  // null if there is no kernel of that name
   const std::vector<std::unique_ptr<TranslatedKernel>>& kernels() const { return kernels_; }
-  uint64_t base() const { return image_; }  // host address of the image
+  uint64_t image_address() const { return image_; }  // host address of the image
 
  private:
   explicit LoadedModule(Memory& memory) : memory_(memory) {}
@@ -83,7 +83,7 @@ using Kernel = LoadedModules::Kernel;
 
 class Gpu : public Driver {
  public:
-  static Gpu& get();
+  static Gpu& get_gpu();
 
   const std::string& architecture() const { return architecture_; }  // such as "gfx1100"
   LoadedModules& modules() { return modules_; }
@@ -97,7 +97,7 @@ class Gpu : public Driver {
   Gpu();
 
   std::string architecture_ = "gfx1100";
-  TraceLog* log_ = nullptr;  // null: executed instructions are not logged
+  TraceLog* trace_log_ = nullptr;  // null: executed instructions are not logged
   LoadedModules modules_;
 };
 

@@ -43,9 +43,9 @@ Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, b
   Launch launch{.code = code,
                 .grid = {groups, 1, 1},
                 .block = {threads, 1, 1},
-                .ranges = memory.ranges(),
-                .check_races = races,
-                .most_jumps = most_jumps};
+                .memory_ranges = memory.ranges(),
+                .checks_races = races,
+                .max_jumps = most_jumps};
   launch.arguments.resize(std::max<size_t>(code->descriptor.kernarg_bytes, 8) + 64);
   std::memcpy(launch.arguments.data(), &array, 8);
   uint64_t executed = 0;

@@ -17,7 +17,7 @@ struct Event {
 };
 
 int the_stream;
-Gpu& gpu() { return Gpu::get(); }
+Gpu& gpu() { return Gpu::get_gpu(); }
 
 uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -52,7 +52,7 @@ EXPORT int hipGetDevicePropertiesR0600(Properties* properties, int device) {
 EXPORT int hipMalloc(void** to, size_t bytes) {
   uint64_t at = gpu().memory().allocate(bytes ? bytes : 1);
   *to = reinterpret_cast<void*>(at);
-  return at ? kSuccess : gpu().fail(kOutOfMemory, std::to_string(bytes) + " bytes");
+  return at ? kSuccess : gpu().set_error(kOutOfMemory, std::to_string(bytes) + " bytes");
 }
 EXPORT int hipFree(void* at) { return !at || gpu().memory().free(address(at)) ? kSuccess : kInvalidValue; }
 EXPORT int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {

@@ -85,8 +85,8 @@ Modifier parse_modifier(std::string_view text) {
   size_t colon = text.find(':');
   m.name = text.substr(0, colon);
   if (colon == text.npos) return m;
-  m.word = text.substr(colon + 1);
-  std::string_view rest = m.word;
+  m.text_value = text.substr(colon + 1);
+  std::string_view rest = m.text_value;
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   while (!rest.empty()) {
     size_t comma = std::min(rest.find(','), rest.size());

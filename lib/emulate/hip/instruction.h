@@ -29,7 +29,7 @@ struct Operand {
 struct Modifier {
   std::string_view name;
   std::vector<int64_t> values;  // two numbers for "op_sel:[0,1]", one for "offset:16", none for "clamp"
-  std::string_view word;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
+  std::string_view text_value;  // the text after the colon: "BYTE_1" of "dst_sel:BYTE_1"
 };
 
 struct Instruction {
@@ -43,7 +43,7 @@ struct Instruction {
 
   const Modifier* modifier(std::string_view name) const;
   int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the first number of the modifier `name`
-  bool has(std::string_view name) const { return modifier(name) != nullptr; }
+  bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }
 };
 
 // Parses the instructions at the addresses [begin, end) of a code object's disassembly (LlvmEngine::disassemble). The

@@ -275,13 +275,13 @@ TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   auto run = [&](const std::string& text, Family family, uint32_t before, uint32_t one, uint32_t two) {
     TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
     auto at = reinterpret_cast<uint64_t>(memory);
-    t.launch.ranges = {{at, at + sizeof memory}};
+    t.launch.memory_ranges = {{at, at + sizeof memory}};
     t.wave.s[4] = uint32_t(at), t.wave.s[5] = uint32_t(at >> 32);
     t.set(2, 4), t.set(4, one), t.set(5, two);
     memory[1] = before;
-    std::memcpy(t.group.memory.data() + 4, &before, 4);
+    std::memcpy(t.group.lds_bytes.data() + 4, &before, 4);
     std::string error = t.run();
-    if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.memory.data() + 4, 4);
+    if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.lds_bytes.data() + 4, 4);
     return error.empty() ? std::pair(memory[1], t.wave.lane(0, 31)) : std::pair(0xdeadu, 0xdeadu);
   };
   const Family old = Family::Gfx9, next = Family::Gfx11;

@@ -93,12 +93,12 @@ template <class T, class F>
 // Applies the output modifiers (clamp, mul:2, mul:4, div:2) to a result.
 template <class T>
 inline T apply_output_modifiers(const Op& o, T x) {
-  float v = std::ldexp(float(x), o.scale);
+  float v = std::ldexp(float(x), o.scale_exponent);
   if constexpr (std::is_same_v<T, double>) {
-    double d = std::ldexp(x, o.scale);
-    return o.clamps ? (d > 0 ? (d < 1 ? d : 1.0) : 0.0) : d;
+    double d = std::ldexp(x, o.scale_exponent);
+    return o.clamps_result ? (d > 0 ? (d < 1 ? d : 1.0) : 0.0) : d;
   }
-  return T(o.clamps ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
+  return T(o.clamps_result ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
 }
 
 inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>& bits) {
@@ -113,7 +113,7 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
 // Writes results of 64 or 16 bits. Floats are converted to halves.
 template <class T>
 [[gnu::noinline]] void write_converted(Wave& w, const Op& o, int half, const Lanes<T>& t) {
-  bool finishes = std::is_floating_point_v<T> && (o.clamps || o.scale);
+  bool finishes = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
   if constexpr (sizeof(T) == 8) {
     Lanes<uint64_t> bits;
     TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
@@ -147,7 +147,7 @@ template <class T, class F>
     write_converted(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
-      if (o.clamps || o.scale) {
+      if (o.clamps_result || o.scale_exponent) {
         Lanes<float> t;
         TGC_LANES t.at[i] = value(i);
         for (float& x : t.at) x = apply_output_modifiers(o, x);
@@ -163,7 +163,7 @@ struct Signature;
 template <class L, class R, class... A>
 struct Signature<R (L::*)(A...) const> {
   static constexpr Row row(Run run, bool is_vector) {
-    Row r{.run = run, .to = type_of<R>(), .count = sizeof...(A), .is_vector = is_vector};
+    Row r{.run_op = run, .to = type_of<R>(), .count = sizeof...(A), .is_vector = is_vector};
     Type types[] = {type_of<A>()..., Type::None};
     for (size_t n = 0; n < sizeof...(A); n++) r.from[n] = types[n];
     return r;

@@ -20,12 +20,12 @@ void atomic_run(Wave& w, const Op& o) {
   };
   each_active(w, [&](u32 lane) {
     if (at.host[lane] % sizeof(T))
-      raise(w, o, lane, kIllegalAddress,
-            "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
+      throw_fault(w, o, lane, kIllegalAddress,
+                  "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
     // for compare-and-swap, register to2 holds the expected value and register b the new value
-    BitsOf<T> b = value(kOp == CompareAndSwap ? o.to2 : o.b.place, lane);
+    BitsOf<T> b = value(kOp == CompareAndSwap ? o.second_destination : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
-    if (!o.loads) return;
+    if (!o.is_load) return;
     w.lane(o.to, lane) = u32(old);
     if constexpr (sizeof(T) == 8) w.lane(o.to + 1, lane) = u32(old >> 32);
   });
@@ -38,32 +38,32 @@ void build_atomic(Builder& b) {
   allow_memory_modifiers(b);
   Space space = space_of(b.name);
   bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
-  Op op = b.begin(b.row->run);
-  op.bytes = b.row->count, op.words = uint8_t(op.bytes / 4);
+  Op op = b.begin_op(b.row->run_op);
+  op.bytes = b.row->count, op.num_words = uint8_t(op.bytes / 4);
   size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
-  op.loads = b.operand_count() > least;
+  op.is_load = b.operand_count() > least;
   size_t next = 0;
-  if (op.loads) op.to = b.vector_place(b.operand(next++), op.words);
+  if (op.is_load) op.to = b.vector_place(b.operand(next++), op.num_words);
   const Operand &address = b.operand(next), &data = b.operand(next + 1);
   take_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
-  op.b = Source{.place = b.vector_place(data, swaps && !is_lds ? 2u * op.words : op.words), .is_vector = true};
-  op.to2 = uint16_t(op.b.place + op.words);
+  op.b = Source{.place = b.vector_place(data, swaps && !is_lds ? 2u * op.num_words : op.num_words), .is_vector = true};
+  op.second_destination = uint16_t(op.b.place + op.num_words);
   if (swaps && is_lds) {
-    op.to2 = b.vector_place(b.operand(next + 2), op.words);
-    if (b.code.family == Family::Gfx9) std::swap(op.b.place, op.to2);
+    op.second_destination = b.vector_place(b.operand(next + 2), op.num_words);
+    if (b.code.family == Family::Gfx9) std::swap(op.b.place, op.second_destination);
   }
-  op.counter = is_lds ? Counter::Lds : !op.loads && b.code.family != Family::Gfx9 ? Counter::Store : Counter::Load;
+  op.counter = is_lds ? Counter::Lds : !op.is_load && b.code.family != Family::Gfx9 ? Counter::Store : Counter::Load;
   b.emit(op);
 }
 
 // Adds an operation for all spaces. `names`: its names on all families, without the space's prefix.
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
-  Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build = build_atomic};
+  Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build_ops = build_atomic};
   for (std::string name : names) {
-    row.run = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
-    row.run = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
-    row.run = atomic_run<kOp, T, Space::Lds>, add_row(t, "ds_" + name, row);
+    row.run_op = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
+    row.run_op = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
+    row.run_op = atomic_run<kOp, T, Space::Lds>, add_row(t, "ds_" + name, row);
     size_t type = std::min(name.rfind('_'), name.size());  // "_rtn" goes before the type: "ds_add_rtn_u32"
     if (name.starts_with("pk_")) type = name.size() - 4;
     add_row(t, "ds_" + name.substr(0, type) + "_rtn" + name.substr(type), row);

@@ -46,9 +46,9 @@ void choose_run(Wave& w, const Op& o) {
 }
 // Builds "v_cndmask_b32 v0, v1, v2, vcc_lo". In a dual-issue pair, the mask VCC is implicit.
 void build_choose(Builder& b) {
-  b.allow({"dst_sel", "dst_unused", "src0_sel", "src1_sel"});
+  b.allow_modifiers({"dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   if (b.instruction->opcode.ends_with("_sdwa")) b.refuse("parts of registers are not known here");
-  Op op = b.begin(b.row->run);
+  Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = b.source(b.operand(1), b.row->from[0]), op.b = b.source(b.operand(2), b.row->from[0]);
   op.c = Source{.place = b.operand_count() > 3 ? b.mask_place(b.operand(3)) : uint16_t(kVcc)};
@@ -103,8 +103,9 @@ void add_fields(Table& t) {
 void add_bit_rows(Table& t) {
   add_logic(t), add_fields(t);
   add_row(t, "v_cndmask_b32",
-          {.run = choose_run<float>, .from = {Type::F32}, .is_vector = true, .build = build_choose});
-  add_row(t, "v_cndmask_b16", {.run = choose_run<u16>, .from = {Type::U16}, .is_vector = true, .build = build_choose});
+          {.run_op = choose_run<float>, .from = {Type::F32}, .is_vector = true, .build_ops = build_choose});
+  add_row(t, "v_cndmask_b16",
+          {.run_op = choose_run<u16>, .from = {Type::U16}, .is_vector = true, .build_ops = build_choose});
 }
 
 }  // namespace tgc::hip

@@ -8,21 +8,21 @@ namespace {
 void build_compare(Builder& b) {
   bool changes_exec = b.name.starts_with("v_cmpx_");
   if (!changes_exec) return b.build_by_types();
-  b.allow({});
-  Op op = b.begin(b.row->run);
+  b.allow_modifiers({});
+  Op op = b.begin_op(b.row->run_op);
   bool has_result = b.operand_count() == 3;
   size_t first = has_result ? 1 : 0;
   op.to = uint16_t(kExec);
   op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);
   b.emit(op);
   if (!has_result) return;
-  Op copy = b.begin(opcodes().at(b.code.halves == 2 ? "s_mov_b64" : "s_mov_b32").run, false);
+  Op copy = b.begin_op(opcodes().at(b.code.halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
   copy.a = Source{.place = uint16_t(kExec)}, copy.to = b.mask_place(b.operand(0));
   b.emit(copy);
 }
 
 void add_compare_row(Table& t, const char* condition, const char* type, Row row) {
-  row.build = build_compare;
+  row.build_ops = build_compare;
   std::string name = std::string(condition) + "_" + type;
   add_row(t, "v_cmp_" + name + " v_cmpx_" + name, row);
 }

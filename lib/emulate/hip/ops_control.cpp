@@ -11,7 +11,7 @@ namespace tgc::hip {
 namespace {
 
 void jump(Wave& w, const Op& o) {
-  if (w.jumps_left-- == 0) raise(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
+  if (w.jumps_left-- == 0) throw_fault(w, o, 0, kLaunchFailed, "exceeds the launch's limit of jumps");
   w.pc = o.target;
 }
 template <auto kTaken>
@@ -22,24 +22,24 @@ uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.halves == 2 ? uint64_t(w.s[k
 
 // Builds a jump. Its operand is a signed 16-bit distance, printed unsigned, in 4-byte words from the next instruction.
 void build_branch(Builder& b) {
-  b.allow({});
+  b.allow_modifiers({});
   const Operand& o = b.operand(0);
   if (o.kind != Operand::Integer) b.refuse("the jump distance is not a number");
-  Op op = b.begin(b.row->run, false);
+  Op op = b.begin_op(b.row->run_op, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
   if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
-  op.target = uint32_t(to);  // still an address: Builder::build replaces it by the index of an operation
+  op.target = uint32_t(to);  // still an address: Builder::build_ops replaces it by the index of an operation
   b.emit(op);
 }
 
 void end_run(Wave& w, const Op&) { w.state = Wave::Done; }
 void barrier_run(Wave& w, const Op& o) {
-  if (w.waits) w.waits->check_barrier(w, o);
+  if (w.pending_waits) w.pending_waits->check_barrier(w, o);
   w.state = Wave::AtBarrier;
 }
 void build_barrier(Builder& b) {
   b.code.has_barrier = true;
-  Op op = b.begin(b.row->run, false);
+  Op op = b.begin_op(b.row->run_op, false);
   b.emit(op);
 }
 
@@ -49,7 +49,7 @@ void build_nothing(Builder&) {}
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
 void add_wait(Builder& b, Counter counter, int64_t open) {
   if (!b.code.has_waits) return;
-  Op op = b.begin(wait_run(), false);
+  Op op = b.begin_op(wait_run(), false);
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
   b.emit(op);
 }
@@ -84,9 +84,9 @@ void build_wait_for(Builder& b) {
 
 // Builds s_getpc: writes the host address of the next instruction.
 void build_get_pc(Builder& b) {
-  Op op = b.begin(opcodes().at("s_mov_b64").run, false);
+  Op op = b.begin_op(opcodes().at("s_mov_b64").run_op, false);
   op.to = b.scalar_place(b.operand(0), 2);
-  op.a = b.constant(b.code.base + b.instruction->address + b.instruction->bytes, 2);
+  op.a = b.constant(b.code.image_address + b.instruction->address + b.instruction->bytes, 2);
   b.emit(op);
 }
 
@@ -106,7 +106,7 @@ void set_float_mode(uint32_t mode) {
 }
 
 void add_control_rows(Table& t) {
-  auto branch = [&](const char* name, Run run) { add_row(t, name, {.run = run, .build = build_branch}); };
+  auto branch = [&](const char* name, Run run) { add_row(t, name, {.run_op = run, .build_ops = build_branch}); };
   branch("s_branch", branch_run<[](const Wave&) { return true; }>);
   branch("s_cbranch_scc0", branch_run<[](const Wave& w) { return w.s[kScc] == 0; }>);
   branch("s_cbranch_scc1", branch_run<[](const Wave& w) { return w.s[kScc] != 0; }>);
@@ -114,13 +114,14 @@ void add_control_rows(Table& t) {
   branch("s_cbranch_vccnz", branch_run<[](const Wave& w) { return vcc(w) != 0; }>);
   branch("s_cbranch_execz", branch_run<[](const Wave& w) { return w.exec() == 0; }>);
   branch("s_cbranch_execnz", branch_run<[](const Wave& w) { return w.exec() != 0; }>);
-  add_row(t, "s_endpgm", {.run = end_run, .build = [](Builder& b) { b.emit(b.begin(b.row->run, false)); }});
-  add_row(t, "s_barrier s_barrier_wait", {.run = barrier_run, .build = build_barrier});
-  add_row(t, "s_waitcnt", {.build = build_waitcnt});
-  add_row(t, "s_wait_loadcnt", {.build = build_wait_for<Counter::Load>});
-  add_row(t, "s_wait_dscnt", {.build = build_wait_for<Counter::Lds>});
-  add_row(t, "s_wait_kmcnt", {.build = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build = [](Builder& b) {  // operand: open loads (upper byte), LDS (lower)
+  add_row(t, "s_endpgm",
+          {.run_op = end_run, .build_ops = [](Builder& b) { b.emit(b.begin_op(b.row->run_op, false)); }});
+  add_row(t, "s_barrier s_barrier_wait", {.run_op = barrier_run, .build_ops = build_barrier});
+  add_row(t, "s_waitcnt", {.build_ops = build_waitcnt});
+  add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<Counter::Load>});
+  add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<Counter::Lds>});
+  add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<Counter::Scalar>});
+  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: open loads (upper byte), LDS (lower)
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});
@@ -131,20 +132,20 @@ void add_control_rows(Table& t) {
           "s_icache_inv s_dcache_wb s_dcache_inv s_gl1_inv buffer_gl0_inv buffer_gl1_inv buffer_inv buffer_wbl2 "
           "global_inv global_wb global_wbinv s_ttracedata s_version s_prefetch_inst s_prefetch_inst_pc_rel "
           "s_singleuse_vdst",
-          {.build = build_nothing});
-  add_row(t, "s_getpc_b64", {.build = build_get_pc});
+          {.build_ops = build_nothing});
+  add_row(t, "s_getpc_b64", {.build_ops = build_get_pc});
   add_row(t, "s_denorm_mode s_round_mode",
-          {.run =
+          {.run_op =
                [](Wave& w, const Op& o) {
-                 w.float_mode = o.words ? (w.float_mode & 0x0f) | uint32_t(o.offset) << 4
+                 w.float_mode = o.num_words ? (w.float_mode & 0x0f) | uint32_t(o.offset) << 4
                                         : (w.float_mode & 0xf0) | uint32_t(o.offset);
                  set_float_mode(w.float_mode);
                },
-           .build =
+           .build_ops =
                [](Builder& b) {
-                 Op op = b.begin(b.row->run, false);
+                 Op op = b.begin_op(b.row->run_op, false);
                  if (b.operand(0).kind != Operand::Integer) b.refuse("the mode is not a number");
-                 op.words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
+                 op.num_words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
                  b.emit(op);
                }});
 }

@@ -41,7 +41,7 @@ void add_fp8(Table& t, const std::string& prefix, const std::string& type) {
             return uint64_t(low) | uint64_t(high) << 32;
           }>());
   Row row = vector_row<[](float a, float b) { return two_fp8<kLayout>(a, b); }>();
-  row.build = build_two_fp8;
+  row.build_ops = build_two_fp8;
   add_row(t, prefix + "v_cvt_pk_" + type + "_f32", row);
 }
 

@@ -55,24 +55,24 @@ constexpr Control kControls[] = {
     {"wave_rol", wave_rol},
     {"wave_ror", wave_ror},
 };
-constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::words for the modifiers bound_ctrl:1, fi:1
+constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::num_words for the modifiers bound_ctrl:1, fi:1
 
 // Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
 // to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
 // lane; kZeroWhereNone: also those without one). In the Op, `scale` is the index of the control in kControls, `offset`
 // the control's value, `bytes` the row mask (low 4 bits) and the bank mask (high 4 bits), `words` the flags above.
 void permute_run(Wave& w, const Op& o) {
-  const Control& control = kControls[size_t(o.scale)];
+  const Control& control = kControls[size_t(o.scale_exponent)];
   u32 lanes = w.halves * kLanes;
   uint64_t active = w.exec(), runs = 0;
   w.outer_exec[0] = w.s[kExec], w.outer_exec[1] = w.s[kExec + 1];
   u32 given[2 * kLanes] = {};
   for (u32 lane = 0; lane < lanes; lane++) {
     int from = control.from(lane, lanes, u32(o.offset));
-    bool is_given = from != kNoLane && ((active >> from & 1) || (o.words & kFromInactive));
+    bool is_given = from != kNoLane && ((active >> from & 1) || (o.num_words & kFromInactive));
     if (is_given) given[lane] = w.lane(o.a.place, u32(from));
     bool is_selected = (o.bytes >> (lane / kRow) & 1) && (o.bytes >> (4 + lane / 4 % 4) & 1);
-    runs |= uint64_t(is_selected && (is_given || (o.words & kZeroWhereNone))) << lane;
+    runs |= uint64_t(is_selected && (is_given || (o.num_words & kZeroWhereNone))) << lane;
   }
   runs &= active;
   for (u32 lane = 0; lane < lanes; lane++) w.lane(o.to, lane) = given[lane];
@@ -99,12 +99,12 @@ void forward_run(Wave& w, const Op& o) {
 }
 void build_permutation(Builder& b) {
   allow_memory_modifiers(b);
-  Op op = b.begin(b.row->run);
+  Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
   op.b = Source{.place = b.vector_place(b.operand(2), 1), .is_vector = true};
   op.offset = int32_t(b.instruction->value("offset"));
-  op.words = 1, op.counter = Counter::Lds, op.loads = true;
+  op.num_words = 1, op.counter = Counter::Lds, op.is_load = true;
   b.emit(op);
 }
 
@@ -117,21 +117,21 @@ void within_rows_run(Wave& w, const Op& o) {
   each_active(w, [&](u32 lane) {
     u32 from = lane / kRow * kRow + u32(names >> (4 * (lane % kRow)) & 15);
     if (kOther) from ^= kRow;
-    bool is_given = (w.exec() >> from & 1) || (o.words & kFromInactive);
-    given[lane] = is_given ? w.lane(o.a.place, from) : (o.words & kZeroWhereNone) ? 0 : w.lane(o.to, lane);
+    bool is_given = (w.exec() >> from & 1) || (o.num_words & kFromInactive);
+    given[lane] = is_given ? w.lane(o.a.place, from) : (o.num_words & kZeroWhereNone) ? 0 : w.lane(o.to, lane);
   });
   each_active(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 void build_within_rows(Builder& b) {
-  b.allow({"op_sel"});
-  Op op = b.begin(b.row->run);
+  b.allow_modifiers({"op_sel"});
+  Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = Source{.place = b.vector_place(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32), op.c = b.source(b.operand(3), Type::U32);
   if (op.b.is_vector || op.c.is_vector) b.refuse("the lanes are named in a vector register");
   const Modifier* flags = b.instruction->modifier("op_sel");
   auto flag = [&](size_t n) { return flags && n < flags->values.size() && flags->values[n]; };
-  op.words = uint8_t((flag(0) ? kFromInactive : 0) | (flag(1) ? kZeroWhereNone : 0));
+  op.num_words = uint8_t((flag(0) ? kFromInactive : 0) | (flag(1) ? kZeroWhereNone : 0));
   b.emit(op);
 }
 
@@ -140,8 +140,8 @@ void build_within_rows(Builder& b) {
 // Builds a DPP instruction as three operations: permute the first source, run the instruction, restore EXEC.
 void Builder::build_dpp() {
   const Instruction& whole = *instruction;
-  Op permute = begin(permute_run, false), restore = begin(restore_run, false);
-  permute.clamps = false, permute.bytes = 0xff, permute.words = 0, permute.to = scratch(3).place;
+  Op permute = begin_op(permute_run, false), restore = begin_op(restore_run, false);
+  permute.clamps_result = false, permute.bytes = 0xff, permute.num_words = 0, permute.to = scratch(3).place;
   Instruction plain = whole;
   for (std::string_view suffix : {"_e64_dpp", "_dpp"})
     if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());
@@ -157,12 +157,12 @@ void Builder::build_dpp() {
         permute.offset |= int32_t(value(n) << n * control->bits);
     } else if (m.name == "row_mask") permute.bytes = uint8_t((permute.bytes & 0xf0) | (value(0) & 15));
     else if (m.name == "bank_mask") permute.bytes = uint8_t((permute.bytes & 15) | value(0) << 4);
-    else if (m.name == "bound_ctrl") permute.words |= kZeroWhereNone;
-    else if (m.name == "fi") permute.words |= value(0) ? kFromInactive : 0;
+    else if (m.name == "bound_ctrl") permute.num_words |= kZeroWhereNone;
+    else if (m.name == "fi") permute.num_words |= value(0) ? kFromInactive : 0;
     else plain.modifiers.push_back(m);
   }
   if (!control) refuse("no lanes are named");
-  permute.scale = int8_t(control - kControls);
+  permute.scale_exponent = int8_t(control - kControls);
   auto first = std::ranges::find(plain.operands.begin() + !plain.operands.empty(), plain.operands.end(),
                                  Operand::Vector, &Operand::kind);
   if (first == plain.operands.end() || first->count != 1) refuse("its first source is no vector register");
@@ -176,10 +176,10 @@ void Builder::build_dpp() {
 }
 
 void add_permutation_rows(Table& t) {
-  add_row(t, "ds_bpermute_b32", {.run = backward_run, .is_vector = true, .build = build_permutation});
-  add_row(t, "ds_permute_b32", {.run = forward_run, .is_vector = true, .build = build_permutation});
-  add_row(t, "v_permlane16_b32", {.run = within_rows_run<false>, .is_vector = true, .build = build_within_rows});
-  add_row(t, "v_permlanex16_b32", {.run = within_rows_run<true>, .is_vector = true, .build = build_within_rows});
+  add_row(t, "ds_bpermute_b32", {.run_op = backward_run, .is_vector = true, .build_ops = build_permutation});
+  add_row(t, "ds_permute_b32", {.run_op = forward_run, .is_vector = true, .build_ops = build_permutation});
+  add_row(t, "v_permlane16_b32", {.run_op = within_rows_run<false>, .is_vector = true, .build_ops = build_within_rows});
+  add_row(t, "v_permlanex16_b32", {.run_op = within_rows_run<true>, .is_vector = true, .build_ops = build_within_rows});
 }
 
 // ---- instructions that move values between lanes and scalar registers; bit counts of masks
@@ -195,8 +195,8 @@ void write_lane_run(Wave& w, const Op& o) { w.lane(o.to, w.s[o.b.place] & (w.hal
 
 // Starts an operation that runs once, independent of EXEC.
 Op begin_scalar(Builder& b) {
-  b.allow({});
-  return b.begin(b.row->run, false);
+  b.allow_modifiers({});
+  return b.begin_op(b.row->run_op, false);
 }
 void build_read_first(Builder& b) {
   Op op = begin_scalar(b);
@@ -236,13 +236,13 @@ void count_below_run(Wave& w, const Op& o) {
 }  // namespace
 
 void add_lane_rows(Table& t) {
-  add_row(t, "v_readfirstlane_b32", {.run = read_first_run, .build = build_read_first});
-  add_row(t, "v_readlane_b32", {.run = read_lane_run, .build = build_read_lane});
-  add_row(t, "v_writelane_b32", {.run = write_lane_run, .build = build_write_lane});
+  add_row(t, "v_readfirstlane_b32", {.run_op = read_first_run, .build_ops = build_read_first});
+  add_row(t, "v_readlane_b32", {.run_op = read_lane_run, .build_ops = build_read_lane});
+  add_row(t, "v_writelane_b32", {.run_op = write_lane_run, .build_ops = build_write_lane});
   Row count = vector_row<[](u32 a, u32 b) { return a + b; }>();
-  count.run = count_below_run<false>;
+  count.run_op = count_below_run<false>;
   add_row(t, "v_mbcnt_lo_u32_b32", count);
-  count.run = count_below_run<true>;
+  count.run_op = count_below_run<true>;
   add_row(t, "v_mbcnt_hi_u32_b32", count);
 }
 

@@ -30,9 +30,9 @@ constexpr auto median = [](T a, T b, T c) -> T {
 template <auto F>
 Row accumulating_row() {
   Row row = vector_row<F>();
-  row.build = [](Builder& b) {
-    b.allow({"clamp", "mul", "div"});
-    Op op = b.begin(b.row->run);
+  row.build_ops = [](Builder& b) {
+    b.allow_modifiers({"clamp", "mul", "div"});
+    Op op = b.begin_op(b.row->run_op);
     op.to = b.vector_place(b.operand(0), words_of(b.row->to));
     op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
     op.c = b.source(b.operand(0), b.row->to);
@@ -165,7 +165,7 @@ void div_scale_run(Wave& w, const Op& o) {
       out.at[i] = scaled(a[i], b[i], c[i], scales);
       mask |= u32(scales) << i;
     }
-    write_mask(w, o.to2, half, mask & w.exec(u32(half)));
+    write_mask(w, o.second_destination, half, mask & w.exec(u32(half)));
     write<T>(w, o, half, [&](int i) { return out.at[i]; });
   }
 }
@@ -201,25 +201,26 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
 
 template <class T>
 void add_division(Table& t, const std::string& type) {
-  Row scale{.run = div_scale_run<T>, .is_vector = true, .build = [](Builder& b) {
-              b.allow({});
-              Op op = b.begin(b.row->run);
-              op.to = b.vector_place(b.operand(0), words_of(type_of<T>())), op.to2 = b.mask_place(b.operand(1));
+  Row scale{.run_op = div_scale_run<T>, .is_vector = true, .build_ops = [](Builder& b) {
+              b.allow_modifiers({});
+              Op op = b.begin_op(b.row->run_op);
+              op.to = b.vector_place(b.operand(0), words_of(type_of<T>())),
+              op.second_destination = b.mask_place(b.operand(1));
               op.a = b.source(b.operand(2), type_of<T>()), op.b = b.source(b.operand(3), type_of<T>());
               op.c = b.source(b.operand(4), type_of<T>());
               b.emit(op);
             }};
   add_row(t, "v_div_scale_" + type, scale);
   Row fmas = vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>();
-  fmas.run = div_fmas_run<T>;
+  fmas.run_op = div_fmas_run<T>;
   add_row(t, "v_div_fmas_" + type, fmas);
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
 void build_mix(Builder& b) {
-  b.allow({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
-  Op op = b.begin(b.row->run);
+  b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
+  Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_place(b.operand(0), 1);
   Source* from[] = {&op.a, &op.b, &op.c};
   auto bit = [&](const char* name, size_t n) {
@@ -256,10 +257,10 @@ void add_float_rows(Table& t) {
   add_row(t, "v_frexp_exp_i32_f64", vector_row<exponent_of<double>>());
   add_row(t, "v_frexp_exp_i16_f16", vector_row<[](Half a) { return (i16(exponent_of<Half>(a))); }>());
   Row mix = vector_row<[](float a, float b, float c) { return std::fma(a, b, c); }>();
-  mix.build = build_mix;
+  mix.build_ops = build_mix;
   add_row(t, "v_fma_mix_f32", mix);
   Row mix_half = vector_row<[](float a, float b, float c) -> Half { return std::fma(a, b, c); }>();
-  mix_half.build = build_mix;
+  mix_half.build_ops = build_mix;
   add_row(t, "v_fma_mixlo_f16 v_fma_mixhi_f16", mix_half);
 }
 

@@ -39,23 +39,23 @@ void carry_run(Wave& w, const Op& o) {
       out.at[i] = u32(sum);
       carry |= u32(sum >> 32 & 1) << i;
     }
-    write_mask(w, o.to2, half, carry & w.exec(u32(half)));
+    write_mask(w, o.second_destination, half, carry & w.exec(u32(half)));
     write_words<u32>(w, o.to, half, [&](int i) { return out.at[i]; });
   }
 }
 // Builds "v_add_co_u32 v0, vcc_lo, v1, v2" and, with carry in, "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo".
 void build_carry(Builder& b) {
-  b.allow({});
-  Op op = b.begin(b.row->run);
-  op.to = b.vector_place(b.operand(0), 1), op.to2 = b.mask_place(b.operand(1));
+  b.allow_modifiers({});
+  Op op = b.begin_op(b.row->run_op);
+  op.to = b.vector_place(b.operand(0), 1), op.second_destination = b.mask_place(b.operand(1));
   op.a = b.source(b.operand(2), Type::U32), op.b = b.source(b.operand(3), Type::U32);
   if (b.row->count == 3) op.c = Source{.place = b.mask_place(b.operand(4))};
   b.emit(op);
 }
 template <auto F>
 void add_carries(Table& t, std::string_view plain, std::string_view carried) {
-  add_row(t, plain, {.run = carry_run<F, false>, .count = 2, .is_vector = true, .build = build_carry});
-  add_row(t, carried, {.run = carry_run<F, true>, .count = 3, .is_vector = true, .build = build_carry});
+  add_row(t, plain, {.run_op = carry_run<F, false>, .count = 2, .is_vector = true, .build_ops = build_carry});
+  add_row(t, carried, {.run_op = carry_run<F, true>, .count = 3, .is_vector = true, .build_ops = build_carry});
 }
 constexpr auto kAdd = [](u64 a, u64 b, u64 c) { return a + b + c; };
 constexpr auto kSub = [](u64 a, u64 b, u64 c) { return a - b - c; };
@@ -75,14 +75,14 @@ void wide_mad_run(Wave& w, const Op& o) {
       out.at[i] = product + c[i];
       carry |= u32(out.at[i] < product) << i;
     }
-    write_mask(w, o.to2, half, carry & w.exec(u32(half)));
+    write_mask(w, o.second_destination, half, carry & w.exec(u32(half)));
     write<u64>(w, o, half, [&](int i) { return out.at[i]; });
   }
 }
 void build_wide_mad(Builder& b) {
-  b.allow({});
-  Op op = b.begin(b.row->run);
-  op.to = b.vector_place(b.operand(0), 2), op.to2 = b.mask_place(b.operand(1));
+  b.allow_modifiers({});
+  Op op = b.begin_op(b.row->run_op);
+  op.to = b.vector_place(b.operand(0), 2), op.second_destination = b.mask_place(b.operand(1));
   Type type = b.row->from[0];
   op.a = b.source(b.operand(2), type), op.b = b.source(b.operand(3), type);
   op.c = b.source(b.operand(4), Type::I64 == type ? Type::I64 : Type::U64);
@@ -126,9 +126,9 @@ void add_products(Table& t) {
   add_row(t, "v_mad_i32_i16", vector_row<[](i16 a, i16 b, u32 c) { return u32(i32(a) * b) + c; }>());
   add_row(t, "v_sad_u32", vector_row<[](u32 a, u32 b, u32 c) { return ((a > b ? a - b : b - a) + c); }>());
   add_row(t, "v_mad_u64_u32 v_mad_co_u64_u32",
-          {.run = wide_mad_run<u32>, .from = {Type::U32}, .is_vector = true, .build = build_wide_mad});
+          {.run_op = wide_mad_run<u32>, .from = {Type::U32}, .is_vector = true, .build_ops = build_wide_mad});
   add_row(t, "v_mad_i64_i32 v_mad_co_i64_i32",
-          {.run = wide_mad_run<i32>, .from = {Type::I32}, .is_vector = true, .build = build_wide_mad});
+          {.run_op = wide_mad_run<i32>, .from = {Type::I32}, .is_vector = true, .build_ops = build_wide_mad});
 }
 
 void add_shifts(Table& t) {

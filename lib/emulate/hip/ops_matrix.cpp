@@ -52,14 +52,14 @@ struct Shape {
   bool is_integer = false;
 };
 
-// All shapes, indexed by Op::words.
+// All shapes, indexed by Op::num_words.
 std::vector<Shape>& shapes() {
   static std::vector<Shape> all;
   return all;
 }
 
 void matrix_run(Wave& w, const Op& o) {
-  const Shape& shape = shapes()[o.words];
+  const Shape& shape = shapes()[o.num_words];
   const Layout& l = shape.layout;
   constexpr uint32_t kMost = 32;  // upper bound of m, n and k
   float a[kMost * kMost], b[kMost * kMost];
@@ -109,15 +109,15 @@ bool take_shape(std::string_view text, Layout& to) {
 }
 
 void build_matrix(Builder& b) {
-  b.allow({});
+  b.allow_modifiers({});
   const Shape& shape = shapes()[b.row->count];
   const Layout& l = shape.layout;
   uint32_t lanes = b.code.halves * kLanes;
   if ((l.family == Family::Gfx9) != (b.code.halves == 2)) b.refuse("not supported in waves of this size");
   uint32_t from = l.in_lane * (shape.from == Element::F32 ? 4 : shape.from <= Element::Bf16 ? 2 : 1) / 4;
   uint32_t to = l.m * l.n / lanes / (l.packs_result && shape.to != Element::F32 ? 2 : 1);
-  Op op = b.begin(b.row->run);
-  op.words = b.row->count;
+  Op op = b.begin_op(b.row->run_op);
+  op.num_words = b.row->count;
   op.to = b.vector_place(b.operand(0), to);
   op.a = Source{.place = b.vector_place(b.operand(1), from), .is_vector = true};
   op.b = Source{.place = b.vector_place(b.operand(2), from), .is_vector = true};
@@ -129,7 +129,7 @@ void build_matrix(Builder& b) {
 void add_shape(Table& t, const std::string& name, Shape shape) {
   shapes().push_back(shape);
   add_row(t, name,
-          {.run = matrix_run, .count = uint8_t(shapes().size() - 1), .is_vector = true, .build = build_matrix});
+          {.run_op = matrix_run, .count = uint8_t(shapes().size() - 1), .is_vector = true, .build_ops = build_matrix});
 }
 
 }  // namespace

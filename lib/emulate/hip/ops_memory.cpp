@@ -36,12 +36,12 @@ void load_run(Wave& w, const Op& o) {
   Addresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
-    if (at.is_row && o.words == 1) {  // fast path: consecutive addresses
+    if (at.is_row && o.num_words == 1) {  // fast path: consecutive addresses
       for (u32 half = 0; half < w.halves; half++)
         std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kLanes]), kLanes * sizeof(u32));
       return;
     }
-    for (u32 word = 0; word < o.words; word++)
+    for (u32 word = 0; word < o.num_words; word++)
       for (u32 half = 0; half < w.halves; half++) {
         u32 active = w.exec(half), *to = w.vector(o.to + word, half);
         const uint64_t* from = at.host + half * kLanes;
@@ -72,7 +72,7 @@ void store_run(Wave& w, const Op& o) {
       u32 value = w.lane(o.b.place, lane) >> (kHigh ? 16 : 0);
       std::memcpy(to, &value, o.bytes);
     } else {
-      for (u32 word = 0; word < o.words; word++) std::memcpy(to + 4 * word, &w.lane(o.b.place + word, lane), 4);
+      for (u32 word = 0; word < o.num_words; word++) std::memcpy(to + 4 * word, &w.lane(o.b.place + word, lane), 4);
     }
   });
 }
@@ -82,38 +82,38 @@ void build_access(Builder& b) {
   allow_memory_modifiers(b);
   Space space = space_of(b.name);
   bool stores = b.row->to == Type::None;
-  Op op = b.begin(b.row->run);
-  op.bytes = b.row->count, op.words = uint8_t(std::max(1, op.bytes / 4));
+  Op op = b.begin_op(b.row->run_op);
+  op.bytes = b.row->count, op.num_words = uint8_t(std::max(1, op.bytes / 4));
   bool has_scalar = space == Space::Global || space == Space::Private;
   size_t address = stores ? 0 : 1, last = 2;
   take_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
-  if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.words), .is_vector = true};
-  else op.to = b.vector_place(b.operand(0), op.words);
+  if (stores) op.b = Source{.place = b.vector_place(b.operand(1), op.num_words), .is_vector = true};
+  else op.to = b.vector_place(b.operand(0), op.num_words);
   // since gfx10, stores count in a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
                                                          : Counter::Load;
-  op.loads = !stores;
+  op.is_load = !stores;
   b.emit(op);
 }
 
 // Builds the two accesses of "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3" or "ds_store_2addr_b32 v0, v1, v2". The
 // offsets count elements (with st64, units of 64 elements).
 void build_two(Builder& b) {
-  b.allow({"offset0", "offset1", "gds"});
+  b.allow_modifiers({"offset0", "offset1", "gds"});
   bool stores = b.row->to == Type::None;
   int scale = b.row->count * ((b.name.find("st64") != b.name.npos || b.name.find("stride64") != b.name.npos) ? 64 : 1);
   u32 words = u32(b.row->count) / 4;
   uint16_t to = stores ? 0 : b.vector_place(b.operand(0), 2 * words);
   size_t first = b.code.ops.size();
   for (u32 n = 0; n < 2; n++) {
-    Op op = b.begin(b.row->run);
-    op.bytes = b.row->count, op.words = uint8_t(words);
+    Op op = b.begin_op(b.row->run_op);
+    op.bytes = b.row->count, op.num_words = uint8_t(words);
     take_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
     op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
     if (stores) op.b = Source{.place = b.vector_place(b.operand(1 + n), words), .is_vector = true};
     else op.to = uint16_t(to + n * words);
-    op.counter = Counter::Lds, op.loads = !stores;
+    op.counter = Counter::Lds, op.is_load = !stores;
     b.emit(op);
   }
   // swap the two loads if the first one would overwrite the address register of the second one
@@ -131,7 +131,7 @@ void add_space(Table& t, const std::string& prefix, const char* load, const char
       at = blank + 1;
     }
     all.pop_back();
-    add_row(t, all, {.run = run, .to = to, .count = bytes, .is_vector = true, .build = build_access});
+    add_row(t, all, {.run_op = run, .to = to, .count = bytes, .is_vector = true, .build_ops = build_access});
   };
   auto loads = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::U32, bytes); };
   auto stores = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::None, bytes); };
@@ -171,13 +171,13 @@ void add_two(Table& t, const std::string& load, const std::string& store) {
       for (std::string name : {far ? "2st64_" : "2_", far ? "2addr_stride64_" : "2addr_"}) {
         name += bytes == 4 ? "b32" : "b64";
         add_row(t, "ds_" + load + name,
-                {.run = load_run<Space::Lds, Form::Words>,
+                {.run_op = load_run<Space::Lds, Form::Words>,
                  .to = Type::U32,
                  .count = bytes,
                  .is_vector = true,
-                 .build = build_two});
+                 .build_ops = build_two});
         add_row(t, "ds_" + store + name,
-                {.run = store_run<Space::Lds, false>, .count = bytes, .is_vector = true, .build = build_two});
+                {.run_op = store_run<Space::Lds, false>, .count = bytes, .is_vector = true, .build_ops = build_two});
       }
     }
 }
@@ -190,23 +190,23 @@ void scalar_load_run(Wave& w, const Op& o) {
   const Range* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
   // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0 and do not fail
-  uint64_t there = std::min<uint64_t>(4u * o.words, range->end - from);
-  std::memset(w.s + o.to, 0, 4u * o.words);
+  uint64_t there = std::min<uint64_t>(4u * o.num_words, range->end - from);
+  std::memset(w.s + o.to, 0, 4u * o.num_words);
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
-  if (w.group->races) watch_race(w, o, 0, from, u32(there), Access::Load);
+  if (w.group->race_detector) watch_race(w, o, 0, from, u32(there), Access::Load);
 }
 void build_scalar_load(Builder& b) {
   allow_memory_modifiers(b);
-  Op op = b.begin(b.row->run, false);
-  op.words = b.row->count;
-  op.to = b.scalar_place(b.operand(0), op.words);
+  Op op = b.begin_op(b.row->run_op, false);
+  op.num_words = b.row->count;
+  op.to = b.scalar_place(b.operand(0), op.num_words);
   op.a = Source{.place = b.scalar_place(b.operand(1), 2)};
   op.b = b.constant(0, 1);
   const Operand& offset = b.operand(2);
   if (offset.kind == Operand::Scalar) op.b = Source{.place = b.scalar_place(offset, 1)};
   else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
   op.offset += int32_t(b.instruction->value("offset"));
-  op.counter = Counter::Scalar, op.loads = true;
+  op.counter = Counter::Scalar, op.is_load = true;
   b.emit(op);
 }
 
@@ -225,7 +225,7 @@ void add_memory_rows(Table& t) {
                               {"s_load_b128 s_load_dwordx4", 4},
                               {"s_load_b256 s_load_dwordx8", 8},
                               {"s_load_b512 s_load_dwordx16", 16}})
-    add_row(t, names, {.run = scalar_load_run, .count = uint8_t(words), .build = build_scalar_load});
+    add_row(t, names, {.run_op = scalar_load_run, .count = uint8_t(words), .build_ops = build_scalar_load});
 }
 
 }  // namespace tgc::hip

@@ -31,7 +31,7 @@ Source part_of(Builder& b, size_t n, Type type, bool upper) {
 }
 
 void build_packed(Builder& b) {
-  b.allow({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
+  b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   std::string single = "v_" + std::string(b.name.substr(5));
   if (auto end = single.find("_u16");
       end != single.npos && (single.starts_with("v_add_") || single.starts_with("v_sub_")))
@@ -42,7 +42,7 @@ void build_packed(Builder& b) {
   if (accumulates) b.refuse("packed fmac is not supported");
   if (b.operand_count() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
-    Op op = b.begin(row.run);
+    Op op = b.begin_op(row.run_op);
     op.to = uint16_t(kScratch + upper);
     Source* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < row.count; n++) *from[n] = part_of(b, n, type, upper);
@@ -51,29 +51,29 @@ void build_packed(Builder& b) {
   if (type == Type::F32) {
     uint16_t to = b.vector_place(b.operand(0), 2);
     for (uint16_t n = 0; n < 2; n++) {
-      Op move = b.begin(opcodes().at("v_mov_b32").run);
-      move.clamps = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
+      Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
+      move.clamps_result = false, move.a = b.scratch(n), move.to = uint16_t(to + n);
       b.emit(move);
     }
     return;
   }
-  Op pack = b.begin(opcodes().at("v_pack_b32_f16").run);
-  pack.clamps = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
+  Op pack = b.begin_op(opcodes().at("v_pack_b32_f16").run_op);
+  pack.clamps_result = false, pack.to = b.vector_place(b.operand(0), 1), pack.a = b.scratch(0), pack.b = b.scratch(1);
   b.emit(pack);
 }
 
 // Builds "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]", which takes one register of each operand.
 void build_packed_move(Builder& b) {
-  b.allow({"op_sel", "op_sel_hi"});
+  b.allow_modifiers({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
     Operand o = b.operand(n + 1);
     if (o.is_register()) o.place += bit(b, "op_sel", n, n == 1), o.count = 1;
-    Op move = b.begin(opcodes().at("v_mov_b32").run);
+    Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
     move.a = b.source(o, Type::F32), move.to = uint16_t(kScratch + n);
     b.emit(move);
   }
   for (uint16_t n = 0; n < 2; n++) {
-    Op move = b.begin(opcodes().at("v_mov_b32").run);
+    Op move = b.begin_op(opcodes().at("v_mov_b32").run_op);
     move.a = b.scratch(n), move.to = uint16_t(b.vector_place(b.operand(0), 2) + n);
     b.emit(move);
   }
@@ -87,10 +87,10 @@ constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   return uint32_t(sum) + c;
 };
 void build_dot4(Builder& b) {  // neg_lo tells which operands are signed
-  b.allow({"neg_lo"});
+  b.allow_modifiers({"neg_lo"});
   static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
-  Op op = b.begin(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run);
+  Op op = b.begin_op(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run_op);
   op.to = b.vector_place(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   op.c = b.source(b.operand(3), Type::U32);
@@ -109,12 +109,12 @@ void add_packed_rows(Table& t) {
        {"add_f16", "mul_f16", "fma_f16",     "min_f16",     "max_f16",     "min_num_f16", "max_num_f16", "add_u16",
         "sub_u16", "add_i16", "sub_i16",     "mul_lo_u16",  "mad_u16",     "mad_i16",     "min_u16",     "max_u16",
         "min_i16", "max_i16", "lshlrev_b16", "lshrrev_b16", "ashrrev_i16", "add_f32",     "mul_f32",     "fma_f32"})
-    add_row(t, std::string("v_pk_") + name, {.is_vector = true, .build = build_packed});
+    add_row(t, std::string("v_pk_") + name, {.is_vector = true, .build_ops = build_packed});
   add_row(t, "v_dot4_u32_u8", vector_row<dot4<uint8_t, uint8_t>>());
   add_row(t, "v_dot4_i32_i8", vector_row<dot4<int8_t, int8_t>>());
-  add_row(t, "v_dot4_i32_iu8", {.is_vector = true, .build = build_dot4});
+  add_row(t, "v_dot4_i32_iu8", {.is_vector = true, .build_ops = build_dot4});
   add_row(t, "v_dot2_f32_f16", vector_row<dot2>());
-  add_row(t, "v_pk_mov_b32", {.is_vector = true, .build = build_packed_move});
+  add_row(t, "v_pk_mov_b32", {.is_vector = true, .build_ops = build_packed_move});
 }
 
 }  // namespace tgc::hip

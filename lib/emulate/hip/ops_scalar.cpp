@@ -81,8 +81,8 @@ void add_logic(Table& t, const std::string& name, const std::string& other, cons
 
 // Builds s_addk_i32 and the like: operand 0 is destination and source, operand 1 a 16-bit immediate, printed unsigned.
 void build_k(Builder& b) {
-  b.allow({});
-  Op op = b.begin(b.row->run, false);
+  b.allow_modifiers({});
+  Op op = b.begin_op(b.row->run_op, false);
   bool compares = b.row->to == Type::Scc;
   const Operand &to = b.operand(0), &value = b.operand(1);
   if (value.kind != Operand::Integer) b.refuse("the second operand is no number");
@@ -94,7 +94,7 @@ void build_k(Builder& b) {
   b.emit(op);
 }
 Row k_row(Row row) {
-  row.build = build_k;
+  row.build_ops = build_k;
   return row;
 }
 

@@ -37,7 +37,7 @@ inline void write_scalar(Wave& w, uint32_t place, T value) {
 
 template <auto F, class L, class R, class... A>
 constexpr Row scalar_row_of(R (L::*)(Wave&, A...) const) {
-  Row r{.run = [](Wave& w, const Op& o) {
+  Row r{.run_op = [](Wave& w, const Op& o) {
     const Source* from[] = {&o.a, &o.b, &o.c};
     auto call = [&]<size_t... I>(std::index_sequence<I...>) { return F(w, read_scalar<A>(w, *from[I])...); };
     if constexpr (std::is_void_v<R>) call(std::index_sequence_for<A...>());
@@ -58,9 +58,9 @@ constexpr Row scalar_row() {
 template <auto F>
 constexpr Row changing_row() {
   Row row = scalar_row<F>();
-  row.build = [](Builder& b) {
-    b.allow({});
-    Op op = b.begin(b.row->run, false);
+  row.build_ops = [](Builder& b) {
+    b.allow_modifiers({});
+    Op op = b.begin_op(b.row->run_op, false);
     op.to = b.scalar_place(b.operand(0), words_of(b.row->to));
     Source* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < b.row->count; n++) {

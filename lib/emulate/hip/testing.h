@@ -31,13 +31,13 @@ class TestWave {
       address_ += 4;
     }
     code.has_waits = true;
-    Builder(code).build();
-    scalar_.resize(code.scalars()), vector_.resize(size_t(kVectors) * halves * kLanes), own_.resize(64 * 64);
+    Builder(code).build_ops();
+    scalar_.resize(code.num_scalars()), vector_.resize(size_t(kVectors) * halves * kLanes), own_.resize(64 * 64);
     std::ranges::copy(code.constants, scalar_.begin() + kConstants);
     launch.code = &code;
     launch.block = {halves * kLanes, 1, 1};
     group.launch = &launch;
-    group.memory.resize(1024), group.stored.resize(1024, 1);
+    group.lds_bytes.resize(1024), group.is_stored.resize(1024, 1);
     wave.s = scalar_.data(), wave.v = vector_.data(), wave.halves = halves;
     wave.group = &group, wave.code = &code, wave.own_memory = own_.data();
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
@@ -46,7 +46,7 @@ class TestWave {
   // Runs the wave. Returns the fault's text, or "".
   std::string run(bool watches = false) {
     Waits waits;
-    if (watches) wave.waits = &waits;
+    if (watches) wave.pending_waits = &waits;
     try {
       run_wave(wave);
     } catch (const Fault& fault) { return fault.text; }
@@ -78,7 +78,7 @@ inline std::string code_object(const std::string& parameters, const std::string&
       "declare void @llvm.amdgcn.s.barrier()\n"
       "define amdgpu_kernel void @k(" +
       parameters + ") {\n" + body + "\nret void\n}\n";
-  job.name = "k", job.lines = true;
+  job.name = "k", job.annotates_lines = true;
   return compile_uncached(job, Artifact::Binary).value_or_throw();
 }
 

@@ -20,14 +20,14 @@ struct TraceRecord {
   };
   uint32_t kind = 0, bytes = 0;
   uint64_t number = 0;
-  uint64_t events = 0;  // number of 4-byte events that follow `bytes`
+  uint64_t num_events = 0;  // number of 4-byte events that follow `bytes`
 };
 
-// The log: this header, then `used` bytes of records.
+// The log: this header, then `used_bytes` bytes of records.
 struct TraceLog {
-  uint64_t capacity = 0;  // bytes for records
-  uint64_t used = 0;
-  uint64_t last = 0;      // where the last record begins
+  uint64_t capacity_bytes = 0;  // bytes for records
+  uint64_t used_bytes = 0;
+  uint64_t last_record = 0;      // where the last record begins
   uint64_t is_full = 0;   // 1: a record did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -36,27 +36,28 @@ struct TraceLog {
   // Appends a record: its kind, `number`, and `text`, padded to 8 bytes.
   void append(TraceRecord::Kind kind, uint64_t number, std::string_view text) {
     uint64_t padded = (text.size() + 7) / 8 * 8;
-    used = (used + 7) / 8 * 8;
-    if (is_full || text.size() > UINT32_MAX || capacity < used || capacity - used < sizeof(TraceRecord) + padded) {
+    used_bytes = (used_bytes + 7) / 8 * 8;
+    if (is_full || text.size() > UINT32_MAX || capacity_bytes < used_bytes ||
+        capacity_bytes - used_bytes < sizeof(TraceRecord) + padded) {
       is_full = 1;
       return;
     }
     TraceRecord record{.kind = kind, .bytes = uint32_t(text.size()), .number = number};
-    std::memcpy(records() + used, &record, sizeof record);
-    std::memcpy(records() + used + sizeof record, text.data(), text.size());
-    last = used;
-    used += sizeof record + padded;
+    std::memcpy(records() + used_bytes, &record, sizeof record);
+    std::memcpy(records() + used_bytes + sizeof record, text.data(), text.size());
+    last_record = used_bytes;
+    used_bytes += sizeof record + padded;
   }
   // Appends an event to the last record, which must be a launch.
   void add_event(uint32_t event) {
-    if (is_full || capacity - used < sizeof event) {
+    if (is_full || capacity_bytes - used_bytes < sizeof event) {
       is_full = 1;
       return;
     }
-    std::memcpy(records() + used, &event, sizeof event);
-    used += sizeof event;
+    std::memcpy(records() + used_bytes, &event, sizeof event);
+    used_bytes += sizeof event;
     uint64_t events;
-    std::byte* count = records() + last + offsetof(TraceRecord, events);
+    std::byte* count = records() + last_record + offsetof(TraceRecord, num_events);
     std::memcpy(&events, count, sizeof events);
     events++;
     std::memcpy(count, &events, sizeof events);

@@ -6,48 +6,48 @@ namespace tgc::hip {
 namespace {
 
 void run_wait(Wave& w, const Op& o) {
-  if (w.waits) w.waits->wait(Counter(o.bytes), uint64_t(o.offset), w.code->family != Family::Gfx12);
+  if (w.pending_waits) w.pending_waits->wait_for(Counter(o.bytes), uint64_t(o.offset), w.code->family != Family::Gfx12);
 }
 
 }  // namespace
 
 Run wait_run() { return run_wait; }
 
-void Waits::wait(Counter counter, uint64_t open, bool is_shared) {
+void Waits::wait_for(Counter counter, uint64_t open, bool is_shared) {
   size_t n = size_t(counter);
   if (counter == Counter::Scalar && open > 0) return;  // scalar loads complete in any order, so any may be outstanding
   // if LDS operations and scalar loads share a counter, outstanding scalar loads make the order of completion unknown
   bool mixed = is_shared && counter == Counter::Lds && open > 0 &&
-               done_[size_t(Counter::Scalar)] < issued_[size_t(Counter::Scalar)];
-  if (!mixed && issued_[n] >= open) done_[n] = std::max(done_[n], issued_[n] - open);
+               num_done_[size_t(Counter::Scalar)] < num_issued_[size_t(Counter::Scalar)];
+  if (!mixed && num_issued_[n] >= open) num_done_[n] = std::max(num_done_[n], num_issued_[n] - open);
 }
 
-void Waits::check(Wave& w, const Op& o) {
+void Waits::check_operands(Wave& w, const Op& o) {
   const Instruction& i = w.code->instructions[o.instruction];
   for (size_t n = 0; n < i.operands.size(); n++) {
     const Operand& operand = i.operands[n];
     if (!operand.is_register()) continue;
     uint32_t first = operand.place + (operand.kind == Operand::Scalar ? kVectors : 0);
     for (uint32_t k = first; k < first + operand.count; k++) {
-      const Pending& p = pending_[k];
-      bool is_next = n == 0 && o.loads && o.counter == p.counter && p.counter != Counter::Scalar;
+      const PendingLoad& p = pending_loads_[k];
+      bool is_next = n == 0 && o.is_load && o.counter == p.counter && p.counter != Counter::Scalar;
       if (is_open(p) && !is_next)
-        raise(w, o, 0, kLaunchFailed,
-              "uses '" + std::string(operand.text) +
+        throw_fault(w, o, 0, kLaunchFailed,
+                    "uses '" + std::string(operand.text) +
                   "' before it waits for what fills it: " + w.code->describe(p.instruction));
     }
   }
   if (o.counter == Counter::None) return;
-  uint64_t number = ++issued_[size_t(o.counter)];
-  if (!o.loads && o.counter == Counter::Lds) last_store_ = number;
-  if (!o.loads) return;
-  for (uint32_t k = 0; k < o.words; k++)
-    pending_[o.to + k + (o.counter == Counter::Scalar ? kVectors : 0)] = {number, o.instruction, o.counter};
+  uint64_t number = ++num_issued_[size_t(o.counter)];
+  if (!o.is_load && o.counter == Counter::Lds) last_store_ = number;
+  if (!o.is_load) return;
+  for (uint32_t k = 0; k < o.num_words; k++)
+    pending_loads_[o.to + k + (o.counter == Counter::Scalar ? kVectors : 0)] = {number, o.instruction, o.counter};
 }
 
 void Waits::check_barrier(Wave& w, const Op& o) const {
-  if (last_store_ > done_[size_t(Counter::Lds)])
-    raise(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
+  if (last_store_ > num_done_[size_t(Counter::Lds)])
+    throw_fault(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
 }
 
 }  // namespace tgc::hip

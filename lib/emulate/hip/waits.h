@@ -12,22 +12,24 @@ class Waits {
  public:
   // Call before each operation, which it records. Throws a Fault if the operation uses a register whose load was not
   // waited for.
-  void check(Wave& w, const Op& o);
+  void check_operands(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;
   // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves
   // both LDS operations and scalar loads of this processor.
-  void wait(Counter counter, uint64_t open, bool is_shared);
+  void wait_for(Counter counter, uint64_t open, bool is_shared);
 
  private:
-  struct Pending {
+  struct PendingLoad {
     uint64_t number = 0;  // sequence number of the load within its counter
     uint32_t instruction = 0;
     Counter counter = Counter::None;
   };
-  bool is_open(const Pending& p) const { return p.number > done_[size_t(p.counter)]; }
-  std::array<Pending, kVectors + kConstants> pending_{};  // for each vector register, then each scalar register
-  std::array<uint64_t, 5> issued_{}, done_{};             // for each Counter, number of operations issued, completed
+  bool is_open(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
+  // for each vector register, then each scalar register
+  std::array<PendingLoad, kVectors + kConstants> pending_loads_{};
+  // for each Counter, number of operations issued, completed
+  std::array<uint64_t, 5> num_issued_{}, num_done_{};
   uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };
 

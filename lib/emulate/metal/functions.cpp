@@ -7,25 +7,28 @@ namespace tgc::metal {
 
 void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at) {
   void* made = memory_.threadgroup(number, bytes, name);
-  if (!made) fail("declares more threadgroup memory than " + std::to_string(kMostThreadgroupBytes) + " bytes", at);
+  if (!made)
+    report_fault("declares more threadgroup memory than " + std::to_string(kMostThreadgroupBytes) + " bytes", at);
   return made;
 }
 
-void Runner::watch(const Access& a, uint64_t at) {
+void Runner::watch_access(const Access& a, uint64_t at) {
   if (auto never = memory_.never_stored(a))
-    fail("reads threadgroup memory that no thread of the group has stored, " + memory_.place_within(*never), at);
+    report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.place_within(*never),
+                 at);
   uint64_t entry = reinterpret_cast<uint64_t>(grid_.entry);
-  if (auto race = memory_.race(a, thread_, uint32_t(at - entry)))
-    fail(std::string(a.stores ? "stores" : "reads") + " what thread " +
-             three_numbers(position_of(race->other.thread).thread) + (race->other.stores() ? " stored" : " read") +
+  if (auto race = memory_.race(a, running_thread_, uint32_t(at - entry)))
+    report_fault(std::string(a.is_store ? "stores" : "reads") + " what thread " +
+             three_numbers(position_of(race->other.thread).thread) + (race->other.is_store() ? " stored" : " read") +
              " with no barrier between, " + memory_.place_within(race->address),
          at, entry + uint64_t(int32_t(race->other.instruction)));
 }
 
 void Runner::fail_access(const Access& a, uint64_t at) {
-  std::string what = std::string(a.stores ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
-  bool inside = memory_.holds(a);
-  fail(what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.place_of(a)), at);
+  std::string what = std::string(a.is_store ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
+  bool inside = memory_.contains_access(a);
+  report_fault(what + (inside ? "at an address that is no multiple of that" : "out of bounds, " + memory_.place_of(a)),
+               at);
 }
 
 namespace {
@@ -34,28 +37,28 @@ namespace {
 
 template <uint32_t kBytes, bool kStores, bool kAligned>
 void check(uint64_t address) {
-  Runner::current().access({address, kBytes, kStores}, kAligned, TGC_HERE);
+  Runner::current_runner().check_access({address, kBytes, kStores}, kAligned, TGC_HERE);
 }
 
 void* copy(void* to, const void* from, uint64_t bytes) {
   if (!bytes) return to;
-  Runner& r = Runner::current();
-  r.access({reinterpret_cast<uint64_t>(from), uint32_t(bytes), false}, false, TGC_HERE);
-  r.access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
+  Runner& r = Runner::current_runner();
+  r.check_access({reinterpret_cast<uint64_t>(from), uint32_t(bytes), false}, false, TGC_HERE);
+  r.check_access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
   return std::memmove(to, from, bytes);
 }
 void* set(void* to, int value, uint64_t bytes) {
   if (!bytes) return to;
-  Runner::current().access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
+  Runner::current_runner().check_access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
   return std::memset(to, value, bytes);
 }
 void nothing() {}
 
 void* threadgroup(uint32_t number, uint64_t bytes, const char* name) {
-  return Runner::current().threadgroup(number, bytes, name, TGC_HERE);
+  return Runner::current_runner().threadgroup(number, bytes, name, TGC_HERE);
 }
-void barrier() { Runner::current().wait(nullptr, TGC_HERE); }
-void multiply(Fragments* fragments) { Runner::current().wait(fragments, TGC_HERE); }
+void barrier() { Runner::current_runner().wait(nullptr, TGC_HERE); }
+void multiply(Fragments* fragments) { Runner::current_runner().wait(fragments, TGC_HERE); }
 
 template <uint32_t kBytes>
 void add_checks(std::map<std::string, void*, std::less<>>& to) {

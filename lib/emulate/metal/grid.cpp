@@ -79,13 +79,13 @@ thread_local Runner* running = nullptr;
 
 }  // namespace
 
-Runner& Runner::current() { return *running; }
+Runner& Runner::current_runner() { return *running; }
 
 Runner::Runner(const Grid& grid)
     : grid_(grid),
       memory_(grid.memory, grid.check_races),
-      threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
-      waiting_(threads_) {}
+      group_threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
+      waiting_threads_(group_threads_) {}
 
 std::optional<Fault> Runner::run() {
   Runner* outer = std::exchange(running, this);
@@ -102,84 +102,88 @@ Position Runner::position_of(uint32_t thread) const {
   return {group_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
 }
 
-void Runner::body() { current().work(); }
+void Runner::body() { current_runner().run_threads(); }
 
 // Runs on a fiber: starts threads one after another until all threads of the group have started.
-void Runner::work() {
+void Runner::run_threads() {
   for (;;) {
-    for (; next_ < threads_; ended_++) {
-      thread_ = next_++;
-      Position position = position_of(thread_);
+    for (; next_thread_ < group_threads_; num_ended_++) {
+      running_thread_ = next_thread_++;
+      Position position = position_of(running_thread_);
       grid_.entry(grid_.arguments.data(), &position);
     }
-    idle_.push_back(fiber_);
-    fiber_->leave();
+    idle_fibers_.push_back(running_fiber_);
+    running_fiber_->leave();
   }
 }
 
 void Runner::enter(Fiber* fiber) {
-  fiber_ = fiber;
-  stack_ = {.name = "", .begin = fiber->stack_begin(), .bytes = fiber->stack_bytes()};
+  running_fiber_ = fiber;
+  running_stack_ = {.name = "", .begin = fiber->stack_begin(), .bytes = fiber->stack_bytes()};
   fiber->enter();
 }
 
 void Runner::resume(uint32_t thread) {
-  Fiber* fiber = waiting_[thread].fiber;
-  waiting_[thread].fiber = nullptr;
-  thread_ = thread;
+  Fiber* fiber = waiting_threads_[thread].fiber;
+  waiting_threads_[thread].fiber = nullptr;
+  running_thread_ = thread;
   enter(fiber);
 }
 
 void Runner::run_group(const std::array<uint32_t, 3>& group) {
-  group_ = group, next_ = 0, ended_ = 0;
+  group_ = group, next_thread_ = 0, num_ended_ = 0;
   memory_.begin_group();
   do {
-    while (next_ < threads_ && !fault_) {
-      if (idle_.empty()) idle_.push_back(&fibers_.emplace_back(body));
-      Fiber* fiber = idle_.back();
-      idle_.pop_back();
+    while (next_thread_ < group_threads_ && !fault_) {
+      if (idle_fibers_.empty()) idle_fibers_.push_back(&fibers_.emplace_back(body));
+      Fiber* fiber = idle_fibers_.back();
+      idle_fibers_.pop_back();
       enter(fiber);
     }
-  } while (!fault_ && ended_ < threads_ && resume_ready_threads());
+  } while (!fault_ && num_ended_ < group_threads_ && resume_ready_threads());
 }
 
 // Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
 // Returns false, with a fault set, if no thread can continue or if a thread fails.
 bool Runner::resume_ready_threads() {
   bool multiplied = false;
-  for (uint32_t first = 0; first + kSimdWidth <= threads_ && !fault_; first += kSimdWidth) {
+  for (uint32_t first = 0; first + kSimdWidth <= group_threads_ && !fault_; first += kSimdWidth) {
     bool all = true;
-    for (uint32_t t = first; t < first + kSimdWidth; t++) all &= waiting_[t].fiber && waiting_[t].fragments;
+    for (uint32_t t = first; t < first + kSimdWidth; t++)
+      all &= waiting_threads_[t].fiber && waiting_threads_[t].fragments;
     if (!all) continue;
     multiplied = true;
     multiply(first);
     for (uint32_t t = first; t < first + kSimdWidth && !fault_; t++) resume(t);
   }
   if (multiplied || fault_) return !fault_;
-  uint32_t at_barrier = 0, held = threads_;
+  uint32_t at_barrier = 0, held = group_threads_;
   uint64_t barrier = 0;
   bool same = true;
-  for (uint32_t t = 0; t < threads_; t++) {
-    const Waiting& w = waiting_[t];
+  for (uint32_t t = 0; t < group_threads_; t++) {
+    const WaitingThread& w = waiting_threads_[t];
     if (!w.fiber) continue;
-    if (held == threads_) held = t;
-    if (w.fragments) return fail_for(t, "calls a function of its SIMD group, which not all 32 threads reach"), false;
+    if (held == group_threads_) held = t;
+    if (w.fragments)
+      return report_thread_fault(t, "calls a function of its SIMD group, which not all 32 threads reach"), false;
     same &= barrier == 0 || barrier == w.at;
     barrier = w.at, at_barrier++;
   }
-  if (at_barrier < threads_)
-    return fail_for(held, "waits at a barrier that " + std::to_string(threads_ - at_barrier) + " of the group's " +
-                              std::to_string(threads_) + " threads never reach"), false;
-  if (!same) return fail_for(held, "waits at a barrier while other threads of the group wait at another"), false;
+  if (at_barrier < group_threads_)
+    return report_thread_fault(held, "waits at a barrier that " + std::to_string(group_threads_ - at_barrier) +
+                                         " of the group's " + std::to_string(group_threads_) + " threads never reach"),
+           false;
+  if (!same)
+    return report_thread_fault(held, "waits at a barrier while other threads of the group wait at another"), false;
   memory_.pass_barrier();
-  for (uint32_t t = 0; t < threads_ && !fault_; t++) resume(t);
+  for (uint32_t t = 0; t < group_threads_ && !fault_; t++) resume(t);
   return !fault_;
 }
 
 void Runner::wait(Fragments* fragments, uint64_t at) {
-  uint32_t thread = thread_;
-  waiting_[thread] = {fiber_, fragments, at};
-  fiber_->leave();
+  uint32_t thread = running_thread_;
+  waiting_threads_[thread] = {running_fiber_, fragments, at};
+  running_fiber_->leave();
 }
 
 // Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two elements of a row, in
@@ -191,25 +195,25 @@ void Runner::multiply(uint32_t first) {
   float a[8][8], b[8][8];
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
-      const Fragments& f = *waiting_[first + uint32_t(lane_of(row, col))].fragments;
+      const Fragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
       a[row][col] = f.a[col & 1], b[row][col] = f.b[col & 1];
     }
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
-      Fragments& f = *waiting_[first + uint32_t(lane_of(row, col))].fragments;
+      Fragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
       double sum = f.c[col & 1];
       for (int k = 0; k < 8; k++) sum += double(a[row][k]) * double(b[k][col]);
       f.d[col & 1] = float(sum);
     }
 }
 
-void Runner::fail_for(uint32_t thread, std::string what) {
-  fault_ = Fault{std::move(what), waiting_[thread].at, position_of(thread)};
+void Runner::report_thread_fault(uint32_t thread, std::string what) {
+  fault_ = Fault{std::move(what), waiting_threads_[thread].at, position_of(thread)};
 }
 
-void Runner::fail(std::string what, uint64_t at, uint64_t other_at) {
-  fault_ = Fault{std::move(what), at, position_of(thread_), other_at};
-  fiber_->leave();  // the thread has ended, so nothing resumes this fiber here
+void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
+  fault_ = Fault{std::move(what), at, position_of(running_thread_), other_at};
+  running_fiber_->leave();  // the thread has ended, so nothing resumes this fiber here
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
@@ -219,8 +223,8 @@ std::string three_numbers(const std::array<uint32_t, 3>& n) {
 }
 
 std::string Fault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
-  uint32_t line = line_of(at), other = other_at ? line_of(other_at) : 0;
-  return what + (line ? ", line " + std::to_string(line) : "") + ", thread " + three_numbers(position.thread) +
+  uint32_t line = line_of(at), other = other_return_address ? line_of(other_return_address) : 0;
+  return problem + (line ? ", line " + std::to_string(line) : "") + ", thread " + three_numbers(position.thread) +
          " of group " + three_numbers(position.group) +
          (other ? "; the other access is in line " + std::to_string(other) : "");
 }

@@ -6,7 +6,7 @@
 
 namespace tgc::metal {
 
-Memory::Memory(const std::vector<Range>& ranges, bool check_races) : check_races_(check_races) {
+Memory::Memory(const std::vector<Range>& ranges, bool check_races) : checks_races_(check_races) {
   for (const Range& r : ranges)
     if (r.bytes) ranges_.push_back({.name = r.name, .begin = r.begin, .bytes = r.bytes});
 }
@@ -16,10 +16,10 @@ void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
   if (!threadgroup_[number]) {
     if (bytes > kMostThreadgroupBytes - threadgroup_bytes_) return nullptr;
     threadgroup_bytes_ += bytes;
-    Known made{.name = name, .bytes = bytes, .is_threadgroup = true};
-    made.own = std::make_unique<uint8_t[]>(bytes + 16);
-    made.begin = (reinterpret_cast<uint64_t>(made.own.get()) + 15) / 16 * 16;
-    made.stored.resize(bytes);
+    KnownRange made{.name = name, .bytes = bytes, .is_threadgroup = true};
+    made.allocation = std::make_unique<uint8_t[]>(bytes + 16);
+    made.begin = (reinterpret_cast<uint64_t>(made.allocation.get()) + 15) / 16 * 16;
+    made.storing_groups.resize(bytes);
     ranges_.push_back(std::move(made));
     threadgroup_[number] = ranges_.size();
   }
@@ -28,34 +28,35 @@ void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
 
 bool Memory::find(const Access& a) {
   for (size_t i = 0; i < ranges_.size(); i++)
-    if (ranges_[i].holds(a)) return recent_ = i, true;
+    if (ranges_[i].contains_access(a)) return recent_range_ = i, true;
   return false;
 }
 
 std::optional<uint64_t> Memory::never_stored(const Access& a) {
-  Known& range = ranges_[recent_];
+  KnownRange& range = ranges_[recent_range_];
   if (!range.is_threadgroup) return {};
-  auto first = range.stored.begin() + long(a.address - range.begin), last = first + a.bytes;
-  if (a.stores) return std::fill(first, last, group_), std::nullopt;
-  auto never = std::find_if(first, last, [&](uint32_t g) { return g != group_; });
+  auto first = range.storing_groups.begin() + long(a.address - range.begin), last = first + a.bytes;
+  if (a.is_store) return std::fill(first, last, group_number_), std::nullopt;
+  auto never = std::find_if(first, last, [&](uint32_t g) { return g != group_number_; });
   return never == last ? std::optional<uint64_t>() : a.address + uint64_t(never - first);
 }
 
 std::optional<Races::Race> Memory::race(const Access& a, uint32_t thread, uint32_t instruction) {
-  if (!check_races_) return {};
-  auto access = a.stores ? emulate::Access::Store : emulate::Access::Load;
-  return races_.note(a.address, a.bytes, {.instruction = instruction, .thread = uint16_t(thread), .access = access});
+  if (!checks_races_) return {};
+  auto access = a.is_store ? emulate::Access::Store : emulate::Access::Load;
+  return races_.note_access(a.address, a.bytes,
+                            {.instruction = instruction, .thread = uint16_t(thread), .access = access});
 }
 
 std::string Memory::place_within(uint64_t address) const {
-  return ranges_[recent_].name + " at byte " + std::to_string(address - ranges_[recent_].begin);
+  return ranges_[recent_range_].name + " at byte " + std::to_string(address - ranges_[recent_range_].begin);
 }
 
 std::string Memory::place_of(const Access& a) const {
-  const Known* nearest = nullptr;
+  const KnownRange* nearest = nullptr;
   uint64_t distance = 0;
   bool is_before = false;
-  for (const Known& r : ranges_) {
+  for (const KnownRange& r : ranges_) {
     bool before = a.address < r.begin;
     uint64_t d = before ? r.begin - a.address : a.address - std::min(a.address, r.begin + r.bytes);
     if (!nearest || d < distance) nearest = &r, distance = d, is_before = before;

@@ -15,7 +15,7 @@ namespace tgc::metal {
 struct Access {
   uint64_t address = 0;
   uint32_t bytes = 0;
-  bool stores = false;
+  bool is_store = false;
 };
 using emulate::Races;
 
@@ -27,17 +27,17 @@ class Memory {
   // null if the arrays of the kernel exceed kMostThreadgroupBytes in total.
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
 
-  void begin_group() { group_++, races_.forget(); }
-  void pass_barrier() { races_.forget(); }
+  void begin_group() { group_number_++, races_.forget_accesses(); }
+  void pass_barrier() { races_.forget_accesses(); }
 
   // Returns true if one accessible range contains the whole access. is_watched(), never_stored() and place_within()
   // then use this range.
-  bool holds(const Access& a) {
-    if (!ranges_.empty() && ranges_[recent_].holds(a)) return true;
+  bool contains_access(const Access& a) {
+    if (!ranges_.empty() && ranges_[recent_range_].contains_access(a)) return true;
     return find(a);
   }
   // Returns true if the caller must call never_stored() and race() for the access.
-  bool is_watched() const { return check_races_ || ranges_[recent_].is_threadgroup; }
+  bool is_watched() const { return checks_races_ || ranges_[recent_range_].is_threadgroup; }
   // Records a store. For a load of threadgroup memory, returns the first byte that no thread of the group has stored.
   std::optional<uint64_t> never_stored(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
@@ -48,23 +48,25 @@ class Memory {
   std::string place_of(const Access& a) const;
 
  private:
-  struct Known {
+  struct KnownRange {
     std::string name;
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
-    std::vector<uint32_t> stored = {};  // for each byte of threadgroup memory, the last group that stored it
-    std::unique_ptr<uint8_t[]> own = {};  // the allocation of threadgroup memory
+    std::vector<uint32_t> storing_groups = {};  // for each byte of threadgroup memory, the last group that stored it
+    std::unique_ptr<uint8_t[]> allocation = {};  // the allocation of threadgroup memory
 
-    bool holds(const Access& a) const { return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes; }
+    bool contains_access(const Access& a) const {
+      return a.address - begin < bytes && bytes - (a.address - begin) >= a.bytes;
+    }
   };
   bool find(const Access& a);
 
-  std::vector<Known> ranges_;
+  std::vector<KnownRange> ranges_;
   std::vector<size_t> threadgroup_;  // for each array number, index in ranges_ plus 1; 0: not allocated
-  size_t recent_ = 0;
+  size_t recent_range_ = 0;
   uint64_t threadgroup_bytes_ = 0;
-  uint32_t group_ = 0;
-  bool check_races_;
+  uint32_t group_number_ = 0;
+  bool checks_races_;
   Races races_;
 };
 

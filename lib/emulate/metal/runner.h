@@ -18,48 +18,50 @@ class Runner {
   std::optional<Fault> run();
 
   // The runner whose kernel executes on this host thread.
-  static Runner& current();
+  static Runner& current_runner();
 
   // The functions below run on the fiber of the running thread. `at` is the return address of the caller.
-  void access(const Access& a, bool aligned, uint64_t at) {
+  void check_access(const Access& a, bool aligned, uint64_t at) {
     if (aligned && (a.address & (a.bytes - 1))) fail_access(a, at);
-    if (a.address - stack_.begin < stack_.bytes) return;  // an access to the thread's own stack is not checked
-    if (!memory_.holds(a)) fail_access(a, at);
-    if (memory_.is_watched()) watch(a, at);
+    // an access to the thread's own stack is not checked
+    if (a.address - running_stack_.begin < running_stack_.bytes) return;
+    if (!memory_.contains_access(a)) fail_access(a, at);
+    if (memory_.is_watched()) watch_access(a, at);
   }
   void* threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
   // Waits for all threads of the group. With `fragments`, waits for the SIMD group, whose matrices are then multiplied.
   void wait(Fragments* fragments, uint64_t at);
 
  private:
-  struct Waiting {
+  struct WaitingThread {
     Fiber* fiber = nullptr;  // null if the thread does not wait
     Fragments* fragments = nullptr;
     uint64_t at = 0;
   };
   static void body();
-  void work();
+  void run_threads();
   void run_group(const std::array<uint32_t, 3>& group);
   void enter(Fiber* fiber);
   void resume(uint32_t thread);
   bool resume_ready_threads();
   void multiply(uint32_t first);
-  void watch(const Access& a, uint64_t at);
+  void watch_access(const Access& a, uint64_t at);
   void fail_access(const Access& a, uint64_t at);
-  void fail(std::string what, uint64_t at, uint64_t other_at = 0);
-  void fail_for(uint32_t thread, std::string what);
+  void report_fault(std::string what, uint64_t at, uint64_t other_at = 0);
+  void report_thread_fault(uint32_t thread, std::string what);
   Position position_of(uint32_t thread) const;
 
   const Grid& grid_;
   Memory memory_;
-  const uint32_t threads_;  // threads per group
+  const uint32_t group_threads_;  // threads per group
   std::array<uint32_t, 3> group_{};
-  uint32_t thread_ = 0, next_ = 0, ended_ = 0;  // the running thread; the next one to start; number of finished threads
+  // the running thread; the next one to start; number of finished threads
+  uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_ = 0;
   std::deque<Fiber> fibers_;
-  std::vector<Fiber*> idle_;
-  Fiber* fiber_ = nullptr;  // the running fiber
-  Range stack_;             // the stack of the running fiber
-  std::vector<Waiting> waiting_;
+  std::vector<Fiber*> idle_fibers_;
+  Fiber* running_fiber_ = nullptr;  // the running fiber
+  Range running_stack_;             // the stack of the running fiber
+  std::vector<WaitingThread> waiting_threads_;
   std::optional<Fault> fault_;
 };
 

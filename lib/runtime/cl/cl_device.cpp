@@ -36,7 +36,7 @@ Status load_api(Api& api) {
     return Diag{"no OpenCL loader: " + library.diag().message +
                 "; on Debian: apt install ocl-icd-libopencl1 pocl-opencl-icd"};
 #define X(name) \
-  if (auto status = library->bind(api.name, #name); !status) return status;
+  if (auto status = library->bind_function(api.name, #name); !status) return status;
   TGC_CL_FUNCTIONS(X)
 #undef X
   return Unit{};
@@ -197,7 +197,7 @@ class ClKernel : public Kernel {
 
   Status launch(const LaunchArguments& a) override { return enqueue(a, nullptr); }
 
-  Result<double> time(const LaunchArguments& a) override {
+  Result<double> time_launch(const LaunchArguments& a) override {
     cl_event event = nullptr;
     if (auto status = enqueue(a, &event); !status) return status.diag();
     Status done = check(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
@@ -231,11 +231,11 @@ class ClKernel : public Kernel {
     }
     size_t global[3], local[3];
     for (size_t i = 0; i < 3; i++) {
-      local[i] = a.size.local ? (*a.size.local)[i] : 1;
-      global[i] = a.size.global[i] * local[i];
+      local[i] = a.launch_size.local_size ? (*a.launch_size.local_size)[i] : 1;
+      global[i] = a.launch_size.global_size[i] * local[i];
     }
     return check(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
-                                            a.size.local ? local : nullptr, 0, nullptr, event),
+                                            a.launch_size.local_size ? local : nullptr, 0, nullptr, event),
                  "clEnqueueNDRangeKernel");
   }
 

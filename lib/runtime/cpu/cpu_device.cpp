@@ -38,8 +38,8 @@ class CpuDevice : public HostDevice {
 
   Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
   Status open() override { return Unit{}; }
-  void settle(size_t threads) override {
-    threads_.settle(threads);
+  void start_threads(size_t threads) override {
+    threads_.start_threads(threads);
     load_libraries();
   }
   std::string target() const override { return "CPU:" + renderer_; }
@@ -76,7 +76,7 @@ class CpuKernel : public Kernel {
       arguments[n++] = uint64_t(v);
     }
     arguments[core_at] = 0;
-    size_t threads = a.size.global[0];
+    size_t threads = a.launch_size.global_size[0];
     if (threads <= 1 || threads_in_turn_) {
       for (size_t core = 0; core < std::max<size_t>(1, threads); core++) {
         arguments[core_at] = core;
@@ -84,7 +84,7 @@ class CpuKernel : public Kernel {
       }
       return Unit{};
     }
-    static_cast<CpuDevice&>(device_).threads().run(threads, [&](size_t core) {
+    static_cast<CpuDevice&>(device_).threads().run_task(threads, [&](size_t core) {
       std::array<uint64_t, kMostArguments> own;
       std::copy_n(arguments.data(), count, own.data());
       own[core_at] = core;

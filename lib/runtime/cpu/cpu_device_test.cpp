@@ -28,9 +28,9 @@ TEST_CASE("CPU: buffers, views, variables and the thread number reach the kernel
                  c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
   std::vector<int32_t> in{1, 2, 3, 4, 5, 6}, out(6, -1);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.view(8, 16)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.part_of(8, 16)};
   std::vector<int64_t> variables{10, -7};
-  for (int i = 0; i < 50; i++) REQUIRE(k.kernel->launch({buffers, variables, {.global = {4, 1, 1}}}).ok());
+  for (int i = 0; i < 50; i++) REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {4, 1, 1}}}).ok());
   CHECK(a.read(*device, out) == std::vector<int32_t>{23, 33, 43, 53, -1, -1});
 }
 
@@ -101,7 +101,8 @@ TEST_CASE("CPU: the core number can stand before a variable") {
   TestBuffer out(*device, std::vector<int32_t>(2));
   std::vector<DeviceBuffer> buffers{out.buffer};
   const std::vector<int64_t> variables{3, 4};
-  for (uint32_t threads : {1, 2}) REQUIRE(k.kernel->launch({buffers, variables, {.global = {threads, 1, 1}}}).ok());
+  for (uint32_t threads : {1, 2})
+    REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {threads, 1, 1}}}).ok());
   CHECK(out.read(*device, std::vector<int32_t>(2)) == std::vector<int32_t>{34, 34});
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("CPU: the threads of a launch can run one after another, also in a wor
     LoadedKernel k(*d, source);
     TestBuffer a(*d, std::vector<int32_t>(1));
     std::vector<DeviceBuffer> buffers{a.buffer};
-    REQUIRE(k.kernel->launch({buffers, {}, {.global = {4, 1, 1}}}).ok());
+    REQUIRE(k.kernel->launch({buffers, {}, {.global_size = {4, 1, 1}}}).ok());
     CHECK(a.read(*d, std::vector<int32_t>(1))[0] == 1234);
   }
 }
@@ -131,7 +132,7 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   auto first = std::chrono::steady_clock::now();
   auto is_late = [&](auto now) { return each.size() >= 200 && now - first > std::chrono::seconds(5); };
   for (auto begin = first; each.size() < 10000 && !is_late(begin); begin = std::chrono::steady_clock::now()) {
-    bool launched = k.kernel->launch({buffers, {}, {.global = {2, 1, 1}}}).ok();
+    bool launched = k.kernel->launch({buffers, {}, {.global_size = {2, 1, 1}}}).ok();
     each.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     REQUIRE(launched);
   }
@@ -168,7 +169,7 @@ TEST_CASE("CPU: running a thousand kernels leaks no memory") {
     auto kernel = std::move(device->load(source, code).value_or_throw());
     TestBuffer a(*device, std::vector<int32_t>(1 << 16));
     std::vector<DeviceBuffer> buffers{a.buffer};
-    kernel->launch({buffers, {}, {.global = {2, 1, 1}}}).value_or_throw();
+    kernel->launch({buffers, {}, {.global_size = {2, 1, 1}}}).value_or_throw();
   };
   for (int i = 0; i < 20; i++) one();
   size_t before = resident();
@@ -191,7 +192,7 @@ TEST_CASE("threads: each task runs once, in rounds of any size") {
   Threads threads;
   for (size_t count : {4, 2, 7, 1, 7}) {
     std::vector<int> calls(count);
-    threads.run(count, [&](size_t i) { calls[i]++; });
+    threads.run_task(count, [&](size_t i) { calls[i]++; });
     CHECK(calls == std::vector<int>(count, 1));
   }
 }

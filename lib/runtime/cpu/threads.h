@@ -16,30 +16,30 @@ class Threads {
  public:
   ~Threads();
   // Starts the threads that launches of `count` threads need. Afterwards the pool starts no more threads.
-  void settle(size_t count);
+  void start_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
   // returned. If the pool has fewer threads and may not start more, the threads share the calls.
-  void run(size_t count, const std::function<void(size_t)>& task);
+  void run_task(size_t count, const std::function<void(size_t)>& task);
 
  private:
   // The number of a launch and its thread count, packed into one atomic word so that a thread that wakes late reads a
   // number and a count of the same launch, and can tell that it has no task in that launch.
-  struct Round {
+  struct LaunchRound {
     uint32_t number = 0, count = 0;
   };
   void start(size_t count);
   void run_round(size_t count, const std::function<void(size_t)>& task);
-  void work(size_t number);
+  void run_thread(size_t number);
   template <class Condition>
   bool spin_until(Condition&& holds) const;
 
   std::mutex mutex_;
-  std::condition_variable begin_, end_;
-  std::atomic<Round> round_;
-  std::atomic<size_t> running_ = 0;
+  std::condition_variable round_begun_, round_ended_;
+  std::atomic<LaunchRound> round_;
+  std::atomic<size_t> num_running_ = 0;
   const std::function<void(size_t)>* task_ = nullptr;  // valid while any thread of the current launch runs
-  std::atomic<bool> stop_ = false, crowded_ = false;   // crowded: more threads than processors
-  bool settled_ = false;
+  std::atomic<bool> should_stop_ = false, is_crowded_ = false;   // crowded: more threads than processors
+  bool has_started_ = false;
   std::vector<std::thread> threads_;
 };
 

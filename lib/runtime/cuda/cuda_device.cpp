@@ -25,7 +25,7 @@ class CudaDevice : public GpuDevice {
                    .elapsed_time = {"cuEventElapsedTime"},
                    .destroy_event = {"cuEventDestroy_v2"}}) {}
   ~CudaDevice() override {
-    if (context_) release_context_.call(device_);
+    if (context_) release_context_.call_driver(device_);
   }
 
   Result<std::string> compile(const KernelSource& source) override {
@@ -35,10 +35,10 @@ class CudaDevice : public GpuDevice {
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
-    return call(copy_to_device_, address(to), from, to.bytes);
+    return call_driver(copy_to_device_, address(to), from, to.bytes);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
-    return call(copy_to_host_, to, address(from), from.bytes);
+    return call_driver(copy_to_host_, to, address(from), from.bytes);
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 
@@ -48,13 +48,13 @@ class CudaDevice : public GpuDevice {
     for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));  // kernels read the low four bytes
     pointers_.clear();
     for (uint64_t& v : values_) pointers_.push_back(&v);
-    return GpuDevice::launch(function, a.size, pointers_.data(), nullptr);
+    return GpuDevice::launch(function, a.launch_size, pointers_.data(), nullptr);
   }
-  Status create_event(void** event) const override { return call(create_event_, event, 0u); }
+  Status create_event(void** event) const override { return call_driver(create_event_, event, 0u); }
   std::string error_text(int code) const override {
     const char *name = nullptr, *text = nullptr;
-    error_name_.call(code, &name);
-    error_string_.call(code, &text);
+    error_name_.call_driver(code, &name);
+    error_string_.call_driver(code, &text);
     return (name ? name : "CUDA error " + std::to_string(code)) + (text ? " (" + std::string(text) + ")" : "");
   }
 
@@ -83,19 +83,20 @@ Status CudaDevice::open() {
   if (context_) return Unit{};
   auto library = DynamicLibrary::open("TGC_CUDA_LIBRARY", {"libcuda.so.1", "libcuda.so"});
   if (!library) return Diag{"no NVIDIA driver: " + library.diag().message};
-  if (auto status = bind(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
-                         release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
+  if (auto status =
+          bind_function(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
+                        release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
       !status)
     return status;
   if (auto status = init("NVIDIA"); !status) return status;
-  if (auto status = call(get_device_, &device_, 0); !status) return status;
+  if (auto status = call_driver(get_device_, &device_, 0); !status) return status;
   char name[256] = "";
-  get_name_.call(name, sizeof name, device_);
+  get_name_.call_driver(name, sizeof name, device_);
   name_ = name;
-  get_attribute_.call(&major_, kComputeCapabilityMajor, device_);
-  get_attribute_.call(&minor_, kComputeCapabilityMinor, device_);
-  if (auto status = call(retain_context_, &context_, device_); !status) return status;
-  return call(set_context_, context_);
+  get_attribute_.call_driver(&major_, kComputeCapabilityMajor, device_);
+  get_attribute_.call_driver(&minor_, kComputeCapabilityMinor, device_);
+  if (auto status = call_driver(retain_context_, &context_, device_); !status) return status;
+  return call_driver(set_context_, context_);
 }
 
 Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, const std::string& code) {
@@ -104,12 +105,12 @@ Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, con
   int options[] = {kErrorLogBuffer, kErrorLogBufferBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   void* module = nullptr;
-  if (int error = load_module_.call(&module, code.c_str(), 2, options, values)) {
+  if (int error = load_module_.call_driver(&module, code.c_str(), 2, options, values)) {
     std::string why = error_text(error);  // with the emulator, this text already includes `log`
     return Diag{.message = "the driver does not load the kernel '" + source.name + "' of " + source.target + ": " + why,
                 .context = why.find(log) == why.npos ? log : ""};
   }
-  return kernel_of(source, module);
+  return make_kernel(source, module);
 }
 
 }  // namespace

@@ -34,19 +34,19 @@ class HipDevice : public GpuDevice {
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
     constexpr int kHostToDevice = 1;  // hipMemcpyKind
-    return call(copy_, address(to), from, to.bytes, kHostToDevice);
+    return call_driver(copy_, address(to), from, to.bytes, kHostToDevice);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
     constexpr int kDeviceToHost = 2;
     if (auto status = synchronize(); !status) return status;
-    return call(copy_, to, address(from), from.bytes, kDeviceToHost);
+    return call_driver(copy_, to, address(from), from.bytes, kDeviceToHost);
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     void* module = nullptr;
-    if (int error = load_module_.call(&module, code.data()))
+    if (int error = load_module_.call_driver(&module, code.data()))
       return Diag{"the driver does not load the kernel '" + source.name + "' of " + source.target + ": " +
                   error_text(error)};
-    return kernel_of(source, module);
+    return make_kernel(source, module);
   }
 
   // Passes the arguments as one block of bytes: first the addresses, then the variables as 32-bit integers.
@@ -58,9 +58,9 @@ class HipDevice : public GpuDevice {
     size_t bytes = block_.size();
     auto tag = [](uintptr_t t) { return reinterpret_cast<void*>(t); };
     void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // HIP's tags: 1 address, 2 size, 3 end of list
-    return GpuDevice::launch(function, a.size, nullptr, extra);
+    return GpuDevice::launch(function, a.launch_size, nullptr, extra);
   }
-  Status create_event(void** event) const override { return call(create_event_, event); }
+  Status create_event(void** event) const override { return call_driver(create_event_, event); }
   std::string error_text(int code) const override {
     return std::string(error_name_(code)) + " (" + error_string_(code) + ")";
   }
@@ -84,14 +84,14 @@ Status HipDevice::open() {
   auto library =
       DynamicLibrary::open("TGC_HIP_LIBRARY", {"libamdhip64.so", "/opt/rocm/lib/libamdhip64.so", "libamdhip64.so.6"});
   if (!library) return Diag{"no AMD driver (ROCm): " + library.diag().message};
-  if (auto status = library->bind(error_name_, "hipGetErrorName"); !status) return status;
-  if (auto status = library->bind(error_string_, "hipGetErrorString"); !status) return status;
-  if (auto status = bind(*library, set_device_, get_properties_, copy_, load_module_, create_event_); !status)
+  if (auto status = library->bind_function(error_name_, "hipGetErrorName"); !status) return status;
+  if (auto status = library->bind_function(error_string_, "hipGetErrorString"); !status) return status;
+  if (auto status = bind_function(*library, set_device_, get_properties_, copy_, load_module_, create_event_); !status)
     return status;
   if (auto status = init("AMD"); !status) return status;
-  if (auto status = call(set_device_, 0); !status) return status;
+  if (auto status = call_driver(set_device_, 0); !status) return status;
   hip::Properties properties{};
-  if (int code = get_properties_.call(&properties, 0)) return call_error("hipGetDeviceProperties", code);
+  if (int code = get_properties_.call_driver(&properties, 0)) return call_error("hipGetDeviceProperties", code);
   auto text = [](const char* from, size_t n) { return std::string(from, strnlen(from, n)); };
   name_ = text(properties.name, sizeof properties.name);
   arch_ = text(properties.arch_name, sizeof properties.arch_name);

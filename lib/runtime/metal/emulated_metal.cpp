@@ -17,7 +17,7 @@ class EmulatedMetal : public HostDevice {
  public:
   Result<std::string> compile(const KernelSource& source) override { return compile_metal(source.name, source.text); }
   Status open() override { return Unit{}; }
-  void settle(size_t) override { load_libraries(); }
+  void start_threads(size_t) override { load_libraries(); }
   std::string target() const override { return "METAL:METAL"; }
   std::string description() const override { return "tgc's Metal emulator: clang for this CPU, not Apple's compiler"; }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
@@ -45,8 +45,8 @@ class EmulatedKernel : public Kernel {
  private:
   metal::Grid grid_of(const LaunchArguments& a, std::vector<int32_t>& values) const {
     metal::Grid grid{.entry = entry_,
-                     .groups = a.size.global,
-                     .threads = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1}),
+                     .groups = a.launch_size.global_size,
+                     .threads = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1}),
                      .arguments = {},
                      .memory = {},
                      .check_races = watches_races()};
@@ -75,7 +75,8 @@ class EmulatedKernel : public Kernel {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
     auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
     Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
-    out.context = shown_lines(source_.text, {line_of(fault.at), fault.other_at ? line_of(fault.other_at) : 0});
+    out.context = shown_lines(
+        source_.text, {line_of(fault.at), fault.other_return_address ? line_of(fault.other_return_address) : 0});
     return out;
   }
 

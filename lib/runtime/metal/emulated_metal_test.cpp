@@ -57,7 +57,7 @@ TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vecto
                             "  float4 v = (*((device float4*)((data1+(gid.x*8+lid.x*4)))));\n"
                             "  *((device float4*)((data0+(gid.x*8+lid.x*4)))) = float4(v.x+n,v.y,\n"
                             "    as_type<float>((int)(v.z)),(float)((half)(v.w)+(half)(2048.0f)));\n"),
-                std::vector<float>(16), counted(16), {.global = {2, 1, 1}, .local = {{2, 1, 1}}}, {100});
+                std::vector<float>(16), counted(16), {.global_size = {2, 1, 1}, .local_size = {{2, 1, 1}}}, {100});
   REQUIRE(ran.error == "");
   int bits = 0;
   std::memcpy(&bits, &ran.out[14], 4);
@@ -84,7 +84,7 @@ const std::string kSum =
     "  data0[gid.x*64+lid.x] = acc;\n";
 
 TEST_CASE("Metal emulator: threadgroup memory and barriers work") {
-  LaunchSize size{.global = {3, 1, 1}, .local = {{64, 1, 1}}};
+  LaunchSize size{.global_size = {3, 1, 1}, .local_size = {{64, 1, 1}}};
   Ran ran = run(kernel_text(kTwo, kSum), std::vector<float>(192), counted(192), size);
   REQUIRE(ran.error == "");
   CHECK(ran.out[0] == 64 * 65 / 2);
@@ -92,7 +92,7 @@ TEST_CASE("Metal emulator: threadgroup memory and barriers work") {
 }
 
 TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thread and text") {
-  LaunchSize size{.global = {3, 1, 1}, .local = {{64, 1, 1}}};
+  LaunchSize size{.global_size = {3, 1, 1}, .local_size = {{64, 1, 1}}};
   auto fails = [&](const std::string& from, const std::string& to, const std::string& message) {
     std::string body = kSum;
     REQUIRE(has(body, from));
@@ -116,7 +116,7 @@ TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thre
 }
 
 TEST_CASE("Metal emulator: --race finds accesses of two threads to one address without a barrier between them") {
-  LaunchSize size{.global = {1, 1, 1}, .local = {{64, 1, 1}}};
+  LaunchSize size{.global_size = {1, 1, 1}, .local_size = {{64, 1, 1}}};
   WithEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
   Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), counted(64), size);
   Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), counted(64), size);
@@ -134,14 +134,14 @@ TEST_CASE("Metal emulator: the 32 threads of a SIMD group multiply matrices") {
       "    b.thread_elements()[i] = row==col+i ? 2.0f : row==7 ? 1.0f : 0.0f; c.thread_elements()[i] = 0.5f; }\n"
       "  simdgroup_multiply_accumulate(c, a, b, c);\n"
       "  for (int i = 0; i < 2; i++) data0[row*8+col+i] = c.thread_elements()[i];\n";
-  Ran ran = run(kernel_text(kTwo, body), std::vector<float>(64), counted(64), {.local = {{32, 1, 1}}});
+  Ran ran = run(kernel_text(kTwo, body), std::vector<float>(64), counted(64), {.local_size = {{32, 1, 1}}});
   REQUIRE(ran.error == "");
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
       float a = float(row * 8 + col + 1), last = float(row * 8 + 8);
       CHECK(ran.out[size_t(row * 8 + col)] == (col == 7 ? 2 * last : 2 * a + last) + 0.5f);
     }
-  ran = run(kernel_text(kTwo, body), std::vector<float>(64), counted(64), {.local = {{16, 1, 1}}});
+  ran = run(kernel_text(kTwo, body), std::vector<float>(64), counted(64), {.local_size = {{16, 1, 1}}});
   CHECK(has(ran.error, "a function of its SIMD group, which not all 32 threads reach, line 8"));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("Metal emulator: unsupported input is refused with its line") {
   CHECK(has(run(kernel_text(kTwo, "  data0[0] = nothing;\n"), {1}, {1}, {}).error, "undeclared identifier 'nothing'"));
   CHECK(has(run(kernel_text(kTwo, "  asm(\"nop\");\n"), {1}, {1}, {}).error, "inline assembly"));
   CHECK(has(run(kernel_text("device float* data0", ""), {1}, {1}, {}).error, "takes 1 arguments, not 2"));
-  CHECK(has(run(kernel_text(kTwo, ""), {1}, {1}, {.local = {{1024, 2, 1}}}).error, "a group of 2048 threads"));
+  CHECK(has(run(kernel_text(kTwo, ""), {1}, {1}, {.local_size = {{1024, 2, 1}}}).error, "a group of 2048 threads"));
 }
 
 }  // namespace

@@ -47,10 +47,10 @@ Status load_api(Api& api) {
   if (!objc) return Diag{"no Metal: it needs macOS (" + objc.diag().message + ")"};
   auto metal = DynamicLibrary::open("TGC_METAL_LIBRARY", {"/System/Library/Frameworks/Metal.framework/Metal"});
   if (!metal) return Diag{"no Metal: " + metal.diag().message};
-  if (auto status = objc->bind(api.objc_getClass, "objc_getClass"); !status) return status;
-  if (auto status = objc->bind(api.sel_registerName, "sel_registerName"); !status) return status;
-  if (auto status = objc->bind(api.objc_msgSend, "objc_msgSend"); !status) return status;
-  return metal->bind(api.MTLCreateSystemDefaultDevice, "MTLCreateSystemDefaultDevice");
+  if (auto status = objc->bind_function(api.objc_getClass, "objc_getClass"); !status) return status;
+  if (auto status = objc->bind_function(api.sel_registerName, "sel_registerName"); !status) return status;
+  if (auto status = objc->bind_function(api.objc_msgSend, "objc_msgSend"); !status) return status;
+  return metal->bind_function(api.MTLCreateSystemDefaultDevice, "MTLCreateSystemDefaultDevice");
 }
 
 // Holds the "autoreleased" objects that calls return, until the destructor.
@@ -143,7 +143,7 @@ class MetalKernel : public Kernel {
 
   Status launch(const LaunchArguments& a) override {
     Pool pool(objc_);
-    auto local = a.size.local.value_or(std::array<uint32_t, 3>{1, 1, 1});
+    auto local = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1});
     uint64_t threads = uint64_t(local[0]) * local[1] * local[2],
              most = objc_.send<uint64_t>(pipeline_, "maxTotalThreadsPerThreadgroup");
     if (threads > most)
@@ -161,7 +161,7 @@ class MetalKernel : public Kernel {
       objc_.send<void>(encoder, "setBytes:length:atIndex:", static_cast<const void*>(&value), uint64_t(sizeof value),
                        n++);
     }
-    auto [gx, gy, gz] = a.size.global;
+    auto [gx, gy, gz] = a.launch_size.global_size;
     objc_.send<void>(encoder, "dispatchThreadgroups:threadsPerThreadgroup:", MetalSize{gx, gy, gz},
                      MetalSize{local[0], local[1], local[2]});
     objc_.send<void>(encoder, "endEncoding");

@@ -70,7 +70,7 @@ Builder::Builder(bool count_evaluations) : counts_evaluations_(count_evaluations
 // ---- values
 
 Reg Builder::new_register(Type type, bool varying) {
-  registers_.push_back({.type = type, .varying = varying, .depth = uint32_t(scopes_.size() - 1)});
+  registers_.push_back({.type = type, .is_varying_register = varying, .scope_depth = uint32_t(scopes_.size() - 1)});
   return Reg(registers_.size() - 1);
 }
 
@@ -79,7 +79,7 @@ Reg Builder::constant(Type type, uint64_t bits) {
   if (added) {
     it->second = new_register(type, false);
     Register& r = registers_.back();
-    r.constant = true, r.bits = bits, r.depth = 0;
+    r.constant = true, r.bits = bits, r.scope_depth = 0;
   }
   return it->second;
 }
@@ -98,7 +98,7 @@ Reg Builder::variable(const std::string& name) {
   auto [it, added] = variables_.emplace(name, kNone);
   if (added) {
     it->second = new_register(Type::I64, false);
-    registers_.back().depth = 0;
+    registers_.back().scope_depth = 0;
   }
   return it->second;
 }
@@ -120,7 +120,7 @@ bool Builder::constant_operands(const Virtual& v) const {
 // Executes an instruction on constants while the code is built and returns the constant result.
 Reg Builder::evaluated(Virtual v, Type result) {
   alignas(8) uint8_t memory[32] = {};
-  Ins ins{};
+  Instruction ins{};
   int32_t at = 8;
   for (auto [from, to] : {std::pair(v.a, &ins.a), std::pair(v.b, &ins.b), std::pair(v.c, &ins.c)}) {
     if (from == kNone) continue;
@@ -139,14 +139,14 @@ Reg Builder::evaluated(Virtual v, Type result) {
 }
 
 Reg Builder::splat(Reg r) {
-  if (varying(r)) return r;
+  if (is_varying_register(r)) return r;
   // put the Splat (copy to all lanes) into the scope that defines the register, so that it runs once, but inside Lanes
-  size_t depth = std::max<size_t>(registers_[size_t(r)].depth, lanes_depth_);
+  size_t depth = std::max<size_t>(registers_[size_t(r)].scope_depth, lanes_depth_);
   Scope& scope = scopes_[depth];
-  auto [it, added] = scope.splats.emplace(r, kNone);
+  auto [it, added] = scope.splat_registers.emplace(r, kNone);
   if (added) {
     it->second = new_register(registers_[size_t(r)].type, true);
-    registers_.back().depth = uint32_t(depth);
+    registers_.back().scope_depth = uint32_t(depth);
     scope.code.push_back({.op = Opc::Splat, .type = uint8_t(type(r)), .dst = it->second, .a = r});
   }
   return it->second;
@@ -164,42 +164,42 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
     if (op == Opc::Mul && is_constant(b) && constant_bits(b) == 1) return a;
     v.a = a, v.b = b;
   }
-  return emit(v, result, varying(a) || varying(b));
+  return emit(v, result, is_varying_register(a) || is_varying_register(b));
 }
 
 Reg Builder::unary(Opc op, Reg a) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a};
   Type result = unary_result(op, type(a));
-  return constant_operands(v) ? evaluated(v, result) : emit(v, result, varying(a));
+  return constant_operands(v) ? evaluated(v, result) : emit(v, result, is_varying_register(a));
 }
 
 Reg Builder::cast(Reg a, Type to) {
   if (type(a) == to) return a;
   Virtual v{.op = Opc::Cast, .type = uint8_t(to), .type2 = uint8_t(type(a)), .a = a};
-  return constant_operands(v) ? evaluated(v, to) : emit(v, to, varying(a));
+  return constant_operands(v) ? evaluated(v, to) : emit(v, to, is_varying_register(a));
 }
 
-Reg Builder::retyped(Reg a, Type to) {
+Reg Builder::bitcast(Reg a, Type to) {
   if (size_of(type(a)) != size_of(to)) throw Unsupported("a bitcast between sizes");
   if (is_constant(a)) return constant(to, constant_bits(a));
-  return type(a) == to ? a : emit({.op = Opc::Mov, .type = uint8_t(to), .a = a}, to, varying(a));
+  return type(a) == to ? a : emit({.op = Opc::Mov, .type = uint8_t(to), .a = a}, to, is_varying_register(a));
 }
 
 Reg Builder::where(Reg cond, Reg yes, Reg no) {
   if (is_constant(cond)) return constant_bits(cond) ? yes : no;
   if (yes == no) return yes;
-  bool any = varying(cond) || varying(yes) || varying(no);
+  bool any = is_varying_register(cond) || is_varying_register(yes) || is_varying_register(no);
   if (any) cond = splat(cond), yes = splat(yes), no = splat(no);
   return emit({.op = Opc::Where, .type = uint8_t(type(yes)), .a = cond, .b = yes, .c = no}, type(yes), any);
 }
 
 Reg Builder::mulacc(Reg a, Reg b, Reg c) {
-  bool any = varying(a) || varying(b) || varying(c);
+  bool any = is_varying_register(a) || is_varying_register(b) || is_varying_register(c);
   if (any) a = splat(a), b = splat(b), c = splat(c);
   return emit({.op = Opc::MulAcc, .type = uint8_t(type(a)), .a = a, .b = b, .c = c}, type(a), any);
 }
 
-Reg Builder::both(Reg a, Reg b) {
+Reg Builder::logical_and(Reg a, Reg b) {
   if (a == kNone || a == b) return b;
   if (b == kNone) return a;
   if (is_true(a) || is_false(b)) return b;
@@ -207,7 +207,9 @@ Reg Builder::both(Reg a, Reg b) {
   return binary(Opc::And, a, b);
 }
 
-Reg Builder::copy(Reg a) { return emit({.op = Opc::Mov, .type = uint8_t(type(a)), .a = a}, type(a), varying(a)); }
+Reg Builder::copy(Reg a) {
+  return emit({.op = Opc::Mov, .type = uint8_t(type(a)), .a = a}, type(a), is_varying_register(a));
+}
 
 void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
                    const std::vector<Reg>& c, std::vector<Reg>& d) {
@@ -225,8 +227,9 @@ void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>&
 Reg Builder::mutable_register(Type type, bool varying) { return new_register(type, varying); }
 
 void Builder::assign(Reg to, Reg value) {
-  Opc op = varying(to) && !varying(value) ? Opc::Splat : Opc::Mov;
-  TGC_CHECK(varying(to) || !varying(value), "a uniform register cannot take a value that differs between lanes");
+  Opc op = is_varying_register(to) && !is_varying_register(value) ? Opc::Splat : Opc::Mov;
+  TGC_CHECK(is_varying_register(to) || !is_varying_register(value),
+            "a uniform register cannot take a value that differs between lanes");
   scopes_.back().code.push_back({.op = op, .type = uint8_t(type(to)), .dst = to, .a = value});
 }
 
@@ -247,11 +250,11 @@ int32_t Builder::add_memory(MemoryInfo info) {
 // lanes has its own copy of the memory, checks the offset against the copy's size, then adds the copy's start.
 Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what) {
   const MemoryInfo& m = code_.memories[size_t(memory)];
-  bool grouped = m.group > 0 && in_lanes();
+  bool grouped = m.lane_group_size > 0 && in_lanes();
   if (offset == kNone) offset = constant_int(Type::I64, 0);
   if (type(offset) != Type::I32 && type(offset) != Type::I64) offset = cast(offset, Type::I64);
   bool any = grouped;
-  for (Reg r : {offset, gate, other}) any |= r != kNone && varying(r);
+  for (Reg r : {offset, gate, other}) any |= r != kNone && is_varying_register(r);
   if (any)
     for (Reg* r : {&offset, &gate, &other}) *r = *r == kNone ? kNone : splat(*r);
 
@@ -261,10 +264,10 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
                             .ranges = open_loops_,
                             .axes = {},
                             .memory = memory,
-                            .stores = op == Opc::Store,
-                            .narrow_offset = type(offset) == Type::I32,
+                            .is_store = op == Opc::Store,
+                            .has_narrow_offset = type(offset) == Type::I32,
                             .varying = any});
-  if (in_lanes()) code_.accesses.back().axes = lanes_.back();
+  if (in_lanes()) code_.accesses.back().axes = lane_axes_.back();
   if (!grouped) return v;
 
   Virtual check = v;
@@ -273,9 +276,9 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
   auto [it, added] = group_indices_.emplace(memory, kNone);
   if (added) {
     it->second = new_register(Type::I64, true);
-    registers_.back().depth = uint32_t(lanes_depth_);
+    registers_.back().scope_depth = uint32_t(lanes_depth_);
     scopes_[lanes_depth_].code.push_back(
-        {.op = Opc::GroupBase, .dst = it->second, .imm = m.size, .raw = int32_t(m.group)});
+        {.op = Opc::GroupBase, .dst = it->second, .imm = m.size, .raw_field = int32_t(m.lane_group_size)});
   }
   v.a = binary(Opc::Add, cast(offset, Type::I64), it->second);
   v.type2 = uint8_t(Type::I64);
@@ -284,7 +287,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
 
 // Combines a gate (an access's condition) with the enclosing masks. Returns kNone if the result is always true.
 Reg Builder::effective_gate(Reg gate) {
-  gate = both(gate, lane_mask());
+  gate = logical_and(gate, lane_mask());
   return gate != kNone && is_true(gate) ? kNone : gate;
 }
 
@@ -293,7 +296,7 @@ Reg Builder::load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::stri
   gate = effective_gate(gate);
   if (gate != kNone && is_false(gate)) return alt == kNone ? constant(result, 0) : alt;
   Virtual v = access(Opc::Load, memory, offset, gate, gate == kNone ? kNone : alt, what);
-  return emit(v, result, varying(v.a));
+  return emit(v, result, is_varying_register(v.a));
 }
 
 void Builder::store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what) {
@@ -318,16 +321,16 @@ void Builder::close_scope() {
   code.push_back(inner.begin);
   code.insert(code.end(), inner.code.begin(), inner.code.end());
   if (inner.evaluations || inner.lane_evaluations)
-    code.push_back({.op = Opc::Count, .imm = inner.evaluations, .raw = int32_t(inner.lane_evaluations)});
+    code.push_back({.op = Opc::Count, .imm = inner.evaluations, .raw_field = int32_t(inner.lane_evaluations)});
   code.push_back(inner.end);
 }
 
 Reg Builder::open_loop(Reg bound, const std::string& name) {
   bound = cast(bound, Type::I64);
-  if (varying(bound)) throw Unsupported("a loop whose end differs between lanes");
+  if (is_varying_register(bound)) throw Unsupported("a loop whose end differs between lanes");
   Reg counter = new_register(Type::I64, false);
   open_scope({.op = Opc::Loop, .dst = counter, .a = bound}, {.op = Opc::LoopEnd, .dst = counter, .a = bound});
-  registers_[size_t(counter)].depth = uint32_t(scopes_.size() - 1);
+  registers_[size_t(counter)].scope_depth = uint32_t(scopes_.size() - 1);
   open_loops_.push_back({name, counter});
   return counter;
 }
@@ -346,14 +349,14 @@ std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t 
     infos[i] = {axes[i].name, total, extent};
     total = binary(Opc::Mul, total, extent);
   }
-  Virtual begin{.op = Opc::Lanes, .a = total, .imm = int64_t(lanes_.size()), .raw = int32_t(group)};
+  Virtual begin{.op = Opc::Lanes, .a = total, .imm = int64_t(lane_axes_.size()), .raw_field = int32_t(group)};
   Virtual end = begin;
   end.op = Opc::LanesEnd;
-  lanes_.push_back(infos);
+  lane_axes_.push_back(infos);
   open_scope(begin, end);
   lanes_depth_ = scopes_.size() - 1;
   largest_group_ = std::max(largest_group_, group);
-  most_lanes_ = std::max(most_lanes_, most);
+  max_lanes_ = std::max(max_lanes_, most);
   std::vector<Reg> out;
   for (const Access::LaneAxis& axis : infos)
     out.push_back(emit({.op = Opc::Axis, .a = axis.stride, .b = axis.extent}, Type::I64, true));
@@ -368,11 +371,11 @@ void Builder::close_lanes() {
 }
 
 Reg Builder::max_lane(Reg a) {
-  if (!varying(a)) return a;
+  if (!is_varying_register(a)) return a;
   return emit({.op = Opc::MaxLane, .type = uint8_t(type(a)), .a = a}, type(a), false);
 }
 
-void Builder::push_mask(Reg cond) { masks_.push_back(both(lane_mask(), cond)); }
+void Builder::push_mask(Reg cond) { masks_.push_back(logical_and(lane_mask(), cond)); }
 
 void Builder::count_evaluation(bool varying) {
   if (!counts_evaluations_) return;

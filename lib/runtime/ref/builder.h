@@ -1,5 +1,5 @@
 // Builder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
-// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds integer constants. finish()
+// lanes), broadcasts uniform values to lanes where an instruction needs it, and folds integer constants. finish_code()
 // assigns registers to memory and functions to instructions. Internal to ref/.
 #pragma once
 #include <map>
@@ -36,10 +36,10 @@ class Builder {
   Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
   Reg unary(Opc op, Reg a);                // has a's type, except in conversions from or to a narrow float
   Reg cast(Reg a, Type to);
-  Reg retyped(Reg a, Type to);             // returns the same bits as a value of another type of the same size
+  Reg bitcast(Reg a, Type to);             // returns the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg both(Reg a, Reg b);                  // returns a & b for Bools; a kNone operand counts as true
+  Reg logical_and(Reg a, Reg b);                  // returns a & b for Bools; a kNone operand counts as true
   Reg copy(Reg a);                         // returns a copy (Mov) that stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
@@ -70,7 +70,7 @@ class Builder {
   std::vector<Reg> open_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
   void close_lanes();
   bool in_lanes() const { return lanes_depth_ > 0; }
-  size_t depth() const { return scopes_.size(); }
+  size_t scope_depth() const { return scopes_.size(); }
   Reg max_lane(Reg a);
   Reg lane_mask() const { return masks_.empty() ? kNone : masks_.back(); }
   // Until pop_mask, loads and stores happen only in the lanes where `cond` and all enclosing masks are true.
@@ -84,21 +84,22 @@ class Builder {
 
   // ---- properties of registers. These functions throw Unsupported for kNone.
   Type type(Reg r) const { return at(r).type; }
-  bool varying(Reg r) const { return at(r).varying; }
+  bool is_varying_register(Reg r) const { return at(r).is_varying_register; }
   bool is_constant(Reg r) const { return at(r).constant; }
   uint64_t constant_bits(Reg r) const { return at(r).bits; }
   bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
   bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
 
-  RefCode finish();
+  RefCode finish_code();
 
  private:
   struct Register {
     Type type;
-    bool varying = false, constant = false;
-    uint32_t depth = 0;             // depth of the scope in which the register is defined
+    bool is_varying_register = false, constant = false;
+    uint32_t scope_depth = 0;             // depth of the scope in which the register is defined
     uint64_t bits = 0;              // value of a constant
-    int32_t first = -1, last = -1;  // the first and last index into list_ at which the register is needed
+    // the first and last index into instructions_ at which the register is needed
+    int32_t first_use = -1, last_use = -1;
     int32_t slot = -1;
   };
   const Register& at(Reg r) const {
@@ -110,13 +111,13 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw = 0;  // a number that the instruction stores in the field of an operand register
+    int32_t raw_field = 0;  // a number that the instruction stores in the field of an operand register
     Opc rounding = Opc::Mov;
   };
   struct Scope {
     Virtual begin, end;
     std::vector<Virtual> code;
-    std::unordered_map<Reg, Reg> splats;  // for each uniform register of this depth: its varying copy, if any
+    std::unordered_map<Reg, Reg> splat_registers;  // for each uniform register of this depth: its varying copy, if any
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
@@ -130,17 +131,17 @@ class Builder {
   void open_scope(Virtual begin, Virtual end);
   void close_scope();
 
-  // ---- steps of finish()
+  // ---- steps of finish_code()
   template <class Visit>
   void for_each_register(const Virtual& v, Visit visit) const;
   struct Copies {  // the state of drop_copies()
     struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
     };
-    std::vector<uint32_t> uses;  // by register: number of instructions that use it
-    std::vector<bool> dead;      // by position in list_: true if removed
-    std::vector<CopyUse> seen;      // by register: its uses in the straight-line code being scanned
-    std::vector<Reg> replaced;   // by register: the register to use instead, or kNone
+    std::vector<uint32_t> use_counts;  // by register: number of instructions that use it
+    std::vector<bool> is_removed;      // by position in instructions_: true if removed
+    std::vector<CopyUse> copy_uses;      // by register: its uses in the straight-line code being scanned
+    std::vector<Reg> replacements;   // by register: the register to use instead, or kNone
   };
   void drop_copies();
   void use_accumulators(Copies& copies, size_t from, size_t to);
@@ -158,15 +159,15 @@ class Builder {
   RefCode code_;
   std::vector<Register> registers_;
   std::vector<Scope> scopes_;
-  std::vector<Virtual> list_;  // the instructions of all scopes in execution order
+  std::vector<Virtual> instructions_;  // the instructions of all scopes in execution order
   std::vector<Reg> masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
   std::map<std::string, Reg> variables_;
   size_t lanes_depth_ = 0;  // depth of the open lanes scope; 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
-  std::vector<std::vector<Access::LaneAxis>> lanes_;  // for each Lanes instruction: its axes
+  std::vector<std::vector<Access::LaneAxis>> lane_axes_;  // for each Lanes instruction: its axes
   std::unordered_map<int64_t, Reg> group_indices_;
-  int64_t largest_group_ = 1, most_lanes_ = 1;
+  int64_t largest_group_ = 1, max_lanes_ = 1;
   uint32_t slots_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes
 };
 

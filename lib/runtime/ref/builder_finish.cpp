@@ -31,49 +31,49 @@ void Builder::for_each_register(const Virtual& v, Visit visit) const {
       for (Reg r : *list) visit(r);
   }
   if (v.op == Opc::LanesEnd)  // keep the axes' registers live, because errors of accesses in the lanes read them
-    for (const Access::LaneAxis& axis : lanes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
+    for (const Access::LaneAxis& axis : lane_axes_[size_t(v.imm)]) visit(axis.stride), visit(axis.extent);
 }
 
 // Removes two kinds of copies in each stretch: a copy of an accumulator that does not change before the copy's last
 // use, and a copy that assigns a value used nowhere else (the value is then computed in the destination).
 void Builder::drop_copies() {
-  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(list_.size()),
+  Copies copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(instructions_.size()),
                 std::vector<Copies::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNone)};
-  for (const Virtual& v : list_) for_each_register(v, [&](Reg r) { copies.uses[size_t(r)]++; });
-  for (size_t from = 0; from < list_.size();) {
+  for (const Virtual& v : instructions_) for_each_register(v, [&](Reg r) { copies.use_counts[size_t(r)]++; });
+  for (size_t from = 0; from < instructions_.size();) {
     size_t to = from;
-    while (to < list_.size() && !ends_stretch(list_[to].op)) to++;
+    while (to < instructions_.size() && !ends_stretch(instructions_[to].op)) to++;
     use_accumulators(copies, from, to);
     from = to + 1;
   }
-  for (size_t at = 1; at < list_.size(); at++)
-    if (!copies.dead[at]) assign_in_place(copies, at);
+  for (size_t at = 1; at < instructions_.size(); at++)
+    if (!copies.is_removed[at]) assign_in_place(copies, at);
   size_t kept = 0;
-  for (size_t at = 0; at < list_.size(); at++)
-    if (!copies.dead[at]) list_[kept++] = list_[at];
-  list_.resize(kept);
+  for (size_t at = 0; at < instructions_.size(); at++)
+    if (!copies.is_removed[at]) instructions_[kept++] = instructions_[at];
+  instructions_.resize(kept);
 }
 
 bool Builder::is_plain_copy(const Virtual& v) const {
-  return v.op == Opc::Mov && varying(v.dst) == varying(v.a) && type(v.dst) == type(v.a);
+  return v.op == Opc::Mov && is_varying_register(v.dst) == is_varying_register(v.a) && type(v.dst) == type(v.a);
 }
 
 // Replaces uses of copies by the copied accumulators in the stretch [from, to).
 void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
-  auto& seen = copies.seen;
+  auto& seen = copies.copy_uses;
   // scan backwards to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
-    const Virtual& v = list_[at];
+    const Virtual& v = instructions_[at];
     auto use = [&](Reg r, int32_t last) {
       Copies::CopyUse& s = seen[size_t(r)];
       s.last_use = std::max(s.last_use, last), s.count++;
     };
     if (is_plain_copy(v)) {
       const Copies::CopyUse& d = seen[size_t(v.dst)];
-      if (d.count > 0 && d.count + 1 == int32_t(copies.uses[size_t(v.dst)]) &&
+      if (d.count > 0 && d.count + 1 == int32_t(copies.use_counts[size_t(v.dst)]) &&
           d.last_use <= seen[size_t(v.a)].next_write) {
-        copies.replaced[size_t(v.dst)] = v.a;
-        copies.dead[at] = true;
+        copies.replacements[size_t(v.dst)] = v.a;
+        copies.is_removed[at] = true;
         use(v.a, d.last_use);
         continue;
       }
@@ -83,26 +83,26 @@ void Builder::use_accumulators(Copies& copies, size_t from, size_t to) {
     if (v.dst != kNone) seen[size_t(v.dst)].next_write = int32_t(at);
   }
   for (size_t at = from; at < to; at++) {
-    Virtual& v = list_[at];
+    Virtual& v = instructions_[at];
     for (Reg r : {v.a, v.b, v.c, v.dst})
       if (r != kNone) seen[size_t(r)] = {};
     for (Reg* r : {&v.a, &v.b, &v.c})
-      while (*r != kNone && copies.replaced[size_t(*r)] != kNone) *r = copies.replaced[size_t(*r)];
+      while (*r != kNone && copies.replacements[size_t(*r)] != kNone) *r = copies.replacements[size_t(*r)];
   }
 }
 
 // If instruction `at` copies a value that was computed shortly before, in the same stretch, and that nothing else uses,
 // computes the value in the copy's destination.
 void Builder::assign_in_place(Copies& copies, size_t at) {
-  const Virtual& v = list_[at];
-  if (!is_plain_copy(v) || copies.uses[size_t(v.a)] != 2) return;
+  const Virtual& v = instructions_[at];
+  if (!is_plain_copy(v) || copies.use_counts[size_t(v.a)] != 2) return;
   for (size_t before = at; before-- > 0 && at - before < 64;) {
-    if (copies.dead[before]) continue;
-    Virtual& maker = list_[before];
+    if (copies.is_removed[before]) continue;
+    Virtual& maker = instructions_[before];
     if (ends_stretch(maker.op)) return;
     if (maker.dst == v.a) {
       maker.dst = v.dst;
-      copies.dead[at] = true;
+      copies.is_removed[at] = true;
       return;
     }
     if (maker.dst == v.dst || maker.a == v.dst || maker.b == v.dst || maker.c == v.dst) return;
@@ -112,24 +112,24 @@ void Builder::assign_in_place(Copies& copies, size_t at) {
 // Computes the first and last position at which each register is needed. A register from outside a loop or lanes that
 // is used inside is needed until they end.
 void Builder::find_lifetimes() {
-  std::vector<int32_t> end_of(list_.size(), -1), open;
-  for (size_t at = 0; at < list_.size(); at++) {
-    if (begins(list_[at].op)) open.push_back(int32_t(at));
-    if (ends(list_[at].op)) end_of[size_t(open.back())] = int32_t(at), open.pop_back();
+  std::vector<int32_t> end_of(instructions_.size(), -1), open;
+  for (size_t at = 0; at < instructions_.size(); at++) {
+    if (begins(instructions_[at].op)) open.push_back(int32_t(at));
+    if (ends(instructions_[at].op)) end_of[size_t(open.back())] = int32_t(at), open.pop_back();
   }
-  for (size_t at = 0; at < list_.size(); at++) {
-    for_each_register(list_[at], [&](Reg reg) {
+  for (size_t at = 0; at < instructions_.size(); at++) {
+    for_each_register(instructions_[at], [&](Reg reg) {
       Register& r = registers_[size_t(reg)];
-      if (r.first < 0) r.first = int32_t(at);
-      r.last = std::max(r.last, int32_t(at));
+      if (r.first_use < 0) r.first_use = int32_t(at);
+      r.last_use = std::max(r.last_use, int32_t(at));
       for (int32_t begin : open)
-        if (r.first < begin) {
-          r.last = std::max(r.last, end_of[size_t(begin)]);
+        if (r.first_use < begin) {
+          r.last_use = std::max(r.last_use, end_of[size_t(begin)]);
           break;
         }
     });
-    if (begins(list_[at].op)) open.push_back(int32_t(at));
-    if (ends(list_[at].op)) open.pop_back();
+    if (begins(instructions_[at].op)) open.push_back(int32_t(at));
+    if (ends(instructions_[at].op)) open.pop_back();
   }
 }
 
@@ -141,7 +141,9 @@ void Builder::assign_slots() {
   };
   std::priority_queue<BusySlot> busy[5];
   std::vector<uint32_t> free[5];
-  auto class_of = [&](const Register& r) { return r.varying ? 1 + __builtin_ctz(unsigned(size_of(r.type))) : 0; };
+  auto class_of = [&](const Register& r) {
+    return r.is_varying_register ? 1 + __builtin_ctz(unsigned(size_of(r.type))) : 0;
+  };
   auto take = [&](Register& r, int32_t at, bool operands_stay) {
     int c = class_of(r);
     while (!busy[c].empty() && (operands_stay ? busy[c].top().last < at : busy[c].top().last <= at)) {
@@ -151,17 +153,17 @@ void Builder::assign_slots() {
     uint32_t slot = free[c].empty() ? slots_[c]++ : free[c].back();
     if (!free[c].empty()) free[c].pop_back();
     r.slot = int32_t(slot);
-    busy[c].push({r.last, slot});
+    busy[c].push({r.last_use, slot});
   };
   // constants and variables keep their slots for the whole run, so their slots are never shared
   for (Register& r : registers_)
     if (r.constant) r.slot = int32_t(slots_[0]++);
   for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
-  for (size_t at = 0; at < list_.size(); at++)
-    for_each_register(list_[at], [&](Reg reg) {
+  for (size_t at = 0; at < instructions_.size(); at++)
+    for_each_register(instructions_[at], [&](Reg reg) {
       Register& r = registers_[size_t(reg)];
       // Wmma and Loop write their results before they have read all operands, so these need different slots
-      if (r.slot < 0) take(r, int32_t(at), list_[at].op == Opc::Wmma || list_[at].op == Opc::Loop);
+      if (r.slot < 0) take(r, int32_t(at), instructions_[at].op == Opc::Wmma || instructions_[at].op == Opc::Loop);
     });
 }
 
@@ -170,13 +172,14 @@ void Builder::lay_out() {
   int64_t per_lane = 0, scratch = 0;
   for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
   for (const MemoryInfo& m : code_.memories)
-    if (m.group > 0) scratch += (m.size * dtypes::of(m.scalar).itemsize() + m.group - 1) / m.group;
+    if (m.lane_group_size > 0)
+      scratch += (m.size * dtypes::of(m.scalar).itemsize() + m.lane_group_size - 1) / m.lane_group_size;
   int64_t chunk = kMostLanes;
   if (per_lane) chunk = std::min(chunk, kRegisterBytes / per_lane);
   if (scratch) chunk = std::min(chunk, kScratchBytes / scratch);
-  chunk = std::min(std::max<int64_t>(chunk, 64), most_lanes_);
-  code_.chunk = std::max((chunk + 15) / 16 * 16, largest_group_);
-  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk + 64);
+  chunk = std::min(std::max<int64_t>(chunk, 64), max_lanes_);
+  code_.chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
+  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.chunk_lanes + 64);
 }
 
 // Returns the byte offset of a register. Call it after lay_out().
@@ -184,34 +187,34 @@ int32_t Builder::place_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];
   TGC_CHECK(r.slot >= 0, "a register without a place");
-  if (!r.varying) return r.slot * 8;
+  if (!r.is_varying_register) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
   int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
   // the widest registers come first, so that all are aligned
-  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk;
-  at += int64_t(r.slot) * size * code_.chunk;
+  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.chunk_lanes;
+  at += int64_t(r.slot) * size * code_.chunk_lanes;
   if (at >= INT32_MAX) throw Unsupported("too many registers");
   return int32_t(at);
 }
 
 bool Builder::is_varying(const Virtual& v) const {
-  if (v.op == Opc::Store || v.op == Opc::Check) return varying(v.a);
-  return v.dst != kNone && varying(v.dst);
+  if (v.op == Opc::Store || v.op == Opc::Check) return is_varying_register(v.a);
+  return v.dst != kNone && is_varying_register(v.dst);
 }
 
 Selector Builder::selector(const Virtual& v) const {
-  auto is = [&](Reg r) { return r != kNone && varying(r); };
+  auto is = [&](Reg r) { return r != kNone && is_varying_register(r); };
   return {.op = v.op, .type = v.type, .type2 = v.type2, .varying = is_varying(v), .a_varying = is(v.a),
-          .b_varying = is(v.b), .gated = v.b != kNone, .rounding = v.rounding};
+          .b_varying = is(v.b), .has_gate = v.b != kNone, .rounding = v.rounding};
 }
 
 void Builder::write_instructions() {
   std::vector<size_t> open;
-  for (const Virtual& v : list_) {
-    Ins ins{select(selector(v)), place_of(v.dst), place_of(v.a), place_of(v.b), place_of(v.c), v.imm};
+  for (const Virtual& v : instructions_) {
+    Instruction ins{select(selector(v)), place_of(v.dst), place_of(v.a), place_of(v.b), place_of(v.c), v.imm};
     if (ins.fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
-    if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw;
-    if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw;
+    if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw_field;
+    if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw_field;
     if (begins(v.op)) open.push_back(code_.ins.size());
     if (ends(v.op)) {
       code_.ins[open.back()].imm = int64_t(code_.ins.size()) + 1;
@@ -222,12 +225,12 @@ void Builder::write_instructions() {
   }
 }
 
-RefCode Builder::finish() {
+RefCode Builder::finish_code() {
   TGC_CHECK(scopes_.size() == 1, "a scope was not closed");
   Scope& root = scopes_.back();
   if (root.evaluations) root.code.push_back({.op = Opc::Count, .imm = root.evaluations});
-  list_ = std::move(root.code);
-  list_.push_back({.op = Opc::Halt});
+  instructions_ = std::move(root.code);
+  instructions_.push_back({.op = Opc::Halt});
   drop_copies();
   find_lifetimes();
   assign_slots();

@@ -1,7 +1,7 @@
 // The code that REF runs: a list of instructions on registers in one block of memory. A lane is one iteration of the
 // parallel axes, such as a thread of a workgroup. A register is uniform (one value) or varying (one value per lane,
-// `chunk` of them side by side). An instruction completes for all lanes of the chunk before the next one starts, so
-// lanes run in lockstep and barriers need no code. Internal to ref/.
+// `chunk_lanes` of them side by side). An instruction completes for all lanes of the chunk before the next one starts,
+// so lanes run in lockstep and barriers need no code. Internal to ref/.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -60,17 +60,17 @@ enum class Opc : uint8_t {
   Lanes,
   LanesEnd,
   Wmma,       // imm: index into RefCode::wmmas
-  Count,      // adds (number of lanes * a + imm) to RefResult::evaluations; `a` is a number
+  Count,      // adds (number of lanes * a + imm) to RefResult::num_evaluations; `a` is a number
   Halt,
 };
 
 struct Frame;
-struct Ins;
+struct Instruction;
 // Executes an instruction and returns the next one; null ends the run.
-using Fn = const Ins* (*)(Frame&, const Ins*);
+using Fn = const Instruction* (*)(Frame&, const Instruction*);
 
 // Operands are byte offsets into the frame's registers; -1: none.
-struct Ins {
+struct Instruction {
   Fn fn;
   int32_t dst, a, b, c;
   int64_t imm;
@@ -89,7 +89,7 @@ struct Memory {
   uint8_t* data = nullptr;
   int64_t size = 0;       // number of elements, over all copies
   int64_t copy_size = 0;  // number of elements of one copy
-  uint8_t* stored = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
+  uint8_t* stored_flags = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
 };
 
 // Describes one load or store, for error messages. finish() replaces its registers by byte offsets.
@@ -102,26 +102,26 @@ struct Access {
   std::vector<std::pair<std::string, int32_t>> ranges;  // names and counters of the open loops, outermost first
   std::vector<LaneAxis> axes;
   int32_t memory = 0;
-  bool stores = false;
-  bool narrow_offset = false, varying = false;
+  bool is_store = false;
+  bool has_narrow_offset = false, varying = false;
 };
 
 struct MemoryInfo {
   std::string name;   // "data1", "local0"
   Scalar scalar = Scalar::Void;
   int64_t size = 0;   // number of elements of one copy; negative for a buffer of any size
-  int64_t number = -1;  // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
-  int64_t group = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
+  int64_t buffer_number = -1;  // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
+  int64_t lane_group_size = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };
 
 struct RefCode {
-  std::vector<Ins> ins;
+  std::vector<Instruction> ins;
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
   std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, and the bits of its value
   std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name of its variable
-  int64_t chunk = 1;           // number of lanes in a varying register
+  int64_t chunk_lanes = 1;           // number of lanes in a varying register
   size_t register_bytes = 0;
 };
 
@@ -129,19 +129,19 @@ struct RefCode {
 struct Frame {
   uint8_t* registers;
   int64_t n = 1;           // number of lanes in the current chunk; 1 outside lanes
-  int64_t base = 0;        // number of the chunk's first lane
-  int64_t total = 0;
-  int64_t chunk = 1;
-  const Ins* code;
+  int64_t first_lane = 0;        // number of the chunk's first lane
+  int64_t total_lanes = 0;
+  int64_t chunk_lanes = 1;
+  const Instruction* code;
   const Memory* memories;
   const Wmma* wmmas;
   RefNotes notes;
   uint64_t evaluations = 0;
-  const Ins* failed = nullptr;  // the access that was out of bounds, or null
+  const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
-  int64_t fuel = 0;             // iterations left until refuel() checks the limits
-  bool exhausted = false;       // true if a limit ended the run
-  struct Budget* budget = nullptr;
+  int64_t iterations_left = 0;             // iterations left until refuel() checks the limits
+  bool is_exhausted = false;       // true if a limit ended the run
+  struct Budget* run_budget = nullptr;
 
   template <class T>
   T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
@@ -150,20 +150,20 @@ struct Frame {
 // Limits of a run (lib/support/limits.h), checked every kRound iterations.
 struct Budget {
   static constexpr int64_t kRound = 1 << 16;
-  int64_t steps = 0, most_steps = INT64_MAX;
+  int64_t num_steps = 0, max_steps = INT64_MAX;
   Clock::time_point deadline;  // when the run must end
 };
-// Called when the fuel is used up: checks the limits, and refills the fuel; or sets `exhausted` and returns false.
+// Called when the fuel is used up: checks the limits, and refills the fuel; or sets `is_exhausted` and returns false.
 bool refuel(Frame& f);
 // Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
-inline bool step(Frame& f) { return (f.fuel -= f.n) >= 0 || refuel(f); }
+inline bool step(Frame& f) { return (f.iterations_left -= f.n) >= 0 || refuel(f); }
 
 // What select() needs to choose an instruction's function for uniform (one lane) or varying operands. For Load and
 // Store, `type` is a Scalar. select() returns null if there is no such function.
 struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;
-  bool varying = false, a_varying = true, b_varying = true, gated = false;
+  bool varying = false, a_varying = true, b_varying = true, has_gate = false;
   Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);
@@ -172,6 +172,6 @@ Fn select_float_binary(const Selector& s);  // exec_float.cpp
 Fn select_unary(const Selector& s);       // exec_unary.cpp
 Fn select_cast(const Selector& s);        // exec_unary.cpp
 Fn select_memory(const Selector& s);      // exec_memory.cpp
-const Ins* run_wmma(Frame& f, const Ins* i);  // wmma.cpp
+const Instruction* run_wmma(Frame& f, const Instruction* i);  // wmma.cpp
 
 }  // namespace tgc::ref

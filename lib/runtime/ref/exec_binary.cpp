@@ -15,7 +15,7 @@ using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
 // Returns tinygrad's cdiv(a, b): the truncated quotient; 0 if b is 0; for min / -1, which does not fit, wraps to min.
 template <class T>
 T divide(T a, T b, RefNotes& notes) {
-  if (b == 0) return notes.zero_divisions++, T(0);
+  if (b == 0) return notes.num_zero_divisions++, T(0);
   if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T(0), a);
   return T(a / b);
 }
@@ -25,18 +25,18 @@ using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
   return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b));
 });
 using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(0);
+  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.num_wide_shifts++, T(0);
   return T(Unsigned<T>(a) << b);
 });
 using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.wide_shifts++, T(a < 0 ? -1 : 0);
+  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.num_wide_shifts++, T(a < 0 ? -1 : 0);
   return T(a >> b);
 });
 // The power in integers, which wraps. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other
 // bases.
 using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
   if (std::is_signed_v<T> && b < 0) {
-    if (a == 0) return notes.zero_divisions++, T(0);
+    if (a == 0) return notes.num_zero_divisions++, T(0);
     return a == 1 ? a : a == T(-1) ? T(b & 1 ? -1 : 1) : T(0);
   }
   T out = 1;

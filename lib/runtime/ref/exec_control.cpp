@@ -7,41 +7,43 @@
 namespace tgc::ref {
 namespace {
 
-const Ins* loop_begin(Frame& f, const Ins* i) {
+const Instruction* loop_begin(Frame& f, const Instruction* i) {
   *f.at<int64_t>(i->dst) = 0;
   return *f.at<int64_t>(i->a) > 0 ? i + 1 : f.code + i->imm;
 }
 
-const Ins* loop_end(Frame& f, const Ins* i) {
+const Instruction* loop_end(Frame& f, const Instruction* i) {
   int64_t& counter = *f.at<int64_t>(i->dst);
   if (!step(f)) return nullptr;
   return ++counter < *f.at<int64_t>(i->a) ? f.code + i->imm : i + 1;
 }
 
 // Returns the number of lanes in the current chunk. Full chunks hold whole groups of `group` lanes.
-int64_t chunk_lanes(const Frame& f, int64_t group) { return std::min(f.chunk / group * group, f.total - f.base); }
+int64_t chunk_lanes(const Frame& f, int64_t group) {
+  return std::min(f.chunk_lanes / group * group, f.total_lanes - f.first_lane);
+}
 
-const Ins* lanes_begin(Frame& f, const Ins* i) {
-  f.total = *f.at<int64_t>(i->a);
-  f.base = 0;
-  if (f.total <= 0) return f.n = 1, f.code + i->imm;
+const Instruction* lanes_begin(Frame& f, const Instruction* i) {
+  f.total_lanes = *f.at<int64_t>(i->a);
+  f.first_lane = 0;
+  if (f.total_lanes <= 0) return f.n = 1, f.code + i->imm;
   f.n = chunk_lanes(f, i->b);
   return i + 1;
 }
 
-const Ins* lanes_end(Frame& f, const Ins* i) {
+const Instruction* lanes_end(Frame& f, const Instruction* i) {
   if (!step(f)) return nullptr;
-  f.base += f.n;
-  if (f.base < f.total) return f.n = chunk_lanes(f, i->b), f.code + i->imm;
+  f.first_lane += f.n;
+  if (f.first_lane < f.total_lanes) return f.n = chunk_lanes(f, i->b), f.code + i->imm;
   f.n = 1;
-  f.base = 0;
+  f.first_lane = 0;
   return i + 1;
 }
 
-const Ins* axis(Frame& f, const Ins* i) {
+const Instruction* axis(Frame& f, const Instruction* i) {
   int64_t* d = f.at<int64_t>(i->dst);
   int64_t stride = *f.at<int64_t>(i->a), extent = *f.at<int64_t>(i->b);
-  int64_t value = f.base / stride % extent, within = f.base % stride;
+  int64_t value = f.first_lane / stride % extent, within = f.first_lane % stride;
   if (stride == 1 && value + f.n <= extent) {
     for (int64_t k = 0, n = f.n; k < n; k++) d[k] = value + k;
     return i + 1;
@@ -53,7 +55,7 @@ const Ins* axis(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-const Ins* group_base(Frame& f, const Ins* i) {
+const Instruction* group_base(Frame& f, const Instruction* i) {
   int64_t* d = f.at<int64_t>(i->dst);
   for (int64_t k = 0, group = 0, within = 0; k < f.n; k++) {
     d[k] = group * i->imm;
@@ -62,15 +64,15 @@ const Ins* group_base(Frame& f, const Ins* i) {
   return i + 1;
 }
 
-const Ins* count(Frame& f, const Ins* i) {
+const Instruction* count(Frame& f, const Instruction* i) {
   f.evaluations += uint64_t(i->a) * uint64_t(f.n) + uint64_t(i->imm);
   return i + 1;
 }
 
-const Ins* halt(Frame&, const Ins*) { return nullptr; }
+const Instruction* halt(Frame&, const Instruction*) { return nullptr; }
 
 template <class T>
-const Ins* max_lane(Frame& f, const Ins* i) {
+const Instruction* max_lane(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
   *f.at<T>(i->dst) = *std::max_element(a, a + f.n);
   return i + 1;
@@ -91,7 +93,7 @@ inline constexpr bool kRounds =
     !std::is_same_v<std::integral_constant<T (*)(T), Round>, std::integral_constant<T (*)(T), nullptr>>;
 
 template <class T, Opc O, T (*Round)(T)>
-const Ins* fold(Frame& f, const Ins* i) {
+const Instruction* fold(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
   T sum = *f.at<T>(i->dst);
   for (int64_t k = 0, n = f.n; k < n; k++) {
@@ -103,7 +105,7 @@ const Ins* fold(Frame& f, const Ins* i) {
 }
 
 template <Opc O>
-const Ins* fold_bool(Frame& f, const Ins* i) {
+const Instruction* fold_bool(Frame& f, const Instruction* i) {
   const uint8_t* a = f.at<uint8_t>(i->a);
   uint8_t& sum = *f.at<uint8_t>(i->dst);
   for (int64_t k = 0; k < f.n; k++) sum = O == Opc::Mul ? sum & a[k] : sum | a[k];

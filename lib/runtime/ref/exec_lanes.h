@@ -26,13 +26,13 @@ Fn with_type(Type type, F f) {
 // once1 and once2 execute an operation with one or two operands on single values, unary_on_lanes and binary_on_lanes on
 // all lanes of the chunk. Op is a stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
-const Ins* once1(Frame& f, const Ins* i) {
+const Instruction* once1(Frame& f, const Instruction* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
-const Ins* unary_on_lanes(Frame& f, const Ins* i) {
+const Instruction* unary_on_lanes(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
   R* d = f.at<R>(i->dst);
   TGC_INDEPENDENT
@@ -41,14 +41,14 @@ const Ins* unary_on_lanes(Frame& f, const Ins* i) {
 }
 
 template <class R, class T, class Op>
-const Ins* once2(Frame& f, const Ins* i) {
+const Instruction* once2(Frame& f, const Instruction* i) {
   *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
   return i + 1;
 }
 
 // AV and BV tell whether operands a and b are varying.
 template <class R, class T, class Op, bool AV, bool BV>
-const Ins* binary_on_lanes(Frame& f, const Ins* i) {
+const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
   R* d = f.at<R>(i->dst);
   T a0 = a[0], b0 = b[0];

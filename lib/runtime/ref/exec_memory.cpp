@@ -39,13 +39,13 @@ struct StoredFP8 {
   static uint8_t store(float r) { return bits_of_fp8<K>(r); }
 };
 
-const Ins* out_of_bounds(Frame& f, const Ins* i, int64_t lane) {
-  f.failed = i;
+const Instruction* out_of_bounds(Frame& f, const Instruction* i, int64_t lane) {
+  f.failed_access = i;
   f.failed_lane = lane;
   return nullptr;
 }
 
-const Memory& memory_of(const Frame& f, const Ins* i) { return f.memories[uint32_t(i->imm)]; }
+const Memory& memory_of(const Frame& f, const Instruction* i) { return f.memories[uint32_t(i->imm)]; }
 
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
@@ -70,7 +70,7 @@ bool is_block(const Off* off, int64_t n) {
 }
 
 template <class S, class Off>
-const Ins* load_once(Frame& f, const Ins* i) {
+const Instruction* load_once(Frame& f, const Instruction* i) {
   const Memory& m = memory_of(f, i);
   Off off = *f.at<Off>(i->a);
   if (!in_bounds(off, m.size)) [[unlikely]] return out_of_bounds(f, i, 0);
@@ -79,7 +79,7 @@ const Ins* load_once(Frame& f, const Ins* i) {
 }
 
 template <class S, class Off>
-const Ins* load_lanes(Frame& f, const Ins* i) {
+const Instruction* load_lanes(Frame& f, const Instruction* i) {
   const Memory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
   auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
@@ -99,7 +99,7 @@ const Ins* load_lanes(Frame& f, const Ins* i) {
 }
 
 template <class S, class Off, bool Varying>
-const Ins* load_gated(Frame& f, const Ins* i) {
+const Instruction* load_gated(Frame& f, const Instruction* i) {
   using Reg = typename S::Reg;
   const Memory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
@@ -117,9 +117,9 @@ const Ins* load_gated(Frame& f, const Ins* i) {
 // because the order of such stores is undefined on a device.
 template <class Mem>
 void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
-  if (m.stored) {
-    notes.overlaps += m.stored[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
-    m.stored[at] = 1;
+  if (m.stored_flags) {
+    notes.num_overlaps += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
+    m.stored_flags[at] = 1;
   }
   mem[at] = value;
 }
@@ -127,16 +127,16 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
 // If none of the n elements was stored to before, marks them as stored and returns true. Also returns true if stores
 // are not tracked.
 bool first_time(const Memory& m, int64_t at, int64_t n) {
-  if (!m.stored) return true;
+  if (!m.stored_flags) return true;
   uint8_t any = 0;
-  for (int64_t k = 0; k < n; k++) any |= m.stored[at + k];
+  for (int64_t k = 0; k < n; k++) any |= m.stored_flags[at + k];
   if (any) return false;
-  for (int64_t k = 0; k < n; k++) m.stored[at + k] = 1;
+  for (int64_t k = 0; k < n; k++) m.stored_flags[at + k] = 1;
   return true;
 }
 
 template <class S, class Off, bool Gated, bool Varying>
-const Ins* store(Frame& f, const Ins* i) {
+const Instruction* store(Frame& f, const Instruction* i) {
   const Memory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
   const uint8_t* gate = Gated ? f.at<uint8_t>(i->b) : nullptr;
@@ -156,7 +156,7 @@ const Ins* store(Frame& f, const Ins* i) {
 }
 
 template <class Off, bool Gated, bool Varying>
-const Ins* check(Frame& f, const Ins* i) {
+const Instruction* check(Frame& f, const Instruction* i) {
   const int64_t n = Varying ? f.n : 1;
   int64_t bad =
       first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
@@ -165,17 +165,17 @@ const Ins* check(Frame& f, const Ins* i) {
 
 template <class Off>
 Fn pick_check(const Selector& s) {
-  if (s.gated) return s.varying ? check<Off, true, true> : check<Off, true, false>;
+  if (s.has_gate) return s.varying ? check<Off, true, true> : check<Off, true, false>;
   return s.varying ? check<Off, false, true> : check<Off, false, false>;
 }
 
 template <class S, class Off>
 Fn pick_access(const Selector& s) {
   if (s.op == Opc::Store) {
-    if (s.gated) return s.varying ? store<S, Off, true, true> : store<S, Off, true, false>;
+    if (s.has_gate) return s.varying ? store<S, Off, true, true> : store<S, Off, true, false>;
     return s.varying ? store<S, Off, false, true> : store<S, Off, false, false>;
   }
-  if (s.gated) return s.varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
+  if (s.has_gate) return s.varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
   return s.varying ? load_lanes<S, Off> : load_once<S, Off>;
 }
 

@@ -32,15 +32,15 @@ using OpE4M3OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar:
 using OpE5M2OfBits = decltype([](auto a, RefNotes&) { return fp8_of_bits<Scalar::FP8E5M2>(a); });
 
 using OpSqrt = decltype([](auto a, RefNotes& notes) {
-  notes.domain_errors += a < 0;
+  notes.num_domain_errors += a < 0;
   return std::sqrt(a);
 });
 using OpLog2 = decltype([]<class T>(T a, RefNotes& notes) {
-  notes.domain_errors += a < 0;
+  notes.num_domain_errors += a < 0;
   return T(std::log2(double(a)));
 });
 using OpSize = decltype([](int64_t a, RefNotes& notes) {
-  notes.negative_sizes += a < 0;
+  notes.num_negative_sizes += a < 0;
   return std::max(a, int64_t(0));
 });
 
@@ -86,7 +86,7 @@ Fn int_unary(const Selector& s) {
 }
 
 template <class T>
-const Ins* splat(Frame& f, const Ins* i) {
+const Instruction* splat(Frame& f, const Instruction* i) {
   T v = *f.at<T>(i->a);
   T* d = f.at<T>(i->dst);
   for (int64_t k = 0, n = f.n; k < n; k++) d[k] = v;
@@ -94,13 +94,13 @@ const Ins* splat(Frame& f, const Ins* i) {
 }
 
 template <class T>
-const Ins* mov_lanes(Frame& f, const Ins* i) {
+const Instruction* mov_lanes(Frame& f, const Instruction* i) {
   std::memmove(f.at<T>(i->dst), f.at<T>(i->a), size_t(f.n) * sizeof(T));
   return i + 1;
 }
 
 template <class T, bool Varying>
-const Ins* where(Frame& f, const Ins* i) {
+const Instruction* where(Frame& f, const Instruction* i) {
   const uint8_t* a = f.at<uint8_t>(i->a);
   const T *b = f.at<T>(i->b), *c = f.at<T>(i->c);
   T* d = f.at<T>(i->dst);
@@ -124,7 +124,7 @@ Fn moves(const Selector& s) {
 
 // Computes a * b + c. For F32, computes in double, as tinygrad's exec_alu does, so that the product is not rounded.
 template <class T, bool Varying>
-const Ins* mulacc(Frame& f, const Ins* i) {
+const Instruction* mulacc(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
   T* d = f.at<T>(i->dst);
   int64_t n = Varying ? f.n : 1;
@@ -171,7 +171,7 @@ struct OpCast {
   To operator()(From v, RefNotes& notes) const {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
       if (fits<To>(v)) return To(v);
-      notes.unfit_casts++;
+      notes.num_unfit_casts++;
       return low_bits_of<To>(v);
     } else {
       return To(v);

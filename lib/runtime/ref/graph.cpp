@@ -21,37 +21,38 @@ class GraphLowering {
         loops_(builder_, values_),
         plan_(ranges_),
         rooted_(sink.graph()),
-        bound_(ranges_.none()) {
-    values_.scan(nodes_);
+        bound_(ranges_.empty_set()) {
+    values_.find_value_uses(nodes_);
     plan_.find_register_uses(nodes_, values_);
     find_locals();
   }
 
   RefCode run() {
     std::vector<UOp> open;
-    for (UOp r : ranges_.all())
-      if (ranges_.lies_in(sink_, r)) open.push_back(r);
+    for (UOp r : ranges_.all_ranges())
+      if (ranges_.is_inside(sink_, r)) open.push_back(r);
     auto specials = find_specials();
     for (UOp u : nodes_)
       if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
     if (!specials.empty()) run_workgroups(specials);
     if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
-    return builder_.finish();
+    return builder_.finish_code();
   }
 
  private:
-  bool is_outside(UOp u) { return ranges_.around(u).empty(); }
+  bool is_outside(UOp u) { return ranges_.ranges_around(u).empty(); }
 
   // Finds for each DEFINE_LOCAL the ranges that its stores depend on.
   void find_locals() {
     std::vector<UOp> ends;
     for (UOp u : nodes_) {
       if (u.is(Op::END)) ends.push_back(u);
-      if (u.is(Op::DEFINE_LOCAL)) locals_.push_back({u, ranges_.none()});
+      if (u.is(Op::DEFINE_LOCAL)) locals_.push_back({u, ranges_.empty_set()});
     }
     for (auto& [define, contents] : locals_)
       for (UOp u : nodes_)
-        if (u.is(Op::STORE) && define_below(u.src(0)) == define) contents.add(ranges_.around(end_around(u, ends)));
+        if (u.is(Op::STORE) && define_below(u.src(0)) == define)
+          contents.add(ranges_.ranges_around(end_around(u, ends)));
   }
 
   // Returns the outermost END in the chain of ENDs around a store, or the store itself if no END contains it.
@@ -68,13 +69,13 @@ class GraphLowering {
     name_in_errors(u, [&] { process_node(u); });
   }
   void process_node(UOp u) {
-    if (values_.known(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
+    if (values_.is_lowered(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
       case Op::SPECIAL: return cannot_run(u, "no node ends it");
       case Op::END:
         for (UOp r : ranges_.ended_by(u))
-          if (is_atomic_add(u.src(0)) && !ranges_.lies_in(u.src(0), r))
+          if (is_atomic_add(u.src(0)) && !ranges_.is_inside(u.src(0), r))
             cannot_run(u.src(0), "it does not depend on a loop around it");
         return close(ranges_.ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
@@ -105,7 +106,7 @@ class GraphLowering {
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
       // skip a node that depends on another range: some other node of this body ends that range
-      if (ranges_.around(u).within(all)) lists[level_of(u, levels)].push_back(u);
+      if (ranges_.ranges_around(u).is_within(all)) lists[level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
       open(levels[i], body);
       for (UOp u : lists[i]) process(u);
@@ -118,7 +119,8 @@ class GraphLowering {
   // Returns the innermost level that a node depends on. The node must depend on at least one.
   size_t level_of(UOp u, const std::vector<Level>& levels) {
     size_t i = levels.size() - 1;
-    while (std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.lies_in(u, r); }))
+    while (
+        std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.is_inside(u, r); }))
       i--;
     return i;
   }
@@ -126,12 +128,12 @@ class GraphLowering {
   void open(const Level& level, const std::vector<UOp>& body) {
     RangeSet set = ranges_.set_of(level.ranges);
     const std::vector<UOp> own = plan_.registers_of_threads(level.ranges, body);
-    if (level.lanes) {
+    if (level.is_lanes) {
       open_lanes(level.ranges, set);
       values_.enter_lanes(own);
     } else {
       auto saved = values_.save_registers(own);
-      loops_.open(level.ranges[0]);
+      loops_.open_loop(level.ranges[0]);
       values_.restore_registers(saved);
     }
     bound_.add(set);
@@ -143,13 +145,13 @@ class GraphLowering {
     int64_t warp = 1;
     for (UOp r : ranges)
       if (axis_type(r) == AxisType::WARP) warp = lanes_times(warp, r);
-    values_.enter();
+    values_.enter_scope();
     ref::open_lanes(builder_, values_, ranges, warp);
   }
 
   void leave(const Level& level) {
-    if (!level.lanes) return loops_.close();
-    values_.leave();
+    if (!level.is_lanes) return loops_.close_loop();
+    values_.leave_scope();
     builder_.close_lanes();
     values_.leave_lanes();
   }
@@ -170,13 +172,13 @@ class GraphLowering {
   }
 
   void run_workgroups(const std::vector<UOp>& specials) {
-    values_.enter();
+    values_.enter_scope();
     open_workgroups(builder_, values_, specials, {});
     for (auto& [define, contents] : locals_) values_.share_local(define, workgroup_size(specials));
     for (UOp u : nodes_)
       if (is_outside(u) && !rooted_.contains(u)) process(u);
     builder_.close_lanes();
-    values_.leave();
+    values_.leave_scope();
   }
 
   // ---- nodes that end ranges
@@ -188,7 +190,7 @@ class GraphLowering {
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
     size_t n = size_t(u.dtype().count()), each = size_t(u.src(0).dtype().count()) / n;
-    if (ranges.empty()) return values_.set(u, combine(u, op, dtype, {}, n, each));
+    if (ranges.empty()) return values_.set_value(u, combine(u, op, dtype, {}, n, each));
 
     std::vector<Reg> sums(n);
     auto levels = builder_.in_lanes() || each != 1 ? loops_over(ranges) : plan_.levels_of_reduce(ranges, body);
@@ -197,12 +199,12 @@ class GraphLowering {
       sum = builder_.mutable_register(type_of(dtype), builder_.in_lanes());
       builder_.assign(sum, identity);
     }
-    bool lanes = levels[0].lanes;
+    bool lanes = levels[0].is_lanes;
     nest(levels, body, set, [&] {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
           builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i],
-                        element_of(u, values_.get(u.src(0)), i).reg);
+                        element_of(u, values_.value_of(u.src(0)), i).reg);
       } else {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
@@ -213,13 +215,13 @@ class GraphLowering {
     });
     Value out;
     for (Reg sum : sums) out.push_back({.reg = sum});
-    values_.set(u, std::move(out));
+    values_.set_value(u, std::move(out));
   }
 
   // Reduces a vector to n results: result i combines `each` consecutive elements with op, starting from before[i] if
   // `before` is not empty (devectorizer.py horizontal_reduce).
   Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
-    const Value& in = values_.get(u.src(0));
+    const Value& in = values_.value_of(u.src(0));
     if (in.size() < n * each) cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
     Value out;
     for (size_t i = 0; i < n; i++) {
@@ -239,7 +241,7 @@ class GraphLowering {
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
     int32_t memory = values_.scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.in_lanes() ? 1 : 0);
     close(ranges_.ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
-    values_.set(u, {{.memory = memory}});
+    values_.set_value(u, {{.memory = memory}});
   }
 
   // Concatenates the source's elements for all positions on the CONTRACT's axes, of which the last varies fastest.
@@ -254,18 +256,18 @@ class GraphLowering {
     Value out;
     bound_ = all;
     for (int64_t choice = 0; choice < choices; choice++) {
-      values_.enter();
+      values_.enter_scope();
       choose(axes, ranges, choice);
       for (UOp x : body)
-        if (!x.is(Op::RANGE) && ranges_.around(x).within(all)) process(x);
+        if (!x.is(Op::RANGE) && ranges_.ranges_around(x).is_within(all)) process(x);
       if (!(u.dtype() == dtypes::void_)) {
-        const Value& chosen = values_.get(u.src(0));
+        const Value& chosen = values_.value_of(u.src(0));
         out.insert(out.end(), chosen.begin(), chosen.end());
       }
-      values_.leave();
+      values_.leave_scope();
     }
     bound_ = before;
-    if (!(u.dtype() == dtypes::void_)) values_.set(u, std::move(out));
+    if (!(u.dtype() == dtypes::void_)) values_.set_value(u, std::move(out));
   }
 
   // Sets each expanded range to its position in combination number `choice` of positions on the axes.
@@ -273,18 +275,18 @@ class GraphLowering {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
         if (axis_id(r) == axes[i][0].small_int())
-          values_.set(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
+          values_.set_value(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
   // Sets the UNROLL's value to its source vector's elements at the current positions of its axes.
   void unroll(UOp u) {
-    const Value& from = values_.get(u.src(0));
+    const Value& from = values_.value_of(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
     Reg at = builder_.constant_int(Type::I64, 0);
     for (Arg axis : u.arg().items()) {
       Reg here = kNone;
       for (UOp r : ranges)
-        if (axis_id(r) == axis[0].small_int() && values_.known(r))
+        if (axis_id(r) == axis[0].small_int() && values_.is_lowered(r))
           here = builder_.cast(values_.scalar(r).reg, Type::I64);
       if (here == kNone) cannot_run(u, "axis " + axis[0].repr() + " has no range");
       at = builder_.binary(Opc::Add,
@@ -300,7 +302,7 @@ class GraphLowering {
                            from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
-    values_.set(u, std::move(out));
+    values_.set_value(u, std::move(out));
   }
 
   UOp sink_;

@@ -12,7 +12,7 @@ class ListLowering {
  public:
   ListLowering(std::span<const UOp> list, bool count)
       : list_(list), builder_(count), values_(list[0].graph(), builder_), loops_(builder_, values_) {
-    values_.scan(list);
+    values_.find_value_uses(list);
   }
 
   RefCode run() {
@@ -25,7 +25,7 @@ class ListLowering {
         lower(u);
       }
     find_lanes();
-    values_.enter();
+    values_.enter_scope();
     bool lanes = !specials_.empty() || !lane_ranges_.empty();
     if (lanes) {
       open_workgroups(builder_, values_, specials_, lane_ranges_);
@@ -36,8 +36,8 @@ class ListLowering {
       if (!rooted_.contains(u)) lower(u);
     if (!open_.empty()) cannot_run(open_.back(), "no node ends it");
     if (lanes) builder_.close_lanes();
-    values_.leave();
-    return builder_.finish();
+    values_.leave_scope();
+    return builder_.finish_code();
   }
 
  private:
@@ -60,7 +60,7 @@ class ListLowering {
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
       UOp range = only_range(from, to);
-      if (!range || !is_parallel(range) || !values_.known(range.src(0)) || !keeps_registers(from, to)) return;
+      if (!range || !is_parallel(range) || !values_.is_lowered(range.src(0)) || !keeps_registers(from, to)) return;
       lane_ranges_.push_back(range);
       total = lanes_times(total, range);
     }
@@ -109,14 +109,14 @@ class ListLowering {
       case Op::RANGE:
         if (is_lane(u)) return;
         open_.push_back(u);
-        return loops_.open(u);
+        return loops_.open_loop(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
         if (!range || !range.is(Op::RANGE)) cannot_run(u, "it does not end a range");
         if (is_lane(range)) return;
         if (open_.empty() || open_.back() != range) cannot_run(u, "it does not end the innermost range");
         open_.pop_back();
-        return loops_.close();
+        return loops_.close_loop();
       }
       case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
       case Op::ENDIF: return builder_.pop_mask();

@@ -23,19 +23,19 @@ int64_t lanes_times(int64_t lanes, UOp range) {
   return std::min(lanes * std::clamp(most_iterations(range), int64_t(0), kMost), kMost);
 }
 
-void Loops::open(UOp range) {
+void Loops::open_loop(UOp range) {
   Reg size = values_.size_register(range), bound = builder_.max_lane(size);
   Reg counter = builder_.open_loop(bound, name_of_axis(range));
-  values_.enter();
-  values_.set(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
-  masked_.push_back(bound != size);
-  if (masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
+  values_.enter_scope();
+  values_.set_value(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
+  is_loop_masked_.push_back(bound != size);
+  if (is_loop_masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
 }
 
-void Loops::close() {
-  values_.leave();
-  if (masked_.back()) builder_.pop_mask();
-  masked_.pop_back();
+void Loops::close_loop() {
+  values_.leave_scope();
+  if (is_loop_masked_.back()) builder_.pop_mask();
+  is_loop_masked_.pop_back();
   builder_.close_loop();
 }
 
@@ -48,7 +48,7 @@ void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int
   }
   auto registers = builder.open_lanes(extents, group, most);
   for (size_t i = 0; i < axes.size(); i++)
-    values.set(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
+    values.set_value(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
 }
 
 namespace {
@@ -78,9 +78,9 @@ void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& valu
     if (!loads && !u.is(Op::STORE)) continue;
     UOp define = define_below(u.is(Op::INDEX) ? u : u.src(0));
     if (!define || !define.is(Op::DEFINE_REG)) continue;
-    auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define == define; });
-    if (it == registers_.end()) registers_.push_back({define, ranges_.around(u), {u}});
-    else it->common.keep(ranges_.around(u)), it->uses.push_back(u);
+    auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define_node == define; });
+    if (it == registers_.end()) registers_.push_back({define, ranges_.ranges_around(u), {u}});
+    else it->common_ranges.keep_common(ranges_.ranges_around(u)), it->use_nodes.push_back(u);
   }
 }
 
@@ -94,8 +94,8 @@ std::vector<Level> LanePlan::levels(const std::vector<UOp>& ranges, const std::v
   for (size_t i = ranges.size(); i-- > 0;) {
     UOp r = ranges[i];
     AxisType type = axis_type(r);
-    bool can =
-        is_parallel(type) && !ranges_.around(r.src(0)).intersects(set) && (is_thread(type) || keeps_registers(r, body));
+    bool can = is_parallel(type) && !ranges_.ranges_around(r.src(0)).intersects(set) &&
+               (is_thread(type) || keeps_registers(r, body));
     if (!can || (total >= kEnoughLanes && !is_thread(type))) {
       put(can ? outer_loops : inner_loops, r);
       continue;
@@ -116,8 +116,9 @@ std::vector<UOp> LanePlan::registers_across(const std::vector<UOp>& ranges, cons
   const RangeSet set = ranges_.set_of(ranges);
   std::vector<UOp> out;
   for (const RegisterUses& r : registers_)
-    if (!set.within(r.common) && std::ranges::any_of(r.uses, [&](UOp u) { return ranges_.is_in(body, u); }))
-      out.push_back(r.define);
+    if (!set.is_within(r.common_ranges) &&
+        std::ranges::any_of(r.use_nodes, [&](UOp u) { return ranges_.is_in(body, u); }))
+      out.push_back(r.define_node);
   return out;
 }
 
@@ -145,7 +146,7 @@ std::vector<Level> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, co
   RangeSet set = ranges_.set_of(ranges);
   int64_t total = 1;
   size_t first = ranges.size();
-  while (first > 0 && total < kEnoughLanes && !ranges_.around(ranges[first - 1].src(0)).intersects(set))
+  while (first > 0 && total < kEnoughLanes && !ranges_.ranges_around(ranges[first - 1].src(0)).intersects(set))
     total = lanes_times(total, ranges[--first]);
   if (first != 0 || total < 8) return loops_over(ranges);
   return {{ranges, true}};

@@ -23,17 +23,17 @@ inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes 
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
-// A stack of loops over ranges. close() undoes the changes that the loop's code made to the Values.
+// A stack of loops over ranges. close_loop() undoes the changes that the loop's code made to the Values.
 class Loops {
  public:
   Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
-  void open(UOp range);
-  void close();
+  void open_loop(UOp range);
+  void close_loop();
 
  private:
   Builder& builder_;
   Values& values_;
-  std::vector<bool> masked_;  // for each open loop: true if its bound differs between lanes
+  std::vector<bool> is_loop_masked_;  // for each open loop: true if its bound differs between lanes
 };
 
 // Turns RANGEs and SPECIALs into lanes, where the last node varies fastest, and sets the values of these nodes. `group`
@@ -45,7 +45,7 @@ void open_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int
 // One level of a loop nest: a loop over one range, or several ranges that become lanes together.
 struct Level {
   std::vector<UOp> ranges;
-  bool lanes = false;
+  bool is_lanes = false;
 };
 
 // Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction.
@@ -75,9 +75,9 @@ class LanePlan {
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {
-    UOp define;
-    RangeSet common;  // the ranges that contain all loads and stores of the DEFINE_REG
-    std::vector<UOp> uses;
+    UOp define_node;
+    RangeSet common_ranges;  // the ranges that contain all loads and stores of the DEFINE_REG
+    std::vector<UOp> use_nodes;
   };
   const Ranges& ranges_;
   std::vector<RegisterUses> registers_;  // one per DEFINE_REG

@@ -20,40 +20,41 @@ AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
 // Extends ops.py _ranges to the ranges that a CONTRACT ends and those that an UNROLL depends on.
-Ranges::Ranges(Graph& graph, std::span<const UOp> nodes) : index_(graph), around_(graph), ended_(graph) {
+Ranges::Ranges(Graph& graph, std::span<const UOp> nodes)
+    : node_positions_(graph), ranges_around_(graph), ended_ranges_(graph) {
   for (UOp u : nodes)
-    if (u.is(Op::RANGE)) all_.push_back(u);
-  RangeSet ended_once = none();
-  ended_twice_ = none();
+    if (u.is(Op::RANGE)) all_ranges_.push_back(u);
+  RangeSet ended_once = empty_set();
+  ended_twice_ = empty_set();
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
-    index_[u] = uint32_t(i);
-    RangeSet set = none();
-    for (UOp s : u.src()) set.add(around(s));
+    node_positions_[u] = uint32_t(i);
+    RangeSet set = empty_set();
+    for (UOp s : u.src()) set.add(ranges_around(s));
     if (u.is(Op::RANGE)) set.add(number_of(u));
     if (range_start(u.op()) >= 0 || u.is(Op::AFTER)) {
-      RangeSet ended = none();
+      RangeSet ended = empty_set();
       for (UOp r : ended_ranges(u)) {
         if (r.is(Op::RANGE)) ended.add(number_of(r));
-        else ended.add(around(r));
+        else ended.add(ranges_around(r));
       }
       set.remove(ended);
       if (!u.is(Op::AFTER)) {
         RangeSet twice = ended;
-        twice.keep(ended_once);
+        twice.keep_common(ended_once);
         ended_twice_.add(twice);
         ended_once.add(ended);
-        ended_[u] = std::move(ended);
+        ended_ranges_[u] = std::move(ended);
       }
     }
     if (u.is(Op::CONTRACT)) set.remove(set_of(expanded_ranges_of(u.arg())));
     if (u.is(Op::UNROLL)) set.add(set_of(expanded_ranges_of(u.arg())));
-    around_[u] = std::move(set);
+    ranges_around_[u] = std::move(set);
   }
 }
 
 RangeSet Ranges::set_of(std::span<const UOp> ranges) const {
-  RangeSet out = none();
+  RangeSet out = empty_set();
   for (UOp r : ranges) out.add(number_of(r));
   return out;
 }
@@ -61,14 +62,15 @@ RangeSet Ranges::set_of(std::span<const UOp> ranges) const {
 std::vector<UOp> Ranges::ended_by(UOp u) const {
   std::vector<UOp> left, out;
   for (size_t i = size_t(range_start(u.op())); i < u.num_src(); i++)
-    for (UOp r : all_)
-      if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && lies_in(u.src(i), r))) &&
+    for (UOp r : all_ranges_)
+      if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && is_inside(u.src(i), r))) &&
           std::find(left.begin(), left.end(), r) == left.end())
         left.push_back(r);
   std::sort(left.begin(), left.end(), args_less);
   while (!left.empty()) {  // put a range whose size depends on another range after that range
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
-      return std::none_of(left.begin(), left.end(), [&](UOp other) { return other != r && lies_in(r.src(0), other); });
+      return std::none_of(left.begin(), left.end(),
+                          [&](UOp other) { return other != r && is_inside(r.src(0), other); });
     });
     if (ready == left.end()) cannot_run(u, "the sizes of its ranges depend on each other");
     out.push_back(*ready);
@@ -80,7 +82,7 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
 std::vector<UOp> Ranges::expanded_ranges_of(const Arg& axes) const {
   std::vector<UOp> out;
   for (const Arg& axis : axes.items())
-    for (UOp r : all_)
+    for (UOp r : all_ranges_)
       if (is_expanded(r) && axis_id(r) == axis[0].small_int()) out.push_back(r);
   return out;
 }
@@ -92,16 +94,16 @@ std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
   while (!stack.empty()) {
     UOp u = stack.back();
     stack.pop_back();
-    if (!around(u).intersects(ranges) || !seen.insert(u)) continue;
+    if (!ranges_around(u).intersects(ranges) || !seen.insert(u)) continue;
     out.push_back(u);
     for (UOp s : u.src()) stack.push_back(s);
   }
   if (ranges.intersects(ended_twice_)) {
-    const auto from = reached(roots, ranges);
+    const auto from = reached_ranges(roots, ranges);
     std::erase_if(out, [&](UOp u) {
-      RangeSet lies_in = around(u);
-      lies_in.keep(ranges);
-      return !lies_in.within(from.at(u));
+      RangeSet lies_in = ranges_around(u);
+      lies_in.keep_common(ranges);
+      return !lies_in.is_within(from.at(u));
     });
   }
   std::sort(out.begin(), out.end(), [&](UOp a, UOp b) { return stands_before(a, b); });
@@ -109,21 +111,21 @@ std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
 }
 
 // Returns, for each node that `roots` need, those of `ranges` that are still open on some path from a root to the node.
-std::unordered_map<UOp, RangeSet> Ranges::reached(UOpSpan roots, const RangeSet& ranges) const {
+std::unordered_map<UOp, RangeSet> Ranges::reached_ranges(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;
   for (UOp u : roots) stack.emplace_back(u, ranges);
   while (!stack.empty()) {
     auto [u, open] = std::move(stack.back());
     stack.pop_back();
-    if (!around(u).intersects(ranges)) continue;
+    if (!ranges_around(u).intersects(ranges)) continue;
     auto [known, is_new] = out.try_emplace(u, open);
     if (!is_new) {
-      if (open.within(known->second)) continue;
+      if (open.is_within(known->second)) continue;
       known->second.add(open);
       open = known->second;
     }
-    if (const RangeSet* ended = ended_.find(u)) open.remove(*ended);
+    if (const RangeSet* ended = ended_ranges_.find(u)) open.remove(*ended);
     for (UOp s : u.src()) stack.emplace_back(s, open);
   }
   return out;

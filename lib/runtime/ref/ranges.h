@@ -21,7 +21,7 @@ class RangeSet {
   void remove(const RangeSet& s) {
     for (size_t i = 0; i < words_.size(); i++) words_[i] &= ~s.words_[i];
   }
-  void keep(const RangeSet& s) {
+  void keep_common(const RangeSet& s) {
     for (size_t i = 0; i < words_.size(); i++) words_[i] &= s.words_[i];
   }
   bool intersects(const RangeSet& s) const {
@@ -29,7 +29,7 @@ class RangeSet {
       if (words_[i] & s.words_[i]) return true;
     return false;
   }
-  bool within(const RangeSet& s) const {
+  bool is_within(const RangeSet& s) const {
     for (size_t i = 0; i < words_.size(); i++)
       if (words_[i] & ~s.words_[i]) return false;
     return true;
@@ -50,12 +50,14 @@ class Ranges {
   // `nodes`: all nodes of the kernel, sources first.
   Ranges(Graph& graph, std::span<const UOp> nodes);
 
-  const std::vector<UOp>& all() const { return all_; }
+  const std::vector<UOp>& all_ranges() const { return all_ranges_; }
   // Returns the ranges that node u depends on, except those that a direct or indirect source of u ended.
-  const RangeSet& around(UOp u) const { return *around_.find(u); }
-  bool lies_in(UOp u, UOp range) const { return around(u).contains(number_of(range)); }
-  size_t number_of(UOp range) const { return size_t(std::find(all_.begin(), all_.end(), range) - all_.begin()); }
-  RangeSet none() const { return RangeSet(all_.size()); }
+  const RangeSet& ranges_around(UOp u) const { return *ranges_around_.find(u); }
+  bool is_inside(UOp u, UOp range) const { return ranges_around(u).contains(number_of(range)); }
+  size_t number_of(UOp range) const {
+    return size_t(std::find(all_ranges_.begin(), all_ranges_.end(), range) - all_ranges_.begin());
+  }
+  RangeSet empty_set() const { return RangeSet(all_ranges_.size()); }
   RangeSet set_of(std::span<const UOp> ranges) const;
 
   // Returns the ranges that a node ends, outermost first.
@@ -70,13 +72,13 @@ class Ranges {
   bool is_in(const std::vector<UOp>& body, UOp u) const;
 
  private:
-  bool stands_before(UOp a, UOp b) const { return *index_.find(a) < *index_.find(b); }
-  std::unordered_map<UOp, RangeSet> reached(UOpSpan roots, const RangeSet& ranges) const;
+  bool stands_before(UOp a, UOp b) const { return *node_positions_.find(a) < *node_positions_.find(b); }
+  std::unordered_map<UOp, RangeSet> reached_ranges(UOpSpan roots, const RangeSet& ranges) const;
 
-  std::vector<UOp> all_;
-  UOpMap<uint32_t> index_;  // position of each node in the list of nodes
-  UOpMap<RangeSet> around_;
-  UOpMap<RangeSet> ended_;  // for each node that ends ranges: these ranges
+  std::vector<UOp> all_ranges_;
+  UOpMap<uint32_t> node_positions_;  // position of each node in the list of nodes
+  UOpMap<RangeSet> ranges_around_;
+  UOpMap<RangeSet> ended_ranges_;  // for each node that ends ranges: these ranges
   RangeSet ended_twice_;    // ranges that more than one node ends
 };
 

@@ -29,9 +29,9 @@ class Run {
     for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
     for (const Access& a : code.accesses) {
       Memory& m = memories_[size_t(a.memory)];
-      if (!a.stores || m.stored || code.memories[size_t(a.memory)].number < 0) continue;
+      if (!a.is_store || m.stored_flags || code.memories[size_t(a.memory)].buffer_number < 0) continue;
       scratch_.emplace_back(size_t(m.size));
-      m.stored = scratch_.back().data();
+      m.stored_flags = scratch_.back().data();
     }
     for (auto [at, bits] : code.constants) std::memcpy(registers_.data() + at, &bits, 8);
     for (auto& [at, name] : code.variables) {
@@ -44,18 +44,18 @@ class Run {
   RefResult run(double seconds) {
     Frame f{};
     f.registers = registers_.data();
-    f.chunk = code_.chunk;
+    f.chunk_lanes = code_.chunk_lanes;
     f.code = code_.ins.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
     const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
-    const bool is_default = seconds <= 0 && deadline.end != current_deadline().end;
-    Budget budget = {.most_steps = limit(Limit::RefSteps), .deadline = deadline.end};
-    f.budget = &budget;
-    for (const Ins* i = f.code; i;) i = i->fn(f, i);
-    if (f.exhausted && budget.steps > budget.most_steps) throw Failure(over_limit(Limit::RefSteps));
-    if (f.exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.seconds));
-    if (f.failed) fail(f);
+    const bool is_default = seconds <= 0 && deadline.end_time != current_deadline().end_time;
+    Budget budget = {.max_steps = limit(Limit::RefSteps), .deadline = deadline.end_time};
+    f.run_budget = &budget;
+    for (const Instruction* i = f.code; i;) i = i->fn(f, i);
+    if (f.is_exhausted && budget.num_steps > budget.max_steps) throw Failure(over_limit(Limit::RefSteps));
+    if (f.is_exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.limit_seconds));
+    if (f.failed_access) fail(f);
     for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
     return {f.notes, f.evaluations};
   }
@@ -74,7 +74,8 @@ class Run {
   RefBuffer with_whole_words(RefBuffer b) {
     size_t bytes = b.bytes;
     for (const MemoryInfo& m : code_.memories)
-      if (m.number == b.number && m.scalar == Scalar::UInt32) bytes = std::max(bytes, size_t(m.size * item_of(m)));
+      if (m.buffer_number == b.number && m.scalar == Scalar::UInt32)
+        bytes = std::max(bytes, size_t(m.size * item_of(m)));
     if (bytes == b.bytes || bytes - b.bytes > 3) return b;
     auto [it, is_new] = padded_.try_emplace(b.number);
     if (is_new) {
@@ -86,13 +87,13 @@ class Run {
 
   Memory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
     const int64_t item = item_of(info);
-    if (info.number < 0) {
-      int64_t copies = info.group > 0 ? std::max<int64_t>(code_.chunk / info.group, 1) : 1;
+    if (info.buffer_number < 0) {
+      int64_t copies = info.lane_group_size > 0 ? std::max<int64_t>(code_.chunk_lanes / info.lane_group_size, 1) : 1;
       scratch_.emplace_back(size_t(info.size * copies * item));
       return {scratch_.back().data(), info.size * copies, info.size};
     }
     for (const RefBuffer& given : buffers) {
-      if (given.number != info.number) continue;
+      if (given.number != info.buffer_number) continue;
       const RefBuffer b = with_whole_words(given);
       int64_t have = int64_t(b.bytes) / item, size = info.size < 0 ? have : info.size;
       if (have < size)
@@ -110,15 +111,15 @@ class Run {
   }
 
   [[noreturn]] void fail(const Frame& f) const {
-    const Ins* i = f.failed;
+    const Instruction* i = f.failed_access;
     const Access& a = code_.accesses[size_t(i->imm >> 32)];
     const MemoryInfo& m = code_.memories[size_t(a.memory)];
     int64_t lane = a.varying ? f.failed_lane : 0;
-    int64_t offset = a.narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
+    int64_t offset = a.has_narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
     std::string where;
     for (auto& axis : a.axes)
       where += (where.empty() ? " at " : ", ") + axis.name + "=" +
-               std::to_string((f.base + lane) / value(axis.stride) % value(axis.extent));
+               std::to_string((f.first_lane + lane) / value(axis.stride) % value(axis.extent));
     for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
     throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
@@ -136,11 +137,11 @@ class Run {
 }  // namespace
 
 bool ref::refuel(Frame& f) {
-  Budget& b = *f.budget;
-  b.steps += std::max(Budget::kRound, f.n);
-  f.exhausted = b.steps > b.most_steps || Clock::now() > b.deadline;
-  f.fuel = std::max(Budget::kRound, f.n);
-  return !f.exhausted;
+  Budget& b = *f.run_budget;
+  b.num_steps += std::max(Budget::kRound, f.n);
+  f.is_exhausted = b.num_steps > b.max_steps || Clock::now() > b.deadline;
+  f.iterations_left = std::max(Budget::kRound, f.n);
+  return !f.is_exhausted;
 }
 
 std::string RefNotes::text() const {
@@ -148,12 +149,12 @@ std::string RefNotes::text() const {
   auto add = [&](uint64_t n, std::string_view what, std::string_view how) {
     if (n) out.append(out.empty() ? "" : ", ").append(counted(n, what)).append(how);
   };
-  add(zero_divisions, "integer division", " by zero");
-  add(wide_shifts, "shift", " by the width or more");
-  add(unfit_casts, "cast", " of a float to an integer type that cannot hold it");
-  add(overlaps, "store", " of a different value to an element already stored to: the device decides the order");
-  add(negative_sizes, "loop", kNegativeSize);
-  add(domain_errors, "square root or logarithm", " of a negative number");
+  add(num_zero_divisions, "integer division", " by zero");
+  add(num_wide_shifts, "shift", " by the width or more");
+  add(num_unfit_casts, "cast", " of a float to an integer type that cannot hold it");
+  add(num_overlaps, "store", " of a different value to an element already stored to: the device decides the order");
+  add(num_negative_sizes, "loop", kNegativeSize);
+  add(num_domain_errors, "square root or logarithm", " of a negative number");
   return out;
 }
 
@@ -163,12 +164,12 @@ RefProgram::~RefProgram() = default;
 
 Result<RefProgram> RefProgram::from_graph(UOp sink, const RefOptions& options) {
   return catch_failures(
-      [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.count_evaluations))); });
+      [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.counts_evaluations))); });
 }
 
 Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOptions& options) {
   return catch_failures(
-      [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.count_evaluations))); });
+      [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.counts_evaluations))); });
 }
 
 Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
@@ -179,7 +180,7 @@ Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
 std::vector<int64_t> RefProgram::buffer_numbers() const {
   std::vector<int64_t> out;
   for (const MemoryInfo& m : impl_->code.memories)
-    if (m.number >= 0) out.push_back(m.number);
+    if (m.buffer_number >= 0) out.push_back(m.buffer_number);
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -206,18 +207,18 @@ RefKernel::RefKernel(Device& device, std::shared_ptr<const RefProgram> program, 
                      std::vector<std::string> variables)
     : Kernel(device),
       program_(std::move(program)),
-      numbers_(std::move(buffer_numbers)),
+      buffer_numbers_(std::move(buffer_numbers)),
       variables_(std::move(variables)) {}
 
 Status RefKernel::launch(const LaunchArguments& a) {
   std::vector<RefBuffer> buffers;
-  for (size_t i = 0; i < numbers_.size(); i++)
-    buffers.push_back({numbers_[i], HostDevice::address(a.buffers[i]), a.buffers[i].bytes});
+  for (size_t i = 0; i < buffer_numbers_.size(); i++)
+    buffers.push_back({buffer_numbers_[i], HostDevice::address(a.buffers[i]), a.buffers[i].bytes});
   std::map<std::string, int64_t> values;
   for (size_t i = 0; i < variables_.size(); i++) values[variables_[i]] = a.variables[i];
-  auto result = program_->run(buffers, values, seconds_);
+  auto result = program_->run(buffers, values, limit_seconds_);
   if (!result) return result.diag();
-  result_ = *result;
+  last_result_ = *result;
   return Unit{};
 }
 

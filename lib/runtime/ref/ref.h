@@ -29,11 +29,12 @@ namespace tgc {
 // Counts of operations that are undefined in C or make NaNs, where devices may differ although each is correct.
 // (Renderers compare NaNs differently: NaN < x is false in C and true in tinygrad's LLVM IR.)
 struct RefNotes {
-  uint64_t zero_divisions = 0, wide_shifts = 0, unfit_casts = 0;
-  uint64_t domain_errors = 0;  // square roots and logarithms of negative numbers
-  uint64_t negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
-  uint64_t overlaps = 0;  // stores of a different value to a buffer element that was already stored to
-  static constexpr std::string_view kNegativeSize = " of a negative size";  // the part of text() about negative_sizes
+  uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
+  uint64_t num_domain_errors = 0;  // square roots and logarithms of negative numbers
+  uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
+  uint64_t num_overlaps = 0;  // stores of a different value to a buffer element that was already stored to
+  // the part of text() about num_negative_sizes
+  static constexpr std::string_view kNegativeSize = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
 };
 
@@ -45,11 +46,11 @@ struct RefBuffer {
 
 struct RefResult {
   RefNotes notes;
-  uint64_t evaluations = 0;  // number of UOp evaluations, one per lane; 0 unless RefOptions::count_evaluations
+  uint64_t num_evaluations = 0;  // number of UOp evaluations, one per lane; 0 unless RefOptions::counts_evaluations
 };
 
 struct RefOptions {
-  bool count_evaluations = false;
+  bool counts_evaluations = false;
 };
 
 class RefProgram {
@@ -85,15 +86,15 @@ class RefKernel : public Kernel {
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
-  void set_time_limit(double seconds) { seconds_ = seconds; }
-  const RefResult& result() const { return result_; }  // returns the result of the last launch
+  void set_time_limit(double seconds) { limit_seconds_ = seconds; }
+  const RefResult& result() const { return last_result_; }  // returns the result of the last launch
 
  private:
   std::shared_ptr<const RefProgram> program_;
-  std::vector<int64_t> numbers_;
+  std::vector<int64_t> buffer_numbers_;
   std::vector<std::string> variables_;
-  double seconds_ = 0;
-  RefResult result_;
+  double limit_seconds_ = 0;
+  RefResult last_result_;
 };
 
 }  // namespace tgc

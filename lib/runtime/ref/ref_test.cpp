@@ -19,7 +19,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
   Graph g;
   auto ast = read_pyrender(g, text);
   REQUIRE_MESSAGE(ast.ok(), (ast ? "" : ast.diag().text()));
-  auto program = RefProgram::from_graph(*ast, {.count_evaluations = true});
+  auto program = RefProgram::from_graph(*ast, {.counts_evaluations = true});
   if (!program) return program.diag().message;
   std::vector<RefBuffer> list;
   (list.push_back({int64_t(list.size()), buffers.data(), buffers.size() * sizeof(Buffers)}), ...);
@@ -62,7 +62,7 @@ TEST_CASE("REF: integers wrap; division truncates; division by zero gives 0") {
   CHECK(map<int32_t>("int", "c2*c3", {65536, -3}, {65536, 5}) == I{0, -15});
   RefNotes notes;
   CHECK(map<int32_t>("int", "c2//c3", {-7, 7, kMin, 5}, {2, -2, -1, 0}, &notes) == I{-3, -3, kMin, 0});
-  CHECK(notes.zero_divisions == 1);
+  CHECK(notes.num_zero_divisions == 1);
   CHECK(map<int32_t>("int", "c2%c3", {-7, 7, 5}, {2, -2, 0}) == I{-1, 1, 5});
   CHECK(map<int8_t>("char", "c2+c3", {127}, {1}) == std::vector<int8_t>{-128});
   CHECK(map<uint16_t>("ushort", "c2*c3", {65535}, {65535}) == std::vector<uint16_t>{1});
@@ -74,9 +74,9 @@ TEST_CASE("REF: integer powers are exact, then truncated; 0 to a negative power 
   const char* pow = "UOp(Ops.POW, dtypes.int, (c2, c3))";
   CHECK(map<int32_t>("int", pow, {3, 1, -1, -1, 2, -2, 0}, {4, -3, -3, -2, -1, -1, 0}, &notes) ==
         std::vector<int32_t>{81, 1, -1, 1, 0, 0, 1});
-  CHECK(notes.zero_divisions == 0);
+  CHECK(notes.num_zero_divisions == 0);
   CHECK(map<int32_t>("int", pow, {0, 5}, {-1, 1}, &notes) == std::vector<int32_t>{0, 5});
-  CHECK(notes.zero_divisions == 1);
+  CHECK(notes.num_zero_divisions == 1);
 }
 
 TEST_CASE("REF: a loop with a negative size does not run and is noted, inside and outside lanes") {
@@ -93,7 +93,7 @@ TEST_CASE("REF: a loop with a negative size does not run and is noted, inside an
     std::ranges::fill(out, 0);
     REQUIRE(run(text, {{"n", -2}}, &result, out) == "");
     CHECK(std::ranges::count(out, 7) == 0);
-    CHECK(result.notes.negative_sizes > 0);
+    CHECK(result.notes.num_negative_sizes > 0);
     CHECK(has(result.notes.text(), "of a negative size"));
   }
 }
@@ -102,7 +102,7 @@ TEST_CASE("REF: shifts by the width or more give 0 or the sign") {
   RefNotes notes;
   CHECK(map<int32_t>("int", "c2<<c3", {1, 3, 1}, {4, 31, 32}, &notes) ==
         std::vector<int32_t>{16, std::numeric_limits<int32_t>::min(), 0});
-  CHECK(notes.wide_shifts == 1);
+  CHECK(notes.num_wide_shifts == 1);
   CHECK(map<int32_t>("int", "c2>>c3", {-8, 7, -1}, {1, 1, 40}) == std::vector<int32_t>{-4, 3, -1});
   CHECK(map<uint32_t>("uint", "c2>>c3", {0x80000000u}, {31}) == std::vector<uint32_t>{1});
 }
@@ -146,7 +146,7 @@ TEST_CASE("REF: casts keep the low bits of the truncated value") {
   RefNotes notes;
   CHECK(map2<int32_t, float>("int", "float", "c2.cast(dtypes.int)", {-2.7f, 2.7f, 4294967298.f, NAN}, {0, 0, 0, 0},
                              &notes) == std::vector<int32_t>{-2, 2, 0, 0});
-  CHECK(notes.unfit_casts == 2);
+  CHECK(notes.num_unfit_casts == 2);
   CHECK(map2<uint8_t, float>("uchar", "float", "c2.cast(dtypes.uchar)", {-1.f, 255.9f, 257.f}, {0, 0, 0}) ==
         std::vector<uint8_t>{255, 255, 1});
   CHECK(map2<uint8_t, float>("bool", "float", "c2.cast(dtypes.bool)", {0.f, 0.25f, NAN}, {0, 0, 0}) ==
@@ -435,7 +435,7 @@ TEST_CASE("REF: evaluations are counted per lane") {
   REQUIRE(run("i = UOp.range(100, 0, AxisType.LOOP)\na = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 1).index(i)\n"
               "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(100), (), 0).index(i, ptr=True).store(a+a).end(i).sink()",
               {}, &result, out, a, b) == "");
-  CHECK(result.evaluations == 4 * 100);  // 4 UOps for each of 100 elements: two INDEX, an ADD, a STORE
+  CHECK(result.num_evaluations == 4 * 100);  // 4 UOps for each of 100 elements: two INDEX, an ADD, a STORE
 }
 
 TEST_CASE("REF: tensor core layouts place the elements of A, B and C in distinct registers and fill all of C") {

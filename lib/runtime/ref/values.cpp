@@ -20,35 +20,38 @@ const Element& element_of(UOp u, const Value& operand, size_t i) {
 
 // ---- bookkeeping
 
-const Value& Values::get(UOp u) const {
-  if (!current_[u.id()]) cannot_run(u, "its value is needed where it has none; is a range not ended?");
-  return *current_[u.id()];
+const Value& Values::value_of(UOp u) const {
+  if (!current_values_[u.id()]) cannot_run(u, "its value is needed where it has none; is a range not ended?");
+  return *current_values_[u.id()];
 }
 
-const Value& Values::place(UOp u) const { return current_[size_ + u.id()] ? *current_[size_ + u.id()] : get(u); }
+const Value& Values::value_slot(UOp u) const {
+  return current_values_[num_nodes_ + u.id()] ? *current_values_[num_nodes_ + u.id()] : value_of(u);
+}
 
 void Values::set_slot(size_t slot, Value value) {
-  pool_.push_back(std::move(value));
-  undo_.push_back({slot, current_[slot]});
-  current_[slot] = &pool_.back();
+  value_pool_.push_back(std::move(value));
+  undo_log_.push_back({slot, current_values_[slot]});
+  current_values_[slot] = &value_pool_.back();
 }
 
 Element Values::scalar(UOp u) const {
-  const Value& v = get(u);
+  const Value& v = value_of(u);
   if (v.size() != 1) cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
   return v[0];
 }
 
-void Values::leave() {
-  for (; undo_.size() > marks_.back(); undo_.pop_back()) current_[undo_.back().first] = undo_.back().second;
-  marks_.pop_back();
+void Values::leave_scope() {
+  for (; undo_log_.size() > undo_marks_.back(); undo_log_.pop_back())
+    current_values_[undo_log_.back().first] = undo_log_.back().second;
+  undo_marks_.pop_back();
 }
 
 void Values::enter_lanes(std::span<const UOp> own) {
   for (UOp define : own)
     if (int32_t f = file_of(define); f >= 0)
-      for (size_t i = 0; i < files_[size_t(f)].elements.size(); i++) {
-        Reg& r = files_[size_t(f)].elements[i];
+      for (size_t i = 0; i < register_files_[size_t(f)].elements.size(); i++) {
+        Reg& r = register_files_[size_t(f)].elements[i];
         if (r == kNone) continue;
         lane_registers_.push_back({f, i, r});
         Reg in_lane = builder_.mutable_register(builder_.type(r), true);
@@ -58,7 +61,7 @@ void Values::enter_lanes(std::span<const UOp> own) {
 }
 
 void Values::leave_lanes() {
-  for (const LaneRegister& r : lane_registers_) files_[size_t(r.file)].elements[r.element] = r.outer_register;
+  for (const LaneRegister& r : lane_registers_) register_files_[size_t(r.file)].elements[r.element] = r.outer_register;
   lane_registers_.clear();
 }
 
@@ -66,19 +69,19 @@ std::vector<Values::SavedRegister> Values::save_registers(std::span<const UOp> o
   std::vector<SavedRegister> out;
   for (UOp define : own)
     if (int32_t f = file_of(define); f >= 0)
-      for (Reg r : files_[size_t(f)].elements)
+      for (Reg r : register_files_[size_t(f)].elements)
         if (r != kNone) out.push_back({r, builder_.copy(r)});
   return out;
 }
 
 void Values::restore_registers(std::span<const SavedRegister> registers) {
-  for (const SavedRegister& b : registers) builder_.assign(b.own, b.value);
+  for (const SavedRegister& b : registers) builder_.assign(b.own_register, b.value);
 }
 
-// Returns the index in files_ of a DEFINE_REG; -1 if the DEFINE_REG has not been lowered yet or is in memory.
+// Returns the index in register_files_ of a DEFINE_REG; -1 if the DEFINE_REG has not been lowered yet or is in memory.
 int32_t Values::file_of(UOp define) const {
-  auto found = std::ranges::find(defines_, define, &std::pair<UOp, Value>::first);
-  return found == defines_.end() ? -1 : found->second[0].file;
+  auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, Value>::first);
+  return found == lowered_defines_.end() ? -1 : found->second[0].file;
 }
 
 namespace {
@@ -115,7 +118,7 @@ UOp define_below(UOp u) {
   return u;
 }
 
-void Values::scan(std::span<const UOp> nodes) {
+void Values::find_value_uses(std::span<const UOp> nodes) {
   for (UOp u : nodes) {
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = u.src(i);
@@ -142,7 +145,7 @@ Opc Values::rounding(DType dtype) {
   }
 }
 
-Reg Values::rounded(Reg r, DType dtype) {
+Reg Values::round_register(Reg r, DType dtype) {
   Opc op = rounding(dtype);
   return op == Opc::Mov ? r : builder_.unary(op, r);
 }
@@ -152,7 +155,7 @@ Reg Values::cast(Reg r, DType from, DType to) {
   if (to.scalar() == from.scalar()) return r;
   if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
     return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // directly: through float, it would round twice
-  return rounded(builder_.cast(r, b), to);
+  return round_register(builder_.cast(r, b), to);
 }
 
 Reg Values::constant(DType dtype, Const value) {
@@ -193,14 +196,14 @@ Opc Values::opcode(Op op) {
 }
 
 Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
-  if (op == Op::MULACC) return rounded(builder_.mulacc(x[0], x[1], x[2]), dtype);
-  if (x.size() == 1) return rounded(builder_.unary(opcode(op), x[0]), dtype);
+  if (op == Op::MULACC) return round_register(builder_.mulacc(x[0], x[1], x[2]), dtype);
+  if (x.size() == 1) return round_register(builder_.unary(opcode(op), x[0]), dtype);
   Reg b = x[1];
   if ((op == Op::SHL || op == Op::SHR) && builder_.type(b) != builder_.type(x[0]))
     b = builder_.cast(b, builder_.type(x[0]));
   Reg r = builder_.binary(opcode(op), x[0], b);
   bool exact = ops::Comparison.contains(op) || op == Op::MAX;
-  return exact ? r : rounded(r, dtype);
+  return exact ? r : round_register(r, dtype);
 }
 
 Reg Values::size_register(UOp u) {
@@ -215,7 +218,7 @@ Reg Values::size_register(UOp u) {
 void Values::lower(UOp u) {
   static constexpr OpSet kNothing{Op::SINK,  Op::GROUP, Op::BARRIER, Op::NOOP,   Op::IF,
                                   Op::ENDIF, Op::END,   Op::DEVICE,  Op::UNIQUE, Op::LUNIQUE};
-  if (u.is(Op::NOOP) && u.num_src() && !(u.dtype() == dtypes::void_)) return set(u, get(u.src(0)));
+  if (u.is(Op::NOOP) && u.num_src() && !(u.dtype() == dtypes::void_)) return set_value(u, value_of(u.src(0)));
   if (u.in(kNothing)) return;
   if (u.is(Op::STORE)) {
     lower_store(u);
@@ -227,10 +230,10 @@ void Values::lower(UOp u) {
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
     bool varying = false;
-    for (const Element& e : v) varying |= e.reg != kNone && builder_.varying(e.reg);
+    for (const Element& e : v) varying |= e.reg != kNone && builder_.is_varying_register(e.reg);
     builder_.count_evaluation(varying);
   }
-  set(u, std::move(v));
+  set_value(u, std::move(v));
 }
 
 Value Values::lower_value(UOp u) {
@@ -242,13 +245,13 @@ Value Values::lower_value(UOp u) {
     case Op::DEFINE_REG: return lower_define(u);
     case Op::DEFINE_VAR:
       return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), type_of(u.dtype()))}};
-    case Op::BIND: return get(u.src(u.num_src() > 1 && u.src(1).is_const() ? 1 : 0));
-    case Op::AFTER: return get(u.src(0));
+    case Op::BIND: return value_of(u.src(u.num_src() > 1 && u.src(1).is_const() ? 1 : 0));
+    case Op::AFTER: return value_of(u.src(0));
     case Op::VECTORIZE:
     case Op::CAT:
     case Op::PTRCAT: return concatenated(u);
     case Op::GEP: {
-      const Value& from = get(u.src(0));
+      const Value& from = value_of(u.src(0));
       Value out;
       for (Arg i : u.arg().items()) {
         if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size())))
@@ -260,7 +263,7 @@ Value Values::lower_value(UOp u) {
     case Op::INDEX: return lower_index(u);
     case Op::LOAD: return lower_load(u);
     case Op::CAST:
-      if (u.dtype().is_ptr()) return get(u.src(0));
+      if (u.dtype().is_ptr()) return value_of(u.src(0));
       [[fallthrough]];
     default:
       if (u.is(Op::WHERE)) return lower_where(u);
@@ -288,12 +291,12 @@ Value Values::lower_const(UOp u) {
 int32_t Values::scratch(const std::string& name, DType element, int64_t size, int64_t group) {
   if (size < 0 || size > (int64_t(1) << 31))
     throw Failure(name + " has a size of " + std::to_string(size) + " elements");
-  return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .group = group});
+  return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .lane_group_size = group});
 }
 
 // Returns the value of a DEFINE. Allocates its memory or registers only once, even if several scopes lower the DEFINE.
 Value Values::lower_define(UOp u) {
-  for (auto& [define, value] : defines_)
+  for (auto& [define, value] : lowered_defines_)
     if (define == u) return value;
   DType base = u.dtype().base();
   int64_t size = u.dtype().is_image()   ? u.dtype().image_shape()[0] * u.dtype().image_shape()[1] * 4
@@ -304,24 +307,24 @@ Value Values::lower_define(UOp u) {
     int64_t number = u.arg().as_int().int64_or_throw("a buffer's number");
     Scalar scalar = u.dtype().is_image() ? u.dtype().scalar_kind() : base.scalar_kind();
     e.memory = builder_.add_memory(
-        {.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .number = number});
+        {.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .buffer_number = number});
   } else if (u.is(Op::DEFINE_LOCAL)) {
     e.memory = scratch("local" + u.arg().repr(), base, size, 0);
   } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
     e.memory = scratch("reg" + u.arg().repr(), base, size, 1);
   } else {
     if (size < 0 || size > (1 << 24)) cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
-    e.file = int32_t(files_.size());
-    files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNone)});
+    e.file = int32_t(register_files_.size());
+    register_files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNone)});
   }
-  defines_.push_back({u, {e}});
+  lowered_defines_.push_back({u, {e}});
   return {e};
 }
 
 Value Values::concatenated(UOp u) {
   Value out;
   for (UOp s : u.src()) {
-    const Value& v = get(s);
+    const Value& v = value_of(s);
     int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;  // a pointer to a vector becomes `each` pointers
     for (const Element& e : v)
       for (int j = 0; j < each; j++) {
@@ -335,14 +338,14 @@ Value Values::concatenated(UOp u) {
 // Applies the op element by element; an operand that has a single element is used for every element.
 Value Values::lower_elementwise(UOp u) {
   size_t n = 0;
-  for (UOp s : u.src()) n = std::max(n, get(s).size());
+  for (UOp s : u.src()) n = std::max(n, value_of(s).size());
   Value out(n);
   std::vector<Reg> operands(u.num_src());
   bool shift = u.is(Op::SHL) || u.is(Op::SHR);
   for (size_t i = 0; i < n; i++) {
     bool pointers = false;
     for (size_t k = 0; k < u.num_src(); k++) {
-      const Value& v = get(u.src(k));
+      const Value& v = value_of(u.src(k));
       if (v.size() != n && v.size() != 1)
         cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
       const Element& e = v[v.size() == 1 ? 0 : i];
@@ -350,7 +353,7 @@ Value Values::lower_elementwise(UOp u) {
       operands[k] = e.reg;
       if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0]))
         cannot_run(u, "its operands have different dtypes");
-      out[i].valid = builder_.both(out[i].valid, e.valid);
+      out[i].valid = builder_.logical_and(out[i].valid, e.valid);
     }
     if (pointers) {
       out[i] = pointer_arithmetic(u, i);
@@ -363,7 +366,7 @@ Value Values::lower_elementwise(UOp u) {
 }
 
 Value Values::lower_where(UOp u) {
-  const Value &cond = get(u.src(0)), &yes = get(u.src(1)), &no = get(u.src(2));
+  const Value &cond = value_of(u.src(0)), &yes = value_of(u.src(1)), &no = value_of(u.src(2));
   size_t n = std::max({cond.size(), yes.size(), no.size()});
   Value out(n);
   Reg true_ = builder_.constant(Type::Bool, 1);
@@ -376,7 +379,7 @@ Value Values::lower_where(UOp u) {
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
     if (y.valid == kNone && x.valid == kNone) continue;
-    if (invalid(x)) out[i].valid = builder_.both(c.reg, y.valid);
+    if (invalid(x)) out[i].valid = builder_.logical_and(c.reg, y.valid);
     else out[i].valid = builder_.where(c.reg, y.valid == kNone ? true_ : y.valid, x.valid == kNone ? true_ : x.valid);
   }
   return out;
@@ -396,16 +399,16 @@ Value Values::lower_bitcast(UOp u) {
   };
   auto from_bits = [&](Reg r) {
     switch (to.scalar_kind()) {
-      case Scalar::Float16: return builder_.unary(Opc::F16OfBits, builder_.retyped(r, Type::U16));
-      case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.retyped(r, Type::U16));
-      case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.retyped(r, Type::U8));
-      case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.retyped(r, Type::U8));
-      case Scalar::Bool: return builder_.cast(builder_.retyped(r, Type::U8), Type::Bool);  // normalize to 0 or 1
-      default: return builder_.retyped(r, type_of(to));
+      case Scalar::Float16: return builder_.unary(Opc::F16OfBits, builder_.bitcast(r, Type::U16));
+      case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.bitcast(r, Type::U16));
+      case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.bitcast(r, Type::U8));
+      case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.bitcast(r, Type::U8));
+      case Scalar::Bool: return builder_.cast(builder_.bitcast(r, Type::U8), Type::Bool);  // normalize to 0 or 1
+      default: return builder_.bitcast(r, type_of(to));
     }
   };
   Value out;
-  for (const Element& e : get(u.src(0)))
+  for (const Element& e : value_of(u.src(0)))
     out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .valid = e.valid});
   return out;
 }
@@ -418,7 +421,7 @@ Value Values::lower_wmma(UOp u) {
     per[i] = 1;
     for (Arg axis : arg[6][i].items()) per[i] *= size_t(axis[1].small_int());
   }
-  const Value &a = get(u.src(0)), &b = get(u.src(1)), &c = get(u.src(2));
+  const Value &a = value_of(u.src(0)), &b = value_of(u.src(1)), &c = value_of(u.src(2));
   size_t n = per[2] ? c.size() / per[2] : 0;
   if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1]) cannot_run(u, "its operands have the wrong sizes");
   auto dim = [&](size_t i) { return int(arg[1][i].small_int()); };

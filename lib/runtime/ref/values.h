@@ -19,9 +19,9 @@ struct Element {
   Reg reg = kNone;      // the number; for a pointer the offset (kNone: 0)
   Reg valid = kNone;    // for an index or pointer: the gate, a Bool (kNone: always true)
   int32_t memory = -1;  // for a pointer into memory: the memory's index
-  int32_t file = -1;    // for a pointer into registers: the index in Values::files_
-  bool bytes = false;   // true if the offset counts bytes, not elements: the pointer was cast to an integer
-  bool pixel = false;   // true if the pointer is to the four elements of an image's pixel
+  int32_t file = -1;    // for a pointer into registers: the index in Values::register_files_
+  bool is_byte_offset = false;   // true if the offset counts bytes, not elements: the pointer was cast to an integer
+  bool is_pixel_pointer = false;   // true if the pointer is to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || file >= 0; }
 };
 using Value = std::vector<Element>;
@@ -29,23 +29,24 @@ using Value = std::vector<Element>;
 class Values {
  public:
   Values(Graph& graph, Builder& builder)
-      : builder_(builder), size_(graph.size()), current_(2 * graph.size(), nullptr), value_uses_(graph) {}
+      : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // Scans all nodes of the kernel; call it first. Before tinygrad's stage that adds loads, an INDEX used as a number
-  // stands for the element at that index. scan() finds these INDEX nodes, so that lower() loads their elements.
-  void scan(std::span<const UOp> nodes);
+  // stands for the element at that index. find_value_uses() finds these INDEX nodes, so that lower() loads their
+  // elements.
+  void find_value_uses(std::span<const UOp> nodes);
 
-  const Value& get(UOp u) const;    // throws Failure if `u` has not been lowered
-  // Returns the pointer for a store to `u`, even if `u` is an INDEX for which get() returns the loaded number.
-  const Value& place(UOp u) const;
-  bool known(UOp u) const { return current_[u.id()] != nullptr; }
-  void set(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
+  const Value& value_of(UOp u) const;    // throws Failure if `u` has not been lowered
+  // Returns the pointer for a store to `u`, even if `u` is an INDEX for which value_of() returns the loaded number.
+  const Value& value_slot(UOp u) const;
+  bool is_lowered(UOp u) const { return current_values_[u.id()] != nullptr; }
+  void set_value(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
   Element scalar(UOp u) const;    // returns the value's only element; throws Failure if there are several
 
   // A body that is lowered more than once (an unrolled loop, the lanes of a group) has different values each time:
-  // leave() undoes every set() since the matching enter().
-  void enter() { marks_.push_back(undo_.size()); }
-  void leave();
+  // leave_scope() undoes every set_value() since the matching enter_scope().
+  void enter_scope() { undo_marks_.push_back(undo_log_.size()); }
+  void leave_scope();
   // Call after opening lanes: gives each lane its own copy of the DEFINE_REGs in `own`, initialized with the outer
   // values.
   void enter_lanes(std::span<const UOp> own);
@@ -54,7 +55,7 @@ class Values {
   // the first saves the registers' values before the loop opens, the second restores them at the start of each
   // iteration.
   struct SavedRegister {
-    Reg own, value;
+    Reg own_register, value;
   };
   std::vector<SavedRegister> save_registers(std::span<const UOp> own);
   void restore_registers(std::span<const SavedRegister> registers);
@@ -63,7 +64,7 @@ class Values {
 
   // Casts a value from one dtype to another; rounds each step to the step's dtype.
   Reg cast(Reg r, DType from, DType to);
-  Reg rounded(Reg r, DType dtype);  // rounds an F32 to a narrow float
+  Reg round_register(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);
   static Opc opcode(Op op);
   static Opc rounding(DType dtype);  // returns the op that rounds to a narrow float; Mov: no rounding
@@ -75,12 +76,14 @@ class Values {
   int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);  // stores the BUFFERIZE's value at its index
   // Lets every `group` lanes share one copy of a DEFINE_LOCAL; by default, all lanes share one.
-  void share_local(UOp define, int64_t group) { builder_.memory(lower_define(define)[0].memory).group = group; }
+  void share_local(UOp define, int64_t group) {
+    builder_.memory(lower_define(define)[0].memory).lane_group_size = group;
+  }
   // True if the INDEX is used as a number, so that lower() loads its element when it lowers the INDEX.
   bool is_loaded(UOp index) const { return value_uses_.contains(index); }
 
  private:
-  struct File {  // registers of a DEFINE_REG that is indexed only by constants
+  struct RegisterFile {  // registers of a DEFINE_REG that is indexed only by constants
     DType dtype;
     std::vector<Reg> elements;
   };
@@ -109,25 +112,28 @@ class Values {
   Element viewed_as(Element pointer, DType scalar);
 
   Builder& builder_;
-  size_t size_;                        // number of nodes of the graph
-  // Current values by slot; null if there is none. Slot `id` is the value of node `id`; slot `size_ + id` is the
+  size_t num_nodes_;                        // number of nodes of the graph
+  // Current values by slot; null if there is none. Slot `id` is the value of node `id`; slot `num_nodes_ + id` is the
   // pointer of an INDEX that is used as a number.
-  std::vector<const Value*> current_;
-  std::deque<Value> pool_;                              // owns the values; never shrinks, so that pointers stay valid
-  // undo log of set(): slot and previous value
-  std::vector<std::pair<size_t, const Value*>> undo_;
-  std::vector<size_t> marks_;                           // the length of undo_ at each enter() without leave()
+  std::vector<const Value*> current_values_;
+  // owns the values; never shrinks, so that pointers stay valid
+  std::deque<Value> value_pool_;
+  // undo log of set_value(): slot and previous value
+  std::vector<std::pair<size_t, const Value*>> undo_log_;
+  // the length of undo_log_ at each enter_scope() without leave_scope()
+  std::vector<size_t> undo_marks_;
   UOpSet value_uses_;                                   // the INDEX nodes used as numbers, not as addresses
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
-  std::vector<File> files_;
+  std::vector<RegisterFile> register_files_;
   struct LaneRegister {
     int32_t file;
     size_t element;
     Reg outer_register;
   };
   std::vector<LaneRegister> lane_registers_;
-  std::vector<std::pair<UOp, Value>> defines_;
-  std::vector<std::array<int32_t, 3>> views_;  // each: index of a memory, Scalar, index of a view of it as that Scalar
+  std::vector<std::pair<UOp, Value>> lowered_defines_;
+  // each: index of a memory, Scalar, index of a view of it as that Scalar
+  std::vector<std::array<int32_t, 3>> memory_views_;
 };
 
 // Returns the DEFINE that a pointer or INDEX is based on, or the empty UOp.

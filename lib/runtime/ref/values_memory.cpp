@@ -15,21 +15,21 @@ Reg Values::offset_plus(Reg offset, int64_t plus) {
 Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
   Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
-    const Value& at = get(indices[d]);
+    const Value& at = value_of(indices[d]);
     out.resize(std::max(out.size(), at.size()), out[0]);
     Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
     for (size_t i = 0; i < out.size(); i++) {
       const Element& index = element_of(buffer, at, i);
       out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
                                    builder_.cast(index.reg, Type::I64));
-      out[i].valid = builder_.both(out[i].valid, index.valid);
+      out[i].valid = builder_.logical_and(out[i].valid, index.valid);
     }
   }
   return out;
 }
 
 void Values::store_buffer(UOp u, int32_t memory) {
-  const Value& values = get(u.src(0));
+  const Value& values = value_of(u.src(0));
   Value at = flat_index(u, u.src().subspan(1));
   size_t each = values.size() / at.size();
   if (each * at.size() != values.size()) cannot_run(u, "its operands have different sizes");
@@ -41,10 +41,10 @@ void Values::store_buffer(UOp u, int32_t memory) {
 
 Value Values::lower_index(UOp u) {
   UOp buffer = u.src(0);
-  const Value& pointers = get(buffer);
+  const Value& pointers = value_of(buffer);
   if (buffer.is(Op::BUFFERIZE) ? u.num_src() > buffer.num_src() : u.num_src() < 2)
     cannot_run(u, buffer.is(Op::BUFFERIZE) ? "it has more indices than its buffer has ranges" : "it has no index");
-  Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : get(u.src(1));
+  Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : value_of(u.src(1));
   Value out;
   if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
     out = index_image(u, pointers, at);
@@ -67,20 +67,20 @@ Value Values::lower_index(UOp u) {
       p.reg = p.reg == kNone
                   ? offset
                   : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
-      p.valid = builder_.both(p.valid, index.valid);
+      p.valid = builder_.logical_and(p.valid, index.valid);
       out.push_back(p);
     }
   }
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
-    const Value& gate = get(u.src(2));
+    const Value& gate = value_of(u.src(2));
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
       cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
-      out[i].valid = builder_.both(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
+      out[i].valid = builder_.logical_and(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
   // the INDEX is used as a number: keep the pointer in the node's second slot and load the element
-  set_slot(size_ + u.id(), out);
+  set_slot(num_nodes_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
   for (const Element& p : out)
@@ -97,13 +97,13 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
     Reg x = builder_.cast(at[2 * i].reg, Type::I64), y = builder_.cast(at[2 * i + 1].reg, Type::I64);
     auto number = [&](int64_t v) { return builder_.constant_int(Type::I64, v); };
     auto inside = [&](Reg v, int64_t size) {
-      return builder_.both(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
+      return builder_.logical_and(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
     };
-    p.valid = builder_.both(builder_.both(at[2 * i].valid, at[2 * i + 1].valid),
-                            builder_.both(inside(x, shape[1]), inside(y, shape[0])));
+    p.valid = builder_.logical_and(builder_.logical_and(at[2 * i].valid, at[2 * i + 1].valid),
+                                   builder_.logical_and(inside(x, shape[1]), inside(y, shape[0])));
     p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x),
                             number(4));
-    p.pixel = true;
+    p.is_pixel_pointer = true;
     out.push_back(p);
   }
   return out;
@@ -111,59 +111,59 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
 
 // Lowers a CAST of a pointer to an integer, or an ADD of a number to such an integer, to a byte address, as in PTX.
 Element Values::pointer_arithmetic(UOp u, size_t i) {
-  auto element = [&](size_t k) { return element_of(u, get(u.src(k)), i); };
+  auto element = [&](size_t k) { return element_of(u, value_of(u.src(k)), i); };
   Element p = element(0);
-  if (u.is(Op::CAST) && p.file < 0 && !p.bytes) {
+  if (u.is(Op::CAST) && p.file < 0 && !p.is_byte_offset) {
     Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
     if (p.reg != kNone) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
-    p.bytes = true;
+    p.is_byte_offset = true;
     return p;
   }
-  if (u.is(Op::CAST) && p.bytes) return p;
+  if (u.is(Op::CAST) && p.is_byte_offset) return p;
   Element plus = u.num_src() > 1 ? element(1) : Element();
   if (!p.is_pointer()) std::swap(p, plus);
-  if (!u.is(Op::ADD) || !p.bytes || plus.is_pointer()) cannot_run(u, "arithmetic on a pointer");
+  if (!u.is(Op::ADD) || !p.is_byte_offset || plus.is_pointer()) cannot_run(u, "arithmetic on a pointer");
   Reg by = builder_.cast(plus.reg, Type::I64);
   p.reg = p.reg == kNone ? by : builder_.binary(Opc::Add, p.reg, by);
-  p.valid = builder_.both(p.valid, plus.valid);
+  p.valid = builder_.logical_and(p.valid, plus.valid);
   return p;
 }
 
 // Converts a pointer to one to elements of type `scalar`. Adds a view of the memory if its elements have another type.
 Element Values::viewed_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
-  if (p.file >= 0 || p.pixel) return p;
+  if (p.file >= 0 || p.is_pixel_pointer) return p;
   if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
-  if (scalar != own && info.number >= 0) {
-    auto it = std::find_if(views_.begin(), views_.end(),
+  if (scalar != own && info.buffer_number >= 0) {
+    auto it = std::find_if(memory_views_.begin(), memory_views_.end(),
                            [&](auto& v) { return v[0] == p.memory && v[1] == int32_t(scalar.scalar_kind()); });
-    if (it == views_.end()) {
+    if (it == memory_views_.end()) {
       MemoryInfo view = info;
       view.scalar = scalar.scalar_kind();
       // WGSL packs small numbers in words: a packed buffer ends with a whole word
       const bool is_packed = scalar == dtypes::uint32 && own.itemsize() < 4;
       if (info.size >= 0)
         view.size = (info.size * own.itemsize() + (is_packed ? 3 : 0)) / scalar.itemsize();
-      views_.push_back({p.memory, int32_t(view.scalar), builder_.add_memory(view)});
-      it = views_.end() - 1;
+      memory_views_.push_back({p.memory, int32_t(view.scalar), builder_.add_memory(view)});
+      it = memory_views_.end() - 1;
     }
     p.memory = (*it)[2];
   }
-  if (p.bytes && p.reg != kNone)
+  if (p.is_byte_offset && p.reg != kNone)
     p.reg =
         builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
-  p.bytes = false;
+  p.is_byte_offset = false;
   return p;
 }
 
 Value Values::lower_load(UOp u) {
-  const Value& pointers = place(u.src(0));
+  const Value& pointers = value_slot(u.src(0));
   const Value* alt =
-      u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && known(u.src(1)) ? &get(u.src(1)) : nullptr;
+      u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && is_lowered(u.src(1)) ? &value_of(u.src(1)) : nullptr;
   // load one element per pointer, four per pixel; the dtype may say fewer, because pyrender's .load() drops the count
-  size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].pixel ? 4 : 1)),
+  size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].is_pixel_pointer ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) cannot_run(u, "its operands have different sizes");
   Value out;
@@ -176,7 +176,7 @@ Value Values::lower_load(UOp u) {
 }
 
 void Values::lower_store(UOp u) {
-  const Value &pointers = place(u.src(0)), &values = get(u.src(1));
+  const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
     cannot_run(u, "its operands have different sizes");
@@ -188,7 +188,7 @@ void Values::lower_store(UOp u) {
 
 // Adds one number to one element. Refuses lanes, because several lanes may add to the same element.
 void Values::lower_atomic_add(UOp u) {
-  const Value &pointers = place(u.src(0)), &values = get(u.src(1));
+  const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
     cannot_run(u, "it does not add a number to an element");
   if (builder_.in_lanes()) cannot_run(u, "its iterations cannot run at the same time");
@@ -201,7 +201,7 @@ void Values::lower_atomic_add(UOp u) {
 
 // Returns the register that a pointer into a DEFINE_REG refers to. A load before any store gets a constant 0.
 Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
-  File& file = files_[size_t(pointer.file)];
+  RegisterFile& file = register_files_[size_t(pointer.file)];
   int64_t at = plus;
   if (pointer.reg != kNone) {
     if (!builder_.is_constant(pointer.reg)) throw Failure("REF can index registers with constants only");
@@ -237,7 +237,7 @@ void Values::store_element(const Element& p, int64_t plus, Reg value) {
                           "store to " + builder_.memory(p.memory).name);
   }
   Reg& r = file_element(p, plus, false);
-  Reg gate = builder_.both(p.valid, builder_.lane_mask());
+  Reg gate = builder_.logical_and(p.valid, builder_.lane_mask());
   builder_.assign(r, gate == kNone ? value : builder_.where(gate, value, r));
 }
 

@@ -131,7 +131,7 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
 
 // Computes D = A * B + C for each warp of the chunk. Products and sums are computed in double; the result is
 // rounded to float32, then to the dtype of the output.
-const Ins* run_wmma(Frame& f, const Ins* i) {
+const Instruction* run_wmma(Frame& f, const Instruction* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;
   const int64_t lanes = w.varying ? f.n : 1;

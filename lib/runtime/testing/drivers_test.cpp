@@ -45,12 +45,12 @@ std::string use(const std::string& name, const std::string& code, const std::str
     auto kernel = std::move(device->load({"add", function, name, code}, code).value_or_throw());
     std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
     std::vector<int64_t> variables{3};
-    LaunchArguments arguments{buffers, variables, {.global = {2, 2, 1}, .local = {{8, 1, 2}}}};
+    LaunchArguments arguments{buffers, variables, {.global_size = {2, 2, 1}, .local_size = {{8, 1, 2}}}};
     kernel->launch(arguments).value_or_throw();
     device->synchronize().value_or_throw();
     auto values = a.read(*device, out);  // outside of CHECK, because CHECK catches exceptions
     CHECK(values == std::vector<float>(64, 4.5f));
-    kernel->time(arguments).value_or_throw();
+    kernel->time_launch(arguments).value_or_throw();
     return Unit{};
   });
   return result ? "" : result.diag().text();
@@ -73,7 +73,7 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
         "cuEventDestroy_v2\ncuEventDestroy_v2\ncuModuleUnload\ncuMemFree_v2\ncuMemFree_v2\n"
         "cuDevicePrimaryCtxRelease_v2 7\n");
   RuntimeInfo info = probe_device("CUDA");
-  CHECK((info.works && info.target == "CUDA:CUDA:sm_90" && info.detail == "Fake GPU"));
+  CHECK((info.is_available && info.target == "CUDA:CUDA:sm_90" && info.detail_text == "Fake GPU"));
   auto device = std::move(make_device("CUDA").value_or_throw());
   REQUIRE(device->open().ok());
   auto kernel = std::move(device->load({"add", "add", "CUDA", kPtx}, kPtx).value_or_throw());
@@ -82,7 +82,7 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{3};
   // the fake drivers report that every kernel takes 1.5 ms
-  CHECK(kernel->time({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
+  CHECK(kernel->time_launch({buffers, variables, {}}).value_or_throw() == doctest::Approx(1.5e-3));
 }
 
 TEST_CASE("CUDA on a fake driver: each failing call is named, and everything allocated is freed") {
@@ -128,7 +128,7 @@ TEST_CASE("AMD on a fake driver: makes the expected calls") {
         "hipEventSynchronize\nhipEventElapsedTime\n"
         "hipEventDestroy\nhipEventDestroy\nhipModuleUnload\nhipFree\nhipFree\n");
   RuntimeInfo info = probe_device("AMD");
-  CHECK((info.works && info.target == "AMD:HIP:gfx1100" && info.detail == "Fake Radeon"));
+  CHECK((info.is_available && info.target == "AMD:HIP:gfx1100" && info.detail_text == "Fake Radeon"));
   CHECK(use("AMD", "text") == "the driver does not load the kernel 'add' of AMD: hipErrorInvalidImage (a fake error)");
   CHECK(use("AMD", elf, "missing") == "hipModuleGetFunction 'missing': hipErrorNotFound (a fake error)");
   for (const char* name : {"hipInit", "hipSetDevice", "hipMemcpy", "hipModuleLaunchKernel", "hipDeviceSynchronize",
@@ -156,7 +156,7 @@ TEST_CASE("METAL on a fake runtime: sends the expected messages") {
     REQUIRE(found != std::string::npos);
     at = found + 1;
   }
-  CHECK(probe_device("METAL").detail == "Fake M1");
+  CHECK(probe_device("METAL").detail_text == "Fake M1");
   CHECK(use("METAL", "nothing").find("Metal source does not compile: kernel 'add'\nno kernel in the source") == 0);
   CHECK(use("METAL", kMetal, "missing") == "the compiled kernel has no function 'missing'");
   for (auto [object, message] : {std::pair("no GPU", "Metal finds no GPU"), {"queue", "Metal gives no command queue"},
@@ -177,12 +177,12 @@ TEST_CASE("a missing driver is an error that names the library") {
                              {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"},
                              {"CL", "no OpenCL loader: /nonexistent/libcl.so"}}) {
     RuntimeInfo info = probe_device(name);
-    CHECK(!info.works);
-    CHECK(info.detail.starts_with(words));
+    CHECK(!info.is_available);
+    CHECK(info.detail_text.starts_with(words));
   }
   // this library can be loaded, but is not a CUDA driver
   WithEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
-  CHECK(probe_device("CUDA").detail.find("has no function 'cuInit'") != std::string::npos);
+  CHECK(probe_device("CUDA").detail_text.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());
 }
 
@@ -199,14 +199,14 @@ TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors i
   std::vector<float> in(256), out(64, 0.f);
   for (size_t i = 0; i < in.size(); i++) in[i] = float(i);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.view(512, 256)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.part_of(512, 256)};
   std::vector<int64_t> variables{1};
-  REQUIRE(k.kernel->launch({buffers, variables, {.global = {8, 1, 1}, .local = {{8, 1, 1}}}}).ok());
+  REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {8, 1, 1}, .local_size = {{8, 1, 1}}}}).ok());
   REQUIRE(device->synchronize().ok());
   CHECK(a.read(*device, out)[0] == 129);
   CHECK(a.read(*device, out)[63] == 192);
   variables[0] = 2;
-  auto seconds = k.kernel->time({buffers, variables, {.global = {64, 1, 1}, .local = std::nullopt}});
+  auto seconds = k.kernel->time_launch({buffers, variables, {.global_size = {64, 1, 1}, .local_size = std::nullopt}});
   REQUIRE(seconds.ok());
   CHECK((*seconds > 0 && *seconds < 1));
   CHECK(a.read(*device, out)[63] == 193);

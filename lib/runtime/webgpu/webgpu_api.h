@@ -38,7 +38,7 @@ using OnMapped = void(uint32_t status, StringView message, void*, void*);
 using OnLost = void(const Object* device, uint32_t reason, StringView message, void*, void*);
 using OnError = void(const Object* device, uint32_t type, StringView message, void*, void*);
 
-struct Limits {
+struct DeviceLimits {
   const Chained* next = nullptr;
   uint32_t textures[4], groups[2], bindings, dynamic_uniforms, dynamic_storages, sampled, samplers, storages,
       storage_textures, uniforms;
@@ -57,7 +57,7 @@ struct DeviceDescriptor {
   StringView label;
   size_t feature_count = 0;
   const uint32_t* features = nullptr;
-  const Limits* limits = nullptr;
+  const DeviceLimits* limits = nullptr;
   const Chained* queue_next = nullptr;
   StringView queue_label;
   CallbackInfo<OnLost> on_lost;
@@ -153,7 +153,7 @@ struct Api {
   F(uint64_t, AdapterRequestDevice, Object, const DeviceDescriptor*, CallbackInfo<OnObject>) \
   F(uint32_t, AdapterGetInfo, Object, AdapterInfo*) \
   F(uint32_t, AdapterHasFeature, Object, uint32_t) \
-  F(uint32_t, AdapterGetLimits, Object, Limits*) \
+  F(uint32_t, AdapterGetLimits, Object, DeviceLimits*) \
   F(Object, DeviceGetQueue, Object) \
   F(Object, DeviceCreateBuffer, Object, const BufferDescriptor*) \
   F(void, QueueWriteBuffer, Object, Object, uint64_t, const void*, size_t) \
@@ -194,7 +194,7 @@ struct Api {
       return Diag{.message = "no WebGPU: " + library.diag().message,
                   .expected = "TGC_WEBGPU_LIBRARY=libwgpu_native-release.so of PyPI's package wgpu"};
 #define TGC_BIND(result, name, ...) \
-  if (auto status = library->bind(name, "wgpu" #name); !status) return status;
+  if (auto status = library->bind_function(name, "wgpu" #name); !status) return status;
     TGC_WEBGPU_FUNCTIONS(TGC_BIND)
 #undef TGC_BIND
     return Unit{};

@@ -100,7 +100,7 @@ class WebGpuKernel : public Kernel {
       auto value = int32_t(v);
       add_uniform(&value);
     }
-    if (status) status = submit(entries, a.size.global);
+    if (status) status = submit(entries, a.launch_size.global_size);
     for (Object u : uniforms) api_.BufferRelease(u);
     return status;
   }
@@ -146,7 +146,7 @@ Status WebGpuDevice::open() {
     return Diag{.message = "WebGPU finds no device: " + message,
                 .expected = "on Debian: apt install mesa-vulkan-drivers"};
   AdapterInfo info{};
-  Limits limits{};
+  DeviceLimits limits{};
   api.AdapterGetInfo(adapter, &info);
   api.AdapterGetLimits(adapter, &limits);
   name_ = info.device.string() + ", " + info.description.string();

@@ -12,9 +12,9 @@ using namespace tgc;
 
 TEST_CASE("WebGPU: infinity, buffers and variables reach the kernel; a source that does not compile is an error") {
   auto probed = probe_device("WEBGPU");
-  if (!probed.works) {
-    CHECK(probed.detail.find("WebGPU") != std::string::npos);
-    MESSAGE("SKIPPED: " << probed.detail);
+  if (!probed.is_available) {
+    CHECK(probed.detail_text.find("WebGPU") != std::string::npos);
+    MESSAGE("SKIPPED: " << probed.detail_text);
     return;
   }
   CHECK(probed.target == "WEBGPU:WGSL");
@@ -33,7 +33,7 @@ TEST_CASE("WebGPU: infinity, buffers and variables reach the kernel; a source th
   TestBuffer a(*device, out), b(*device, in);
   std::vector<DeviceBuffer> buffers{a.buffer, b.buffer};
   std::vector<int64_t> variables{-10};
-  REQUIRE(k.kernel->launch({buffers, variables, {.global = {3, 1, 1}, .local = {{2, 1, 1}}}}).ok());
+  REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {3, 1, 1}, .local_size = {{2, 1, 1}}}}).ok());
   CHECK(a.read(*device, out) == std::vector<float>{-9, -8, -7, INFINITY, -5, -4});
   CHECK_FALSE(k.kernel->launch({buffers, {}, {}}).ok());
   source.text = head + "  data0[i] = nothing;\n}\n";

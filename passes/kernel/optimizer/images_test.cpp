@@ -12,11 +12,11 @@ TEST_CASE("buffers become images, and images with unfoldable stores become buffe
   DType image = dtypes::imagef(std::array<int64_t, 3>{1, 256, 4}, 4096);
   ImageBuffers images;
   UOp buffer = make.buffer(3, dtypes::float32, 1024);
-  make.check("make-image", buffer, buffer.with_dtype(image), images);
+  make.check_rule("make-image", buffer, buffer.with_dtype(image), images);
   CHECK(images[3] == dtypes::float32.ptr(1024));
-  make.declines("make-image", make.buffer(4, dtypes::float32, 8), images);  // 32 bytes are not a multiple of 64
-  make.declines("make-image", make.buffer(4, dtypes::float16, 1024), images);
-  make.declines("make-image", make.buffer(4, dtypes::float32, 65536), images);
+  make.check_declines("make-image", make.buffer(4, dtypes::float32, 8), images);  // 32 bytes are not a multiple of 64
+  make.check_declines("make-image", make.buffer(4, dtypes::float16, 1024), images);
+  make.check_declines("make-image", make.buffer(4, dtypes::float32, 65536), images);
   CHECK(!images.contains(4));
 
   UOp x = undo.load(0, dtypes::float32);
@@ -24,10 +24,11 @@ TEST_CASE("buffers become images, and images with unfoldable stores become buffe
     return undo.buffer(number, dtypes::float32, 1024).with_dtype(image).index(undo.range(end));
   };
   UOp idx = at(3, 6);
-  undo.check("undo-image-store", idx.store(x),
-             idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
-  undo.declines("undo-image-store", at(3, 8).store(x), images);  // the index has an axis divisible by 4
-  undo.declines("undo-image-store", at(4, 6).store(x), images);  // buffer 4 was an image before create_image_buffers
+  undo.check_rule("undo-image-store", idx.store(x),
+                  idx.with_src({undo.buffer(3, dtypes::float32, 1024), idx.src(1)}).store(x), images);
+  undo.check_declines("undo-image-store", at(3, 8).store(x), images);  // the index has an axis divisible by 4
+  // buffer 4 was an image before create_image_buffers
+  undo.check_declines("undo-image-store", at(4, 6).store(x), images);
 }
 
 }  // namespace
