@@ -98,6 +98,16 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CommandResult none = run_tgc("trace " + no_stages + " --stage=ast --explain=%0");
   CHECK(none.code == 0);
   CHECK(has(none, "CONST dtypes.index 24"));
+  // of several kernels, the first may have no such node
+  const std::string two = write_scratch_file("two.trace", *read_file(no_stages) +
+                                               "[\"graph\"]\n"
+                                               "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":7}\n"
+                                               "{\"id\":1,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":8}\n"
+                                               "{\"id\":2,\"op\":\"SINK\",\"dtype\":\"dtypes.void\",\"src\":[0,1]}\n"
+                                               "[\"kernel\",\"l\",\"CPU:LLVM\",2]\n");
+  CommandResult second = run_tgc("trace " + two + " --stage=ast --explain=%2");
+  CHECK(second.code == 0);
+  CHECK(has(second, "#2 = SINK (7, 8)"));
   CommandResult load = run_tgc("trace " + kKernel + " --stage=devectorize --explain=%12"),
       from_file = run_tgc("trace " + file + " --stage=devectorize --explain=%12");
   CHECK(has(load, "in the source\n    inside the line of what uses it\n    line 10:   half4 val0 = "));

@@ -111,26 +111,23 @@ class CpuFunction {
   bool computes_ = false;
 };
 
-std::vector<KernelResources> of_cpu(const CompileJob& job) {
-  auto out = read_cpu_assembly(compile(job, Artifact::Resources).value_or_throw());
-  const std::string object = compile(job, Artifact::Binary).value_or_throw();
+using Compile = Result<std::string>(const CompileJob&, Artifact);
+
+// Returns the resources that `read` finds in the report of a CPU's or AMD GPU's compiler, with the bytes of the code.
+std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
+                                    std::vector<KernelResources> (*read)(std::string_view assembly)) {
+  auto out = read(run(job, Artifact::Resources).value_or_throw());
+  const std::string object = run(job, Artifact::Binary).value_or_throw();
   for (KernelResources& k : out) k.code_bytes = function_bytes(object, k.kernel);
   return out;
 }
 
-std::vector<KernelResources> of_amd(const CompileJob& job) {
-  auto out = read_amd_metadata(compile(job, Artifact::Resources).value_or_throw());
-  const std::string object = compile(job, Artifact::Binary).value_or_throw();
-  for (KernelResources& k : out) k.code_bytes = function_bytes(object, k.kernel);
-  return out;
-}
-
-std::vector<KernelResources> of_nvidia(const CompileJob& job) {
-  const std::string ptx = compile(job, Artifact::Binary).value_or_throw();
+std::vector<KernelResources> of_nvidia(const CompileJob& job, Compile& run) {
+  const std::string ptx = run(job, Artifact::Binary).value_or_throw();
   auto estimated = estimate_ptx(ptx);
   if (!has_ptxas()) return estimated;
-  auto out = read_ptxas_log(compile(job, Artifact::Resources).value_or_throw());
-  const std::string cubin = compile(job, Artifact::Cubin).value_or_throw();
+  auto out = read_ptxas_log(run(job, Artifact::Resources).value_or_throw());
+  const std::string cubin = run(job, Artifact::Cubin).value_or_throw();
   for (KernelResources& k : out) {
     k.code_bytes = function_bytes(cubin, k.kernel);
     auto same = std::ranges::find(estimated, k.kernel, &KernelResources::kernel);
@@ -245,13 +242,14 @@ std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view fu
   return std::nullopt;
 }
 
-Result<std::vector<KernelResources>> resources_of(const CompileJob& job) {
+Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache) {
   return catch_failures([&]() -> std::vector<KernelResources> {
     if (job.language == Language::Metal)
       throw Failure(Diag{.message = "only Apple's compiler knows the registers of a Metal kernel",
                          .expected = "Xcode's shader profiler on macOS"});
-    if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job);
-    return job.machine == "amdgcn" ? of_amd(job) : of_cpu(job);
+    Compile& run = use_cache ? compile : compile_uncached;
+    if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job, run);
+    return of_elf(job, run, job.machine == "amdgcn" ? read_amd_metadata : read_cpu_assembly);
   });
 }
 

@@ -30,9 +30,10 @@ struct KernelResources {
                                         // stated
 };
 
-// Compiles the source and returns the resources of each of its kernels, in the order of the compiler's report. Errors:
-// those of compile(); no compiler reports on this language (Metal).
-Result<std::vector<KernelResources>> resources_of(const CompileJob& job);
+// Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of each of its
+// kernels, in the order of the compiler's report. Errors: those of compile(); no compiler reports on this language
+// (Metal).
+Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
 
 // The parsers of the reports, for resources_of() and tests. `text` is a report:
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // assembly of an AMD GPU

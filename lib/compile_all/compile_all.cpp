@@ -74,10 +74,10 @@ void compile_source(CompiledSource& c, bool cache) {
 
 // Sets the resources of a source, or its failure. `threads`: the threads of a work group if the source does not state
 // them.
-void report_resources(CompiledSource& c, uint32_t threads) {
+void report_resources(CompiledSource& c, uint32_t threads, bool cache) {
   if (!c.group_threads) c.group_threads = threads;
   auto begin = Clock::now();
-  if (auto found = resources_of(c.job)) c.resources = std::move(*found);
+  if (auto found = resources_of(c.job, cache)) c.resources = std::move(*found);
   else c.failure = failure_text(c, found.diag());
   if (c.failure.empty() && c.resources.empty()) c.failure = "the compiled code has no kernel";
   c.milliseconds = seconds_since(begin) * 1e3;
@@ -173,7 +173,7 @@ Status BatchCompiler::compile_sources() {
     if (session_.is_cancelled()) return Diag{"cancelled"};
     CompiledSource& c = sources_[i];
     if (!plan_.reports_resources) return compile_source(c, plan_.use_cache), Unit{};
-    return report_resources(c, plan_.group_threads), Unit{};
+    return report_resources(c, plan_.group_threads, plan_.use_cache), Unit{};
   };
   auto tell = [&](size_t i) {
     session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");

@@ -78,13 +78,14 @@ Tensor mod_of(OpCall& c) {
 Tensor shift(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (!dtypes::is_unsigned(x.dtype())) throw Failure("a shift of " + std::string(x.dtype().repr()));
-  // `power` is 2 ** y, computed exactly as a product over the low 7 bits of y; 0 if the dtype cannot hold it.
+  // `power` is 2 ** y, computed exactly as a product over the bits of y; 0 if the dtype cannot hold it
   Tensor power = x.ones_like();
-  for (int64_t bit = 0, n = 8 * x.dtype().itemsize(); bit < 7; bit++) {
-    int64_t by = int64_t(1) << bit;
+  const int64_t bits = 8 * x.dtype().itemsize();
+  for (int64_t by = 1; by < bits; by *= 2) {
     Tensor odd = y.idiv(y.number(by)).bitwise_and(y.number(1)).ne(Const(0));
-    power = by < n ? odd.where(power * Const(int64_t(1) << by), power) : odd.where(Const(0), power);
+    power = odd.where(power * Const(int64_t(1) << by), power);
   }
+  power = y.lt(Const(bits)).where(power, Const(0));
   if (c.attr_choice("direction", "", {"LEFT", "RIGHT"}) == "LEFT") return x * power;
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }

@@ -197,6 +197,14 @@ TEST_CASE("spec: indices out of range and axes named twice are errors") {
   CHECK_THROWS_AS(run(g, "NegativeLogLikelihoodLoss", {x, at({0, 2}, {2})}), Failure);
 }
 
+TEST_CASE("spec: BitShift by more bits than the type has gives 0") {
+  Graph g;
+  const Tensor x = Tensor::of(g, Ints{1, 3, 255, 7, 200, 1}, dtypes::uint8),
+               y = Tensor::of(g, Ints{0, 1, 128, 200, 7, 255}, dtypes::uint8);
+  check_near(run(g, "BitShift", {x, y}, {attribute("direction", "LEFT")}), {1, 6, 0, 0, 0, 0});
+  check_near(run(g, "BitShift", {x, y}, {attribute("direction", "RIGHT")}), {1, 1, 0, 0, 1, 0});
+}
+
 TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
   Graph g;
   check_near(run(g, "ArgMin", {Tensor::of(g, Ints{7, 0, 255}, dtypes::uint8)}), {1});

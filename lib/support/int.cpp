@@ -455,10 +455,17 @@ double true_div(Int a, Int b) {
   if (a.is_small() && b.is_small() && -kExact <= a.small_value() && a.small_value() <= kExact &&
       -kExact <= b.small_value() && b.small_value() <= kExact)
     return double(a.small_value()) / double(b.small_value());
-  // Scale so that the quotient has at least 66 bits. Set its lowest bit if there is a remainder, for correct rounding.
-  int shift = 66 + int(b.bit_length()) - int(a.bit_length());
+  // Scale so that the quotient has at least 66 bits, or counts quarters of the smallest denormal, 2 ** -1074. Set its
+  // lowest bit if there is a remainder, for correct rounding.
+  const int shift = std::min(66 + int(b.bit_length()) - int(a.bit_length()), 1076);
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);
+  if (shift == 1076 && q.bit_length() <= 54) {  // a denormal: its bits are rounded here, since ldexp() would round again
+    const Int quarters = q & Int(3);
+    q = q >> 2u;
+    if (quarters == 3 || (quarters == 2 && (rest != 0 || (q & Int(1)) == 1))) q = q + Int(1);
+    q = q << 2u, rest = 0;
+  }
   double out = std::ldexp((rest == 0 ? q : q | Int(1)).to_double(), -shift);
   if (std::isinf(out)) throw Failure("integer division result too large for a float");
   return (a.sign() < 0) != (b.sign() < 0) ? -out : out;

@@ -37,12 +37,12 @@ void Explainer::end_kernel() {
     return;
   }
   auto nodes = toposort(root);
-  was_found_ = true;
   if (*node_ >= nodes.size()) {
     valid_nodes_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
+  was_found_ = true;
   print_(to_text(*this, nodes[*node_], stage, use_color_));
   UOp last;
   (void)steps_to_end(nodes[*node_], stage, last);
@@ -72,7 +72,7 @@ void Explainer::explain_number() {
 }
 
 Status Explainer::outcome() const {
-  if (!valid_nodes_.empty())
+  if (!was_found_ && !valid_nodes_.empty())
     return Diag{.message = "there is no node %" + std::to_string(*node_), .expected = valid_nodes_};
   if (!was_found_ && is_trace_number_)
     return Diag{.message = "no graph " + (stage_.empty() ? "" : "of '" + stage_ + "' ") + "has a node #" +

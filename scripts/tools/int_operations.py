@@ -38,6 +38,7 @@ def operations(seed, count):
     name, operation = OPERATIONS[i % len(OPERATIONS)]
     a, b = integer(), 0
     if name == "gcd": a, b = (integer(300 if r.getrandbits(8) == 0 else 128) for _ in range(2))
+    elif name == "truediv" and r.getrandbits(3) == 0: b = (1 << 1020 + r.getrandbits(7)) + r.getrandbits(60)  # denormals
     elif name in BINARY: b = a + r.getrandbits(2) if r.getrandbits(3) == 0 else integer() if r.getrandbits(6) else 0
     elif name in SHIFT: b = r.getrandbits(8)
     elif name == "pow": a, b = integer(64), r.getrandbits(4)

@@ -73,7 +73,7 @@ def guard_numbers(pattern: Any, function: Function) -> list[Any]:
   """Returns the numbers that the rule's function and pattern name, their negatives, and the integers next to both."""
   named: set[Any] = {0}
   if (code := getattr(function, "__code__", None)) is not None: named |= {*code_numbers(code, function.__globals__, function.__module__, set())}
-  named |= {p.arg for p in patterns_below(pattern) if isinstance(p.arg, (int, float)) and not isinstance(p.arg, bool)}
+  named |= {p.arg for p in patterns_below(pattern) if type(p.arg) in (int, float)}
   out: dict[Any, None] = {}
   for value in sorted(named, key=abs):
     for near in (value, -value):
