@@ -46,7 +46,7 @@ void RecordedRun::run_record() {
     actual = std::move(*ran);
   }
   report_.total_seconds = seconds_since(begin);
-  if (graph_.options.compare.reference_device == "none") return print_arrays(actual, {}), save_arrays();
+  if (graph_.options.compare.reference_device == "none") return report_arrays(actual, {}), save_arrays();
   graph_.session.report_progress("the tensor graph of " + graph_.in.info.name);
   report_.reference = sides_.name_of_reference();
   RecordedComparison comparison(graph_, sides_, not_compared_);
@@ -58,7 +58,7 @@ void RecordedRun::run_record() {
   const bool no_stage_changes = report_.stage_difference && !report_.stage_difference->num_stages_run &&
                                 report_.stage_difference->refused_stages.empty();
   report_.stores_nothing = !graph_.schedule && (graph_.reference.program.outputs.empty() || no_stage_changes);
-  print_arrays(actual, comparison.expected_arrays());
+  report_arrays(actual, comparison.expected_arrays());
   save_arrays();
   if (report_.result() == RunReport::Result::Failed && !graph_.options.output.failures_folder.empty())
     keep_arrays(actual, comparison.expected_arrays());
@@ -198,7 +198,7 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   const RunReport::Result result = done ? report_.result() : RunReport::Result::Trouble;
   if (result == RunReport::Result::Failed) {
     report_.input_sizes = sizes, report_.result_names.clear();
-    print_arrays(*done, comparison.expected_arrays());
+    report_arrays(*done, comparison.expected_arrays());
     if (!graph_.options.output.failures_folder.empty()) keep_arrays(*done, comparison.expected_arrays());
     return {result, report_.comparisons};
   }
@@ -263,7 +263,7 @@ void RecordedRun::run_on_whole_numbers() {
 
 // ---- results
 
-void RecordedRun::print_arrays(const SlotArrays& actual, const SlotArrays& expected) {
+void RecordedRun::report_arrays(const SlotArrays& actual, const SlotArrays& expected) {
   for (auto& [slot, array] : actual.empty() ? expected : actual) {
     if (!expected.empty() && !expected.contains(slot)) continue;
     report_.result_names.push_back(data_name(slot));

@@ -53,7 +53,7 @@ class RecordedRun {
   void find_hazard_in_kernels(bool differs);
   void note_import(const std::string& stage);
 
-  void print_arrays(const SlotArrays& actual, const SlotArrays& expected);
+  void report_arrays(const SlotArrays& actual, const SlotArrays& expected);
   // Write the arrays of a failed run to the folder of --save-failures, and the results to the file of --save.
   void keep_arrays(const SlotArrays& actual, const SlotArrays& expected);
   void save_arrays();

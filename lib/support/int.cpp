@@ -460,7 +460,7 @@ double true_div(Int a, Int b) {
   const int shift = std::min(66 + int(b.bit_length()) - int(a.bit_length()), 1076);
   Int n = shift > 0 ? a.abs() << uint32_t(shift) : a.abs(), d = shift < 0 ? b.abs() << uint32_t(-shift) : b.abs();
   auto [q, rest] = divmod_trunc(n, d);
-  if (shift == 1076 && q.bit_length() <= 54) {  // a denormal: its bits are rounded here, since ldexp() would round again
+  if (shift == 1076 && q.bit_length() <= 54) {  // a denormal: rounded here, because ldexp() would round again
     const Int quarters = q & Int(3);
     q = q >> 2u;
     if (quarters == 3 || (quarters == 2 && (rest != 0 || (q & Int(1)) == 1))) q = q + Int(1);
