@@ -34,7 +34,8 @@ function ruleItems(app, name, stage, place) {
   const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
   if (rule && rule.text) items[1].title = plain(rule.text);
   const source = rule && sourceOf(app, rule);
-  if (source) items.splice(2, 0, span(" ("), source, span(")"));
+  if (source && source.textContent === name) items[1] = source;  // a recorded rule has its place as its name
+  else if (source) items.splice(2, 0, span(" ("), source, span(")"));
   return items;
 }
 function ruleAt({graph}, place) {
