@@ -122,7 +122,7 @@ class TextRenderer {
   std::span<const UOp> list_;
   ListMap<Entry> entries_;
   std::unique_ptr<Entry*[]> sources_;  // the sources of all nodes, in list order; sources outside the list are null
-  UOp current_node_;                           // the node being printed
+  UOp current_node_;                   // the node being printed
   Entry* node_entry_ = nullptr;
   uint32_t num_begun_ = 0;  // number of nodes for which begin_node() was called
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
@@ -149,8 +149,8 @@ bool uses_dtype(std::span<const UOp> list, DType base);
 // A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {
   std::string_view name;
-  int64_t n, m, k;  // A is an m x k matrix, B is k x n
-  DType in, output;    // dtype of the elements of A and B, and of the result
+  int64_t n, m, k;   // A is an m x k matrix, B is k x n
+  DType in, output;  // dtype of the elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 

@@ -9,14 +9,13 @@ namespace tgc::fuzz {
 
 struct CampaignOptions {
   // If both are 0, run_target() stops after ten seconds, and run_mutants() after 1000 inputs.
-  double time_limit_seconds = 0;        // time limit; 0: no limit
-  uint64_t max_inputs = 0;         // maximum number of inputs; 0: no limit
+  double time_limit_seconds = 0;  // time limit; 0: no limit
+  uint64_t max_inputs = 0;        // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
-  int input_limit_seconds = 20;    // time limit per input
-  std::string findings_folder;      // folder in which inputs with findings are saved; empty: findings are only printed
-  // for run_rule_mutants(): prove only mutants whose line contains one of these
+  int input_limit_seconds = 20;  // time limit per input
+  std::string findings_folder;   // folder in which inputs with findings are saved; empty: findings are only printed
+  // for run_rule_mutants(): prove only mutants whose line contains one of these texts; empty: all mutants
   std::vector<std::string> mutant_filters = {};
-                                        // texts; empty: all mutants
 };
 
 // run_target() and run_mutants() print the findings and return the number of distinct causes.

@@ -8,9 +8,9 @@
 namespace tgc::fuzz {
 
 struct ProcessDeath {
-  uint64_t input_index = 0;     // number of the input at which the process died
-  std::string death_kind;        // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
-  std::string last_output;     // the last output of the process, with a stack if there is one
+  uint64_t input_index = 0;  // number of the input at which the process died
+  std::string death_kind;    // how the process died: "SIGSEGV", "a hang of over 20 s", "exit code 1"
+  std::string last_output;   // the last output of the process, with a stack if there is one
   // Returns a key that is equal for deaths of one cause: `death_kind` and the main line of the report, without numbers.
   std::string cause_text() const;
 };

@@ -32,7 +32,7 @@ class DumpOutput {
   std::vector<DumpText> json_texts_;
   bool is_first_ = true, into_folder_ = false;
   std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
-  TakenPaths stems_;                  // the stems of files in the folder
+  TakenPaths stems_;                        // the stems of files in the folder
   size_t num_written_ = 0;
   HeldOutput held_output_;
 };

@@ -13,10 +13,10 @@ struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions run_options;
   bool json = false;
-  bool explains_nan = false;     // explain what --watch-nan of the exporter found
-  SourceRunOptions source_options;              // options for a kernel that was written by hand
+  bool explains_nan = false;            // explain what --watch-nan of the exporter found
+  SourceRunOptions source_options;      // options for a kernel that was written by hand
   std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
-  std::string profile_path;  // file for the profile of an emulated GPU
+  std::string profile_path;             // file for the profile of an emulated GPU
   Overrides over{.imports_kernels = true};
 };
 

@@ -9,7 +9,7 @@
 namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
-ColorChoice& color_choice();  // the value of --color
+ColorChoice& color_choice();   // the value of --color
 std::string& other_options();  // the given options that only the command line knows (Overrides::other_options)
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool use_color(int fd);

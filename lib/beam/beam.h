@@ -9,17 +9,17 @@ namespace tgc {
 
 struct BeamPlan {
   std::string input = "-", kernel = {};
-  std::string device = {};     // device to time on, as choose_placement takes it; empty: the kernel's own target
+  std::string device = {};            // device to time on, as choose_placement takes it; empty: the kernel's own target
   std::string reference_device = {};  // device whose results are the expected ones; empty: see DeviceTimes::Options
   SearchPlan search_plan = {};
-  Shard shard = {};            // searches only this part of the kernels, chosen by their keys
-  int confirm_turns = 5;             // number of turns of the final measurement (DeviceTimes::compare_times)
+  Shard shard = {};       // searches only this part of the kernels, chosen by their keys
+  int confirm_turns = 5;  // number of turns of the final measurement (DeviceTimes::compare_times)
   // seconds for all searches (the slowest kernels are searched first); 0: unlimited
   double budget_seconds = 0;
-  std::string results_path = {};    // file of results; empty: results are not stored
-  bool searches_again = false;           // also search kernels that have a stored result
-  bool enumerates_only = false;      // list the candidates of the first round without timing them
-  std::string replay_path = {};     // file of recorded times that replace measurements
+  std::string results_path = {};  // file of results; empty: results are not stored
+  bool searches_again = false;    // also search kernels that have a stored result
+  bool enumerates_only = false;   // list the candidates of the first round without timing them
+  std::string replay_path = {};   // file of recorded times that replace measurements
 };
 
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the

@@ -11,9 +11,9 @@ struct CandidateLog {
   OptTexts opts;
   CandidateOutcome outcome = CandidateOutcome::Timed;
   double fastest_seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
-  std::string failure_reason;     // why the candidate was refused or failed
-  double num_operations = 0;      // number of floating-point operations of the candidate
-  std::string code_digest;    // digest of the compiled code (Candidate::identity)
+  std::string failure_reason;  // why the candidate was refused or failed
+  double num_operations = 0;   // number of floating-point operations of the candidate
+  std::string code_digest;     // digest of the compiled code (Candidate::identity)
 };
 
 struct RoundLog {
@@ -28,18 +28,17 @@ struct BeamLog {
   Sha256 key{};                        // tinygrad's key of the searched graph
   int64_t beam_width = 0, estimate = 1;
   std::vector<RoundLog> rounds;
-  OptTexts opts;                       // opts of the fastest kernel: the result of the search
-  double kernel_seconds = 0;                  // run time of the kernel with these opts
+  OptTexts opts;                             // opts of the fastest kernel: the result of the search
+  double kernel_seconds = 0;                 // run time of the kernel with these opts
   std::optional<double> hand_coded_seconds;  // seconds of the hand-coded optimizer's kernel; nullopt: not measured
   OptTexts hand_coded_opts;
-  double wall_seconds = 0;                     // seconds of the whole search
-  bool was_interrupted = false;            // ended by the user or by a budget; the result is the best so far
-  // when an earlier search found this result, which was stored; empty: this search
+  double wall_seconds = 0;       // seconds of the whole search
+  bool was_interrupted = false;  // ended by the user or by a budget; the result is the best so far
+  // when an earlier search found this result, which was stored; empty: this search found the result
   std::string found_at;
-                                       // found the result
-  size_t num_resumed = 0;                  // number of candidates whose times an interrupted search had measured
-  std::string reference_device;               // device whose results the result was compared with; empty: not compared
-  std::string applied_by;              // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
+  size_t num_resumed = 0;        // number of candidates whose times an interrupted search had measured
+  std::string reference_device;  // device whose results the result was compared with; empty: not compared
+  std::string applied_by;        // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
   // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it
   std::string function_name;
 

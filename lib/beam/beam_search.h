@@ -33,8 +33,8 @@ struct SearchPlan {
   size_t max_rounds = 1000;                    // maximum number of rounds
   // time limit in seconds; the result is the best so far
   double limit_seconds = std::numeric_limits<double>::infinity();
-  CandidateSpec::Compile compile_candidate = {};     // see CandidateSpec
-  Measured measured_times = {};                  // times from an interrupted search, which are not measured again
+  CandidateSpec::Compile compile_candidate = {};  // see CandidateSpec
+  Measured measured_times = {};                   // times from an interrupted search, which are not measured again
 };
 
 // Returns the log with the rounds and the result. A search that is cancelled or reaches its deadline ends with the best

@@ -25,14 +25,14 @@ inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
 
 struct Candidate {
-  std::shared_ptr<Graph> graph;            // owned by the candidate; the executable refers to it
-  size_t num_uops = 0;                         // number of UOps in the linear list
+  std::shared_ptr<Graph> graph;  // owned by the candidate; the executable refers to it
+  size_t num_uops = 0;           // number of UOps in the linear list
   // arithmetic operations of a launch, without index math (Estimates::ops)
   double num_operations = 0;
-  std::string identity;                    // digest of the code; candidates with equal digests are run once
-  std::optional<Executable> executable;    // set if a device compiled the candidate
-  CandidateOutcome outcome = CandidateOutcome::Timed;        // if Refused or TooLarge, fields above may be unset
-  std::string failure_reason;                         // the error, if Refused
+  std::string identity;                                // digest of the code; candidates with equal digests are run once
+  std::optional<Executable> executable;                // set if a device compiled the candidate
+  CandidateOutcome outcome = CandidateOutcome::Timed;  // if Refused or TooLarge, fields above may be unset
+  std::string failure_reason;                          // the error, if Refused
 };
 
 // The way to find duplicate candidates: by a digest of the binary or of the source. None: candidates are not even

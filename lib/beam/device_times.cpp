@@ -39,9 +39,8 @@ DeviceBuffer buffer_of(const Array& array) {
 
 // How often a candidate runs, and after which time its runs are stopped.
 struct DeviceTimes::TimingLimits {
-  // the keep limit (TimeSource::time_candidate) in seconds; a candidate that takes much longer is not
+  // the keep limit (TimeSource::time_candidate) in seconds; a candidate that takes much longer is not run again
   double kept = INFINITY;
-                           // run again
   int runs = kRuns;        // minimum number of runs, unless the candidate is much slower than `kept`
 
   // Returns the seconds after which a candidate is stopped, including the start of a worker.

@@ -12,8 +12,8 @@ struct BeamResult {
   Sha256 graph_key{};          // tinygrad's key of the searched graph
   std::string kernel, target, device;
   int64_t beam_width = 0, estimate = 1;
-  std::string opts;      // "[Opt(...), ...]"
-  double kernel_seconds = 0;    // seconds of the kernel; 0: unknown
+  std::string opts;           // "[Opt(...), ...]"
+  double kernel_seconds = 0;  // seconds of the kernel; 0: unknown
   std::optional<double> hand_coded_seconds;
   std::string reference_device;  // the device whose results the result was compared with; empty: not compared
   std::string

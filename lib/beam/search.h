@@ -37,10 +37,9 @@ class SearchKernel {
   // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
   struct KernelOrigin {
     bool threads_in_turn = false;  // true: it runs the threads of a CPU kernel one after another
-    std::string function_name;          // the kernel's name in the program; empty: not recorded
-    // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not
+    std::string function_name;     // the kernel's name in the program; empty: not recorded
+    // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not recorded
     std::string opts;
-                                   // recorded
     std::string producer;          // such as "tinygrad 0.14.0"
   };
   void set_origin(const InputGraph& in);

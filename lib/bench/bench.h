@@ -27,9 +27,9 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t num_recorded = 0;      // number of graphs at the end of `graphs` whose times a tinygrad recorded
+  size_t num_recorded = 0;  // number of graphs at the end of `graphs` whose times a tinygrad recorded
   std::string recorded_by;  // the tinygrad that recorded them: "tinygrad 0.14.0"
-  double wall_seconds = 0;       // wall time of the whole command
+  double wall_seconds = 0;  // wall time of the whole command
 };
 // Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
 // pipelines have the times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its

@@ -176,9 +176,8 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.measures_opts) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    // the gains refer to the kernel without opts; make them refer to the kernel with its
+    // the gains refer to the kernel without opts; make them refer to the kernel with its own opts
     if (!k.unexplained_reason.empty())
-                                 // own opts
       for (Reason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
   }

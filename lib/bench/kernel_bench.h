@@ -16,26 +16,26 @@ namespace tgc {
 struct KernelBenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
-  std::string device;      // as DeviceOptions::name
-  int num_runs = 20;           // timed runs of each kernel
-  size_t num_explained = 3;    // number of slowest kernels for which reasons are found
-  bool measures_opts = false;      // measure opts that address the reasons
-  double timeout_seconds = 20;     // time limit for one kernel in seconds
+  std::string device;           // as DeviceOptions::name
+  int num_runs = 20;            // timed runs of each kernel
+  size_t num_explained = 3;     // number of slowest kernels for which reasons are found
+  bool measures_opts = false;   // measure opts that address the reasons
+  double timeout_seconds = 20;  // time limit for one kernel in seconds
 };
 
 // A kernel and its times. If it did not run, `error` says why.
 struct BenchedKernel {
   std::string name, input, device;  // `device` as run reports it: "CPU:CLANG"
-  std::string function_name;             // the kernel's name in the program, as DEBUG=2 shows it
+  std::string function_name;        // the kernel's name in the program, as DEBUG=2 shows it
   std::string error;
   double least_seconds = 0, median_seconds = 0;     // seconds of the fastest run and of the median run
   size_t num_runs = 0;
   KernelCost kernel_cost;
-  Executable::Cost estimated_cost;        // tinygrad's own estimate of the cost; 0: not recorded
+  Executable::Cost estimated_cost;  // tinygrad's own estimate of the cost; 0: not recorded
   double peak_share = 0;            // the kernel's rate divided by the device's peak rate, of memory or of arithmetic,
                                     // whichever share is larger; 0: the peaks are not known
-  std::string limiting_resource;  // what limits the speed: "compute", "memory", "cache", "launch" or "latency";
-      // empty: not known
+  // what limits the speed: "compute", "memory", "cache", "launch" or "latency"; empty: not known
+  std::string limiting_resource;
   std::string opts;                 // the opts that the kernel was compiled with
   bool is_explained = false;
   std::vector<Reason> reasons;
@@ -46,9 +46,9 @@ struct BenchedKernel {
 };
 
 struct KernelBenchResult {
-  std::vector<BenchedKernel> kernels;  // in the order of the input
-  std::map<std::string, Peaks> peaks;  // by BenchedKernel::device_option()
-  std::vector<std::string> missing_peaks;   // why devices have no peaks
+  std::vector<BenchedKernel> kernels;      // in the order of the input
+  std::map<std::string, Peaks> peaks;      // by BenchedKernel::device_option()
+  std::vector<std::string> missing_peaks;  // why devices have no peaks
 };
 
 // Times the kernels of the plan. Errors: an input cannot be read; no input has a kernel; a device is emulated, so that

@@ -13,19 +13,20 @@ constexpr const char* kMeasuredPeaks = "measured";  // Peaks::source of rates th
 struct Peaks {
   double bytes_per_second = 0;       // bytes per second of the device's memory, read and written
   double operations_per_second = 0;  // operations per second on float32: multiplications and additions
-  double launch_seconds = 0;      // seconds of a kernel that does nothing; 0: not known
-  // The next values are seconds of one compute unit (on a CPU: of a thread), for the weights of reasons; 0: not known.
-  double instruction_seconds = 0; // time of an instruction that nothing delays
-  double add_seconds = 0;         // time until an addition can use the result of the addition before it
-  double near_line_seconds = 0;   // time to load an element whose cache line the level 2 cache holds
-  double far_line_seconds = 0;    // time to load an element whose cache line only a larger cache holds
-  double group_seconds = 0;       // time of a work group that does nothing
-  std::string source;     // kMeasuredPeaks, or "published for" and the name of a card
+  double launch_seconds = 0;         // seconds of a kernel that does nothing; 0: not known
+  // Times of basic steps on one compute unit (on a CPU: in one thread), of which reasons.h computes how much each
+  // reason for a slow kernel weighs; 0: not known.
+  double instruction_seconds = 0;  // time of an instruction that nothing delays
+  double add_seconds = 0;          // time until an addition can use the result of the addition before it
+  double near_line_seconds = 0;    // time to load an element whose cache line the level 2 cache holds
+  double far_line_seconds = 0;     // time to load an element whose cache line only a larger cache holds
+  double group_seconds = 0;        // time of a work group that does nothing
+  std::string source;              // kMeasuredPeaks, or "published for" and the name of a card
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.
   struct CacheRate {
-    uint64_t working_set = 0;  // bytes
-    double bytes_per_second = 0;          // bytes per second
+    uint64_t working_set = 0;     // bytes
+    double bytes_per_second = 0;  // bytes per second
   };
   std::vector<CacheRate> caches;
   double rate_for(double working_set) const;  // returns the rate for a kernel that accesses so many bytes

@@ -325,9 +325,8 @@ class ReasonFinder {
     const KernelResources& r = *k_.resources;
     const double count = double(*r.num_spills) + double(r.num_reloads.value_or(0));
     if (count < 1) return;
-    // for a GPU, it is not known how often the spills are
+    // for a GPU, it is not known how often the spills are executed
     double lost = k_.fastest_seconds * std::min(0.8, count / 64);
-                                                           // executed
     if (r.spill_unit == "instructions") {
       // accumulators without a register are stored and loaded in each iteration
       const double width = std::max(1u, r.vector_bits.value_or(0) / 32), kept = 28;

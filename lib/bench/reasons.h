@@ -36,18 +36,18 @@ struct Reason {
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
   std::optional<double> measured_speedup;  // how many times faster the kernel is with `opts`, measured; below 1: slower
-  double fastest_seconds = 0;          // seconds of the fastest run with `opts`, measured
-  std::string measurement_text;           // what was measured and compared, or why nothing was
+  double fastest_seconds = 0;              // seconds of the fastest run with `opts`, measured
+  std::string measurement_text;            // what was measured and compared, or why nothing was
 };
 
 struct SlowKernel {
-  std::span<const UOp> linear_list;   // the linear list
-  bool is_cpu = true;          // false: work groups of threads
-  uint32_t num_units = 1;          // number of threads of the CPU, or of compute units of the GPU
+  std::span<const UOp> linear_list;  // the linear list
+  bool is_cpu = true;                // false: work groups of threads
+  uint32_t num_units = 1;            // number of threads of the CPU, or of compute units of the GPU
   LaunchSize launch_size;
   size_t num_unrolling_opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
-  double fastest_seconds = 0;          // time of the fastest run
+  double fastest_seconds = 0;  // time of the fastest run
   Peaks peaks = {};            // what the device's instructions and memory cost
   std::optional<KernelResources> resources = {};
 };

@@ -20,9 +20,9 @@ struct BisectReport {
   std::string pipeline_kind = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};
   BisectCounts counts = {};
-  std::vector<std::string> notes = {};   // for a recorded schedule: the notes of its run (ModelReport::notes)
-  double wall_seconds = 0;                    // wall time of the bisection
-  std::string failure_text = {};              // the error or the difference of the failing run; empty if there is none
+  std::vector<std::string> notes = {};  // for a recorded schedule: the notes of its run (ModelReport::notes)
+  double wall_seconds = 0;              // wall time of the bisection
+  std::string failure_text = {};        // the error or the difference of the failing run; empty if there is none
   // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
   // expected value, "after" the computed one. Further entries: some elements of inputs from which the AST computes it
   // ("data1[more]": there are more), and the values of variables. Empty if it is not known.
@@ -40,14 +40,14 @@ struct BisectReport {
 
 // The options of `tgc bisect` besides those of a run.
 struct BisectPlan {
-  std::string golden_input;   // golden records (an INPUT): find the first rewrite that differs from tinygrad's
+  std::string golden_input;      // golden records (an INPUT): find the first rewrite that differs from tinygrad's
   std::string tinygrad_command;  // a Python or a command that runs tinygrad: compare with this tinygrad's stages
   // A shell command that decides whether a graph fails, instead of a run of the graph. {} stands for the file with the
   // graph. The command exits with 0 if the graph fails.
   std::string test_command;
-  bool may_crash = false;  // compile in a worker first, because tgc itself may crash
-  bool is_strict = false;  // a known fault of tinygrad (Verdict::Kind::Known) is a failure
-  double limit_seconds = 0;     // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
+  bool may_crash = false;    // compile in a worker first, because tgc itself may crash
+  bool is_strict = false;    // a known fault of tinygrad (Verdict::Kind::Known) is a failure
+  double limit_seconds = 0;  // time limit of bisect(), after which the verdict is `unresolved`; 0: no limit
 };
 
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes

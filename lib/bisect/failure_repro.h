@@ -52,12 +52,12 @@ struct FailureRepro {
   InputGraph& in;
   RunOptions options;
   Placement place;
-  std::string test_command = {};     // --cmd: a shell command that decides, instead of a run, whether a graph fails
-  std::vector<UOp> linear_list = {};   // if not empty: the linear list to run instead of compiling the graph
-  KernelArrays arrays = {};         // set by with_expected(), or from the run of a whole model
-  bool is_expected_by_ref = false;  // the expected values are those that REF computes from the input graph
-  bool is_small = true;             // REF can run the whole kernel in a second or two
-  std::string kernel_fault = {};    // the error if the input graph dies in REF; there are no expected values then
+  std::string test_command = {};         // --cmd: a shell command that decides, instead of a run, whether a graph fails
+  std::vector<UOp> linear_list = {};     // if not empty: the linear list to run instead of compiling the graph
+  KernelArrays arrays = {};              // set by with_expected(), or from the run of a whole model
+  bool is_expected_by_ref = false;       // the expected values are those that REF computes from the input graph
+  bool is_small = true;                  // REF can run the whole kernel in a second or two
+  std::string kernel_fault = {};         // the error if the input graph dies in REF; there are no expected values then
   std::set<std::string> variables = {};  // the names among those of --var that are variables of the kernel
 
   // Returns the device and target as text: "CPU:LLVM", or "REF, lowered for CUDA:CUDA:sm_80".
@@ -81,7 +81,9 @@ FailureRepro with_expected(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);
 
-// Returns the command that repeats a bisection. The command begins with TGC_FAULT=... if that variable is set.
+// Returns the command that repeats a bisection. `more_options` follows the input and begins with a blank; of `options`,
+// only the inputs, the expected arrays, the reference and the seed are printed. The command begins with TGC_FAULT=...
+// if that variable is set.
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.

@@ -31,9 +31,8 @@ class ObservedList {
 
   struct Variant {
     std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
-    // index of the node whose users read its right value from added input arrays;
+    // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
-                                       // SIZE_MAX: none
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
   std::vector<UOp> variant(const Variant& variant) const;
@@ -44,7 +43,7 @@ class ObservedList {
 
  private:
   struct Loop {
-    size_t at;     // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
+    size_t at;               // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
     int64_t num_iterations;  // number of iterations
     bool is_shortened = false;
   };

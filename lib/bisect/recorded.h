@@ -6,8 +6,8 @@ namespace tgc {
 
 // Options of the bisection of a recorded kernel.
 struct RecordedPlan {
-  bool redraws_inputs = false;      // run with drawn arrays, too, although the options have arrays
-  bool stages_only = false;  // do not compile and run the recorded source
+  bool redraws_inputs = false;  // run with drawn arrays, too, although the options have arrays
+  bool stages_only = false;     // do not compile and run the recorded source
   // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
   bool confirms_verdict = false;
 };

@@ -43,7 +43,7 @@ class RecordedBackend {
   bool is_prepared_ = false, has_compared_ = false;
   std::optional<Placement> place_;
   std::optional<Executable> source_executable_;
-  std::optional<Verdict> invalid_verdict_;  // the verdict if the source does not compile
+  std::optional<Verdict> invalid_verdict_;              // the verdict if the source does not compile
   std::string not_run_reason_ = "the record has none";  // why the source was not run
   const RecordedTrial* failing_trial_ = nullptr;
 };

@@ -38,9 +38,9 @@ struct Verdict {
   // tinygrad. For Order, it should make the missing edge or, without `edge`, caused the fault; for Hazard, it should
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass_name = {}, function = {};
-  std::vector<size_t> kernel_numbers = {};    // for Order: the numbers of the two kernels, in the right order
-  std::string buffer = {}, edge = {};  // for Order: the buffer that both kernels access, and the missing edge
-  uint64_t pass_number = 0;              // for Compiler: number of `pass_name` among LLVM's passes, from 1
+  std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
+  std::string buffer = {}, edge = {};       // for Order: the buffer that both kernels access, and the missing edge
+  uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
   std::string entry = {}, entry_text = {}, issue = {}, program = {};

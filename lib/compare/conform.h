@@ -32,13 +32,13 @@ std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
   ConformComparison as = ConformComparison::Text;
-  std::string stage;    // the only stage to ask about (a name or alias); empty for all stages
-  GraphMap graph_map;         // converts the JSON of answers to tinygrad's ops and dtypes
+  std::string stage;   // the only stage to ask about (a name or alias); empty for all stages
+  GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
-  size_t max_shown = 3;      // number of differences to report in detail
+  size_t max_shown = 3;                 // number of differences to report in detail
   std::set<std::string> baseline = {};  // if not empty, only differences of these answers are reported in detail
-  double limit_seconds = 60;             // time limit for one answer
-  bool keeps_differences = false;  // set AnswerRecord::difference
+  double limit_seconds = 60;            // time limit for one answer
+  bool keeps_differences = false;       // set AnswerRecord::difference
 };
 
 struct ConformCounts {
@@ -64,10 +64,10 @@ struct ConformReport {
   };
 
   std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // counts by stage, in the order of the questions
-  std::vector<AnswerRecord> answers;                              // answers, in the order of the questions
-  std::vector<std::string> shown_differences;                             // the first differences in detail, as text
-  std::string as = "text";                                    // the comparison, as --as names it
-  std::string end_reason;                                          // why the run ended early; empty if it did not
+  std::vector<AnswerRecord> answers;                                // answers, in the order of the questions
+  std::vector<std::string> shown_differences;                       // the first differences in detail, as text
+  std::string as = "text";                                          // the comparison, as --as names it
+  std::string end_reason;                                           // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
     std::vector<std::string>

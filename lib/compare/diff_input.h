@@ -15,9 +15,9 @@ struct DiffPlan {
   std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: those between the releases
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
-  bool as_json = false;          // the format of DiffReport::text
-  bool is_quiet = false;         // leave DiffReport::text empty
-  size_t max_shown = 20;           // for recordings: number of differences that are shown in detail
+  bool as_json = false;       // the format of DiffReport::text
+  bool is_quiet = false;      // leave DiffReport::text empty
+  size_t max_shown = 20;      // for recordings: number of differences that are shown in detail
 };
 
 struct DiffReport {

@@ -19,15 +19,15 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
-  std::string renames_file;        // --renames: a file (renames.h) or "none"; empty: those between the releases
+  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: those between the releases
   bool sources_only = false;  // compare only the sources, not the stages
-  bool as_json = false;          // format of the differences: true for JSON, false for text
+  bool as_json = false;       // format of the differences: true for JSON, false for text
 };
 
 struct ReplayPair {
   std::string id_a, id_b, target, name;
   bool is_same = false;
-  std::string stage;         // the first stage whose results differ, or "source"
+  std::string stage;            // the first stage whose results differ, or "source"
   bool is_same_source = false;  // the sources are equal although a stage differs
   // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
   // Empty if it is unknown.

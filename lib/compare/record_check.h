@@ -36,11 +36,10 @@ struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
   std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
-  // the first stage or output that differs from tinygrad's, or that has no result; empty
+  // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
-                                 // if there is none
-  std::string explanation;       // how `first_difference` differs, if CheckPlan::explains_difference is set
-  std::string skip_reason;           // why tgc cannot compile the record; empty if it can
+  std::string explanation;  // how `first_difference` differs, if CheckPlan::explains_difference is set
+  std::string skip_reason;  // why tgc cannot compile the record; empty if it can
 
   bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }
   // Returns true if anything was compared; false if the record was skipped, or has none of the texts that the plan

@@ -10,12 +10,12 @@ namespace tgc {
 
 struct ListedRecord {
   std::string id;
-  std::string target;    // target of a kernel, such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
-  int64_t num_nodes = 0;     // number of nodes of the AST; 0 if not recorded
+  std::string target;       // target of a kernel, such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
+  int64_t num_nodes = 0;    // number of nodes of the AST; 0 if not recorded
   std::string kernel_ids;   // the ids of a schedule's kernels, such as "k.5, k.6"; empty if not recorded
-  std::string description;      // the kernel's function name; "3 kernels" for a schedule; "refused" if tinygrad failed
-  std::string error = {};  // first line of tinygrad's error; empty if it compiled the record
-  std::string made_for;  // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded
+  std::string description;  // the kernel's function name; "3 kernels" for a schedule; "refused" if tinygrad failed
+  std::string error = {};   // first line of tinygrad's error; empty if it compiled the record
+  std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
 };
 

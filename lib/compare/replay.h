@@ -17,9 +17,9 @@ std::unique_ptr<RecordChecker> checker_of(const Session& session);
 
 struct ReplayPlan {
   CheckPlan check_plan;
-  std::string id;      // id of the only record to check, or empty; an #ID in the INPUT takes precedence
+  std::string id;             // id of the only record to check, or empty; an #ID in the INPUT takes precedence
   std::string record_filter;  // check only records with this text in their id, target or device
-  Shard shard = {};    // check only the records of this shard (by line number)
+  Shard shard = {};           // check only the records of this shard (by line number)
 };
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
@@ -35,7 +35,7 @@ Result<Settings> settings_from(const GoldenSettings& recorded);
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-CiReport check_ci_report();  // returns an empty CI report of `tgc check`
+CiReport check_ci_report();                                           // returns an empty CI report of `tgc check`
 CiCase ci_case(const std::string& file, const RecordReport& report);  // returns the CI case of one record
 
 // A map that iterates over its keys in the order of insertion.

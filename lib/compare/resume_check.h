@@ -9,9 +9,9 @@
 namespace tgc {
 
 struct ResumeReport {
-  size_t num_same = 0;         // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
-  std::string failed_stage;       // the first stage after which a round trip failed; empty if none failed
-  std::string difference;  // the format of the text, and the error or difference
+  size_t num_same = 0;       // number of round trips that succeeded, three per graph (pyrender, repr, JSON)
+  std::string failed_stage;  // the first stage after which a round trip failed; empty if none failed
+  std::string difference;    // the format of the text, and the error or difference
   bool passed() const { return failed_stage.empty(); }
 };
 

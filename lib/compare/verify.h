@@ -31,8 +31,8 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 // have are counted.
 struct StructureReport {
   size_t num_nodes = 0;
-  std::vector<std::string> node_errors;           // errors, such as "node 4: Ops.ADD stands before one of its sources"
-  std::vector<size_t> error_positions;            // for each error: the index of its node
+  std::vector<std::string> node_errors;         // errors, such as "node 4: Ops.ADD stands before one of its sources"
+  std::vector<size_t> error_positions;          // for each error: the index of its node
   std::map<std::string, size_t> unknown_names;  // number of uses of each name (op, dtype, ...) that the release lacks
 
   bool ok() const { return node_errors.empty(); }

@@ -66,11 +66,11 @@ class Compilation {
   const JobSpec& spec() const;
   Graph& graph() const;
   bool is_tensor_graph() const;
-  const Target& target() const;      // only for a kernel
-  UOp ast() const;                   // the graph before the first step
-  UOp current_graph() const;               // the current graph; for a linear list, the last node
+  const Target& target() const;         // only for a kernel
+  UOp ast() const;                      // the graph before the first step
+  UOp current_graph() const;            // the current graph; for a linear list, the last node
   const StageRow* input_stage() const;  // the stage that made the input; null if the input is an AST or a tensor graph
-  const StageRow* at() const;        // the row that ran last; input_stage() if no row has run
+  const StageRow* at() const;           // the row that ran last; input_stage() if no row has run
   // the row that run_step() will run; null if all rows have run, or if one failed
   const StageRow* next_row() const;
 
@@ -88,10 +88,10 @@ class Compilation {
   // ---- outputs; each of these functions first runs the stages that it needs
   Result<std::string> row_output(const StageRow& row);  // text or bytes of the row's output
   // list(), source(), outputs(), compile_job() and name_counts() may only be called for a kernel.
-  const Result<std::vector<UOp>>& list();  // the linear list
-  const Result<std::string>& source();     // the text that the target's renderer prints
-  Result<KernelOutputs*> outputs();        // all outputs, owned by the Compilation
-  Result<CompileJob> compile_job();        // the source, with the facts that a compiler needs
+  const Result<std::vector<UOp>>& list();                 // the linear list
+  const Result<std::string>& source();                    // the text that the target's renderer prints
+  Result<KernelOutputs*> outputs();                       // all outputs, owned by the Compilation
+  Result<CompileJob> compile_job();                       // the source, with the facts that a compiler needs
   const std::map<std::string, int>& name_counts() const;  // JobSpec::name_counts plus this kernel; not for linear lists
   // The functions from here up to tensor_job() may only be called for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a stage fails
@@ -103,7 +103,7 @@ class Compilation {
   // not kernels. After schedule(), several threads may call kernel(), because each kernel has its own Graph.
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
-  std::string kernel_target(size_t number);  // JobSpec::target; if empty, the target of the buffers' device
+  std::string kernel_target(size_t number);          // JobSpec::target; if empty, the target of the buffers' device
   std::string kernel_made_for(size_t number) const;  // see InputGraph::made_for
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();

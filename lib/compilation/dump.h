@@ -21,7 +21,7 @@ struct DumpPlan {
   std::optional<Format> format = {};  // format of graphs and lists; unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};        // options of the outputs of compilers, for a recorded kernel
   unsigned num_threads = 1;                  // number of threads for the kernels of a tensor graph
-  Watcher* watcher = nullptr;  // if not null, watches the compilation and its kernels, which then run one at a time
+  Watcher* watcher = nullptr;  // if not null, watches the compilations; kernels are then compiled one at a time
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> afterwards = {};

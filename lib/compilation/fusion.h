@@ -9,9 +9,9 @@ namespace tgc {
 
 // The reason why a scheduler stores a value in a buffer.
 struct StorageReason {
-  std::string reason_text;         // the reason as text
-  std::string remedy;      // what would make the scheduler fuse the kernels that store and read the value
-  bool is_output = false;  // the value is an output of the graph
+  std::string reason_text;  // the reason as text
+  std::string remedy;       // what would make the scheduler fuse the kernels that store and read the value
+  bool is_output = false;   // the value is an output of the graph
 };
 // Returns the texts for the reason `why`, a word of GoldenStored::Reason. `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of the value's user.

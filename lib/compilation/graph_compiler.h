@@ -30,8 +30,8 @@ struct Overrides {
   std::string from_stage;
   std::vector<std::string> size_texts;  // NAME=SIZE each: a model's symbolic dimensions
   std::string weights_file;             // a file with the tensors that a model's initializers refer to
-  bool imports_kernels = false;            // import kernels of other tinygrad releases (lib/import) as they are read
-  bool prefers_native = false;             // compile an imported kernel with tgc's own pipeline
+  bool imports_kernels = false;         // import kernels of other tinygrad releases (lib/import) as they are read
+  bool prefers_native = false;          // compile an imported kernel with tgc's own pipeline
   // use the stages of a record, although tgc's own pipeline could compile its graph
   bool prefers_recorded = false;
   // a Python or command whose tinygrad compiles (named_tinygrad); empty: tgc compiles

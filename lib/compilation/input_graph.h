@@ -56,10 +56,10 @@ std::string target_of_device(std::string_view device, const Settings& settings);
 // The graph of another tinygrad release from which a graph was imported. Graph::extension of the imported graph owns
 // this object.
 struct ImportedFrom {
-  std::shared_ptr<Graph> graph;      // the original graph; null if the graph was not imported
-  std::string producer;              // the release that made the original, such as "tinygrad 0.14.0"
+  std::shared_ptr<Graph> graph;                  // the original graph; null if the graph was not imported
+  std::string producer;                          // the release that made the original, such as "tinygrad 0.14.0"
   std::shared_ptr<const ImportOrigins> origins;  // the original node of each imported node
-  std::optional<Diag> import_error = {};  // the error if the graph of another release cannot be imported
+  std::optional<Diag> import_error = {};         // the error if the graph of another release cannot be imported
 };
 const ImportedFrom& imported_from(const InputGraph& in);
 inline bool is_imported(const InputGraph& in) { return imported_from(in).graph != nullptr; }

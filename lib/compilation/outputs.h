@@ -80,7 +80,7 @@ struct OutputStage {
   std::string_view alias;      // for example "linearize"
   OutputKind kind;
   std::string_view extension;  // extension of the output's files, without the dot
-  std::string_view help_text;       // description for `tgc stages`
+  std::string_view help_text;  // description for `tgc stages`
   Result<std::string> (*make)(KernelOutputs&);
   bool is_bytes = false;  // true: binary; false: text
 };

@@ -11,8 +11,8 @@
 //   for (const Pipeline::Row& row : rows) {
 //     auto graph = pipeline->imported(row);             // the row's graph or list in tgc's IR, to run it in REF
 //     for (const Rewrite& r : row.rewrites) {
-//       auto sides = pipeline->sides(r);                // both sides in tgc's IR, to compare them
-//       if (r.depth == row.own_depth()) ...                     // a rewrite of the stage itself
+//       auto sides = pipeline->sides(r);     // both sides in tgc's IR, to compare them
+//       if (r.depth == row.own_depth()) ...  // a rewrite of the stage itself
 //     }
 //     UOp first_half = pipeline->replay(row, row.own_rewrites().size() / 2, false);
 //     auto other = pipeline->without(*culprit);         // the pipeline compiled again; see Ability::LeaveOut

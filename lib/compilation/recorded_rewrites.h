@@ -56,7 +56,7 @@ class RecordedTrace {
   UOpMap<uint32_t> node_numbers_;
   uint32_t next_number_ = 0;
   TraceConsumer& consumer_;
-  TraceConsumer null_consumer_;  // ignores events
+  TraceConsumer null_consumer_;              // ignores events
   TraceConsumer* stage_consumer_ = nullptr;  // consumer of the current stage's events
 };
 

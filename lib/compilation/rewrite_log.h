@@ -26,8 +26,8 @@ struct Rewrite {
   const StageRow* stage = nullptr;  // null before the first stage
   const Rule* rule = nullptr;       // tgc's rule; null if tinygrad made the rewrite, whose rule is at `source_place`
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
-  uint64_t rewrite_number = 0;              // position among all rewrites of the pipeline, from 1
-  uint64_t number_in_stage = 0;            // position among the rewrites by this rule in this stage, from 1
+  uint64_t rewrite_number = 0;      // position among all rewrites of the pipeline, from 1
+  uint64_t number_in_stage = 0;     // position among the rewrites by this rule in this stage, from 1
   // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts,
   // and so on. In a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
@@ -64,7 +64,7 @@ struct TopRewrite {
   UOp input;
   bool bottom_up;
   std::vector<size_t> application_indices;  // indices into RewriteLog::all_rewrites() of the applications of depth 0
-  std::vector<UOp> gated_nodes;  // nodes that it left unchanged, with all nodes below them (BottomUpGate)
+  std::vector<UOp> gated_nodes;             // nodes that it left unchanged, with all nodes below them (BottomUpGate)
 };
 
 // A stage that ran, with its input and result.

@@ -15,9 +15,9 @@ namespace tgc {
 // A word that a list can select: a stage, or a word such as `all`.
 struct NameChoice {
   std::string_view name;
-  std::string_view alias;  // another name, or empty
-  std::string slug;        // the name in file names, or empty
-  bool is_in_spans = true;    // true if spans a..b can include it
+  std::string_view alias;   // another name, or empty
+  std::string slug;         // the name in file names, or empty
+  bool is_in_spans = true;  // true if spans a..b can include it
 };
 
 // Returns the position of the comma that ends the word at `at` of a list, or the size of the list. A comma in

@@ -20,8 +20,8 @@ struct StageRow {
   std::string_view alias = {};      // a short name, for example "postopt"; may be empty
   std::string slug;                 // the name in file names, for example "postopt-symbolic"
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
-  std::string_view help_text = {};       // description; empty for a stage of a recording (purpose_of_stage)
-  size_t position_in_level = 0;                // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
+  std::string_view help_text = {};  // description; empty for a stage of a recording (purpose_of_stage)
+  size_t position_in_level = 0;     // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
   // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;

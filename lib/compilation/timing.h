@@ -21,12 +21,12 @@ struct TimedInput {
 struct StageTime {
   std::string_view name;
   size_t num_nodes = 0;  // number of nodes of the stage's result
-  double ms = 0;     // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
+  double ms = 0;         // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
 };
 
 // The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
 struct GraphTime {
-  size_t num_nodes = 0;               // number of nodes of the AST
+  size_t num_nodes = 0;           // number of nodes of the AST
   double ms = 0;                  // processor time of all stages except `source` and `program`
   double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order

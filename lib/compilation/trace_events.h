@@ -44,7 +44,7 @@ inline std::string name_with_place(const TraceRule& rule) {
 // The properties of a graph rewrite or a substitution.
 struct TraceRewrite {
   std::string_view name, rule_set;  // name of the graph rewrite ("minimum_valid") and of its rule set ("symbolic")
-  size_t num_rules = 0;            // number of rules in the set; 0 if unknown
+  size_t num_rules = 0;             // number of rules in the set; 0 if unknown
   bool bottom_up = false;
 };
 

@@ -20,15 +20,15 @@ std::string_view name_of(Language language);  // returns "CUDA" for Cuda
 
 // The output of a compilation.
 enum class Artifact : uint8_t {
-  LlvmIr,    // the module after optimization, as text; all languages except PTX and Metal
-  Assembly,  // text: assembly of the target machine; for CUDA and PTX sources, PTX
-  Binary,    // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL:
-             // the platform's binary. Metal: see metal/metal.h
-  Cubin,     // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
-  Sass,      // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
+  LlvmIr,       // the module after optimization, as text; all languages except PTX and Metal
+  Assembly,     // text: assembly of the target machine; for CUDA and PTX sources, PTX
+  Binary,       // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL:
+                // the platform's binary. Metal: see metal/metal.h
+  Cubin,        // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
+  Sass,         // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text: address, bytes and text of each instruction
-  Passes,    // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
-  Resources,  // the report that resources_of() reads (resources.h): assembly with sizes of stacks, or ptxas's log
+  Passes,       // C and LLVM IR: the optional LLVM passes in the order in which they run, one per line: NAME\tUNIT
+  Resources,    // the report that resources_of() reads (resources.h): assembly with sizes of stacks, or ptxas's log
 };
 std::string_view name_of(Artifact artifact);  // returns "asm" for Assembly
 
@@ -38,8 +38,8 @@ struct CompileJob {
   // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features
   std::string arch;
   std::string source;
-  std::string name;      // the kernel's name, for listings and for the file in which a rejected source is kept
-  bool annotates_lines = false;    // annotate assembly with the source line of each instruction
+  std::string name;              // the kernel's name, for listings and for the file in which a rejected source is kept
+  bool annotates_lines = false;  // annotate assembly with the source line of each instruction
   double timeout_seconds = 120;  // time limit for the compiler
 
   // ---- for C and LLVM IR: options for bisecting compiler bugs
@@ -47,7 +47,7 @@ struct CompileJob {
   // counts them; -1: all. With a limit, clang compiles C to unoptimized LLVM IR, and LLVM compiles that.
   int64_t max_passes = -1;
   bool uses_other_compiler = false;  // swap the compilers: compile LLVM IR by clang, and C by clang to IR, then by LLVM
-  std::string llvm_fault;      // one of kLlvmFaults, or empty
+  std::string llvm_fault;            // one of kLlvmFaults, or empty
 };
 
 // Faults that TGC_FAULT=llvm:NAME seeds into LLVM. Each fault is an optimization pass that makes wrong code, except
@@ -70,8 +70,8 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
-  std::string name;      // "LLVM", "NVRTC", "ptxas"
-  std::string compiled_targets;    // what it compiles: "CPU:LLVM, AMD:LLVM"
+  std::string name;              // "LLVM", "NVRTC", "ptxas"
+  std::string compiled_targets;  // what it compiles: "CPU:LLVM, AMD:LLVM"
   bool is_available = false;
   std::string version;   // the version, or what is missing if it does not work
 };

@@ -25,11 +25,10 @@ std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string
 // An AMD processor, as LLVM's AMDGPUSubtarget has it. The SIMDs are those of a compute unit, because tinygrad compiles
 // for single compute units (cumode).
 struct AmdProcessor {
-  uint32_t wave_lanes = 32;                  // threads of a wave
-  uint32_t max_waves = 16, num_simds = 2;       // maximum number of waves of a SIMD; number of SIMDs of a compute unit
-  // vector registers of each lane of a SIMD, and how many of them are
+  uint32_t wave_lanes = 32;                // threads of a wave
+  uint32_t max_waves = 16, num_simds = 2;  // maximum number of waves of a SIMD; number of SIMDs of a compute unit
+  // vector registers of each lane of a SIMD, and how many of them are allocated at a time
   uint32_t lane_registers = 1024, register_granule = 16;
-                                            // allocated at a time
   uint32_t shared_bytes = 64 << 10;     // shared memory of a compute unit
 
   uint32_t fitting_waves(uint32_t vector_registers) const;  // returns how many waves fit on a SIMD if each lane of a

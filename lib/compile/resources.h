@@ -18,16 +18,15 @@ struct KernelResources {
   bool is_estimate = false;  // true if the numbers are not those of the machine code's compiler
   std::optional<uint32_t> vector_registers;         // GPU: vector registers of a thread
   std::optional<uint32_t> scalar_registers;  // AMD: scalar registers of a wave
-  // AMD: the number of spilled vector and scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
-  // number of instructions that store a register to the stack and that load it again.
+  // AMD: spilled vector registers (num_spills) and spilled scalar registers (num_reloads). NVIDIA: bytes stored and
+  // loaded for spills. CPU: the number of instructions that store a register to the stack and that load it again.
   std::optional<uint32_t> num_spills, num_reloads;
   std::string_view spill_unit;                     // "registers", "bytes" or "instructions"
   std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
   std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame
   std::optional<uint32_t> code_bytes;
   std::optional<uint32_t> vector_bits;  // CPU: width of the widest vectors that it computes with; 0: scalar code
-  uint32_t max_threads = 0;            // maximum number of threads of a work group that the source states; 0: not
-                                        // stated
+  uint32_t max_threads = 0;             // maximum number of threads of a work group that the source states; 0: none
 };
 
 // Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of each of its

@@ -21,9 +21,9 @@ struct CompilePlan {
   std::string language;      // the language of inputs that are hand-written kernels (hand_written.h); empty: each input
                              // is an INPUT
   bool use_cache = true;
-  size_t sampling_interval = 1;  // compile only every n-th kernel of the inputs; 1: all
-  double timeout_seconds = 600;  // time limit for compiling one source
-  bool reports_resources = false;        // report the registers, memory and occupancy of each source
+  size_t sampling_interval = 1;    // compile only every n-th kernel of the inputs; 1: all
+  double timeout_seconds = 600;    // time limit for compiling one source
+  bool reports_resources = false;  // report the registers, memory and occupancy of each source
   // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
   uint32_t group_threads = 0;
 };
@@ -35,8 +35,8 @@ struct CompiledSource {
   std::string failure;                            // the compiler's error; empty if the source compiled
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t output_bytes = 0;
-  uint32_t group_threads = 0;                    // threads of a work group; 0: unknown
-  std::string file;                        // the file of a hand-written kernel; else empty
+  uint32_t group_threads = 0;  // threads of a work group; 0: unknown
+  std::string file;            // the file of a hand-written kernel; else empty
   // resources of each function that is a kernel, if CompilePlan::reports_resources
   std::vector<KernelResources> resources;
 };

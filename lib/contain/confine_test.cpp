@@ -98,7 +98,8 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
   return answer ? *answer : answer.diag().message;
 }
 
-// Calls `check` with each kind of worker and each version of Landlock.
+// Calls `check` with each kind of worker: with this computer's Landlock, with ABI 2 and without Landlock. Skips if
+// there is no seccomp.
 void each_worker(const std::function<void(const Confinement&)>& check) {
   if (kSanitized || active_mechanisms() == "limits") {
     MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());

@@ -18,7 +18,7 @@ namespace tgc {
 
 // How a worker that sent no answer ended.
 struct Death {
-  int signal = 0;          // the signal that killed the worker; 0: it exited by itself
+  int signal = 0;              // the signal that killed the worker; 0: it exited by itself
   bool has_timed_out = false;  // the parent killed the worker because its time was up
 };
 

@@ -67,9 +67,9 @@ struct ProcessResult {
 Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::string_view input = {}, int seconds = 120);
 
 struct ShellOptions {
-  bool is_quiet = false;              // the program's output goes to /dev/null
-  double limit_seconds = 0;                 // time limit; 0: no limit
-  std::function<bool()> should_stop = {};    // called every 100 ms or more often; ends the command if it returns true
+  bool is_quiet = false;                   // the program's output goes to /dev/null
+  double limit_seconds = 0;                // time limit; 0: no limit
+  std::function<bool()> should_stop = {};  // called every 100 ms or more often; ends the command if it returns true
 };
 // Runs a command of the user with /bin/sh, without standard input, and returns its exit code (exit_code_of). Kills the
 // processes that are left when the command ends. Fails if the shell cannot be started, at the time limit, or if

@@ -55,8 +55,8 @@ struct DiffSide {
   DiffSide(UOp root, const NodeLabels& labels);
 
   UOp root;
-  std::vector<UOp> nodes;                    // nodes in toposort order; nodes[i] is printed as %i
-  UOpMap<uint32_t> node_positions;                    // position of each node in `nodes`
+  std::vector<UOp> nodes;           // nodes in toposort order; nodes[i] is printed as %i
+  UOpMap<uint32_t> node_positions;  // position of each node in `nodes`
   // by position: hash of the labels of the node and of all nodes below it
   std::vector<uint64_t> structure_hashes;
   std::vector<std::vector<uint32_t>> users;  // by position: distinct users of the node

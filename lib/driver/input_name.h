@@ -16,7 +16,7 @@ struct InputName {
   static InputName parse(const std::string& spec);
 
   std::string display_name() const;  // returns the file's name for messages: "<stdin>" for "-"
-  std::string stem() const;   // returns the file's name without folder and extensions; "kernel" for "-"
+  std::string stem() const;          // returns the file's name without folder and extensions; "kernel" for "-"
   // Returns the text that replaces {} in names of output files: the input's path without its last extension; or, for
   // one record of many (`is_record`) and for standard input, a file name made from `graph`, the graph's name.
   std::string without_extension(const std::string& graph, bool is_record) const;

@@ -22,11 +22,11 @@ namespace tgc {
 class Events {
  public:
   virtual ~Events() = default;
-  virtual void on_progress(std::string_view /*what*/) {}      // receives text such as "412 records, 412 identical"
-  virtual void on_warning(const Diag& /*what*/) {}            // receives a problem that is not an error
-  virtual void on_note(const std::string& /*what*/) {}        // receives a message that is no problem
-  virtual void on_debug(const std::string& /*text*/) {}       // receives the text of DEBUG, which ends with a newline
-  virtual bool has_colors() const { return false; }             // true if messages may have colors
+  virtual void on_progress(std::string_view /*what*/) {}  // receives text such as "412 records, 412 identical"
+  virtual void on_warning(const Diag& /*what*/) {}        // receives a problem that is not an error
+  virtual void on_note(const std::string& /*what*/) {}    // receives a message that is no problem
+  virtual void on_debug(const std::string& /*text*/) {}   // receives the text of DEBUG, which ends with a newline
+  virtual bool has_colors() const { return false; }       // true if messages may have colors
 };
 
 // A request to stop, made by any thread or a signal handler. Operations on many graphs check it between graphs; bisect

@@ -94,8 +94,7 @@ void set_variables(const EmulateOptions& options) {
   set(device->driver, library);
   set(device->compiler, library);
   if (options.checks_races)
-    set(emulator.race, "report");  // "report": the emulator prints at the end how many launches it
-        // checked
+    set(emulator.race, "report");  // the emulator prints at the end how many launches it checked
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);

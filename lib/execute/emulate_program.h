@@ -11,7 +11,7 @@ struct EmulateOptions {
   // "CUDA", or "AMD" and its other name "HIP", optionally with an architecture ("CUDA::sm_80"). Empty: the device that
   // the environment variable DEV names, else CUDA.
   std::string device;
-  bool checks_races = false;                 // check for data races between threads
+  bool checks_races = false;         // check for data races between threads
   std::vector<std::string> command;  // the program, searched in PATH, and its arguments
 };
 

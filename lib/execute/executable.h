@@ -18,8 +18,8 @@ namespace tgc {
 // A buffer parameter of a kernel: a DEFINE_GLOBAL. Reports call it `data<number>`.
 struct BufferSpec {
   int64_t argument_number = 0;
-  DType dtype;            // dtype of an element
-  int64_t num_elements = -1;      // number of elements; -1: any number
+  DType dtype;                // dtype of an element
+  int64_t num_elements = -1;  // number of elements; -1: any number
   bool is_read = false, is_written = false;
 
   std::string name() const { return "data" + std::to_string(argument_number); }
@@ -61,8 +61,8 @@ class Executable {
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
   const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt if REF runs a graph
-  const KernelSource& source() const { return source_; }                   // empty for REF
-  const std::string& code() const { return code_; }                        // the compiled code; empty for REF
+  const KernelSource& source() const { return source_; }            // empty for REF
+  const std::string& code() const { return code_; }                 // the compiled code; empty for REF
 
   // Loads the kernel on `device`, which must be open. It must be the device that the executable was made for, or a
   // make_ref_device() if the executable is for REF.
@@ -82,8 +82,8 @@ class Executable {
 
   struct Cost {
     double num_operations = 0;  // number of operations
-    double bytes_moved = 0;  // bytes loaded and stored
-    double bytes_touched = 0;  // bytes of the buffers that are touched
+    double bytes_moved = 0;     // bytes loaded and stored
+    double bytes_touched = 0;   // bytes of the buffers that are touched
   };
   // Returns nullopt without info(). A member is 0 if it depends on variables without a value.
   std::optional<Cost> cost(const VariableValues& values) const;

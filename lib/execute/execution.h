@@ -22,11 +22,11 @@ struct ExecuteOptions {
 };
 
 struct Execution {
-  Arrays outputs;               // the arrays that the kernel stores to, in the order of its parameters
+  Arrays outputs;                   // the arrays that the kernel stores to, in the order of its parameters
   std::vector<double> run_seconds;  // duration of each timed run
   // the following members are set by REF only
-  std::string notes;         // names of operations that ran and whose result C leaves undefined
-  bool makes_nans = false;   // true if the kernel computed a square root or a logarithm of a negative number
+  std::string notes;             // names of operations that ran and whose result C leaves undefined
+  bool makes_nans = false;       // true if the kernel computed a square root or a logarithm of a negative number
   uint64_t num_evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
 };
 

@@ -46,16 +46,16 @@ class ExecuteObserver {
 
 // A kernel before lowering or after some stages. The graph and the list must outlive the Executable.
 struct KernelGraph {
-  UOp root;                                   // the AST, or the graph after `stage`
-  std::string stage = {};                     // the last stage that has run; empty for an AST
-  std::span<const UOp> linear_list = {};             // a linear list, which runs in place of `root`, unchanged
-  std::string opts = {};                      // opts for the optimizer to apply, as text (see JobSpec::opts)
+  UOp root;                               // the AST, or the graph after `stage`
+  std::string stage = {};                 // the last stage that has run; empty for an AST
+  std::span<const UOp> linear_list = {};  // a linear list, which runs in place of `root`, unchanged
+  std::string opts = {};                  // opts for the optimizer to apply, as text (see JobSpec::opts)
 };
 
 struct LowerOptions {
-  ExecuteObserver* observer = nullptr;             // called for the kernel if its watches_kernels() is true
-  std::map<std::string, int>* name_counts = nullptr;     // in and out: how often each kernel name was used so far
-  double compile_seconds = 0;                      // time limit of the compiler; 0: the compiler's default limit
+  ExecuteObserver* observer = nullptr;                // called for the kernel if its watches_kernels() is true
+  std::map<std::string, int>* name_counts = nullptr;  // in and out: how often each kernel name was used so far
+  double compile_seconds = 0;                         // time limit of the compiler; 0: the compiler's default limit
 };
 
 // Returns the linear list for `target`: runs the stages that have not run yet, then the linearizer. The error names the

@@ -68,16 +68,16 @@ struct KernelStep {
 
 struct TimedKernel {
   std::string name;
-  size_t item_index = 0;     // index of the kernel's item in the schedule
+  size_t item_index = 0;   // index of the kernel's item in the schedule
   double run_seconds = 0;  // the fastest timed run
 };
 
 struct ScheduleOptions {
-  bool runs_in_process = false;     // run in this process, not in a worker
-  double timeout_seconds = 0;  // time limit for each kernel; 0: no limit, but REF stops after Limit::RefSeconds
-  double trial_seconds = 0;    // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
-  double compile_seconds = 0;  // time limit for compiling each kernel; 0: the compiler's default limit
-  int timed_runs = 0;          // number of runs of the schedule after the first, in which each kernel is timed
+  bool runs_in_process = false;  // run in this process, not in a worker
+  double timeout_seconds = 0;    // time limit for each kernel; 0: no limit, but REF stops after Limit::RefSeconds
+  double trial_seconds = 0;      // time limit for each kernel together with before_kernel and on_kernel; 0: no limit
+  double compile_seconds = 0;    // time limit for compiling each kernel; 0: the compiler's default limit
+  int timed_runs = 0;            // number of runs of the schedule after the first, in which each kernel is timed
   // before_kernel is called before each kernel of the first run of the schedule, and also for a kernel that cannot be
   // lowered or compiled: then KernelStep::name is empty. on_kernel is called after each kernel of that run. Both
   // functions may throw Failure.
@@ -85,10 +85,10 @@ struct ScheduleOptions {
 };
 
 struct ScheduleResult {
-  std::vector<Array> values;         // the wanted arrays, in order
-  size_t num_kernels = 0;                // number of kernels in the schedule, without copies and views
-  double run_seconds = 0;                // duration of the first run of the schedule
-  std::vector<TimedKernel> timed_kernels;    // in the order of the schedule, if runs were timed
+  std::vector<Array> values;                   // the wanted arrays, in order
+  size_t num_kernels = 0;                      // number of kernels in the schedule, without copies and views
+  double run_seconds = 0;                      // duration of the first run of the schedule
+  std::vector<TimedKernel> timed_kernels;      // in the order of the schedule, if runs were timed
   uint64_t bytes_before = 0, bytes_after = 0;  // size of the buffers between kernels, without and with memory planning
 };
 
@@ -133,7 +133,7 @@ class ScheduleRunner {
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<Prepared>> prepared_kernels_;
   std::map<std::string, int> name_counts_;  // for each kernel name so far, how often it was used; to make names unique
-  double compile_seconds_ = 0;        // ScheduleOptions::compile_seconds of the current run
+  double compile_seconds_ = 0;              // ScheduleOptions::compile_seconds of the current run
 };
 
 }  // namespace tgc

@@ -13,8 +13,8 @@ namespace tgc {
 struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t num_graphs = 1000;  // number of graphs to make
-  double limit_minutes = 0;  // if positive, the duration of the run, used instead of `num_graphs`
-  std::string graph;  // name of the only graph to make (maker.h); empty to make all graphs
+  double limit_minutes = 0;    // if positive, the duration of the run, used instead of `num_graphs`
+  std::string graph;           // name of the only graph to make (maker.h); empty to make all graphs
   // a device on which every kernel is run, too; if empty, one kernel in 16 runs on the CPU, with LLVM and clang
   std::string device;
   std::vector<std::string> golden_files;  // golden files, whose kernels and tensor graphs are mutated
@@ -56,12 +56,12 @@ struct FuzzReport {
   // number of kernels left out because they have no meaning, such as those that read outside of their buffers, or were
   // not run
   size_t num_left_out = 0;
-  size_t num_rounding = 0;  // number of runs whose differences are explained by rounding
+  size_t num_rounding = 0;                       // number of runs whose differences are explained by rounding
   size_t num_ref_runs = 0, num_device_runs = 0;  // number of runs in REF; number of runs on devices
   double seconds = 0;
-  size_t num_equal_kernels = 0;  // number of kernels whose texts equal tinygrad's
-  size_t num_equal_schedules = 0;  // number of schedules whose texts equal tinygrad's
-  size_t num_rules = 0, num_rules_hit = 0;  // number of rewrite rules; number of those that applied
+  size_t num_equal_kernels = 0;                  // number of kernels whose texts equal tinygrad's
+  size_t num_equal_schedules = 0;                // number of schedules whose texts equal tinygrad's
+  size_t num_rules = 0, num_rules_hit = 0;       // number of rewrite rules; number of those that applied
   std::vector<std::string> never_applied_rules;  // the rules that never applied, each as "NAME FILE"
   // for a live pipeline: maps the error of refused kernels to their number
   std::map<std::string, size_t> refusal_counts;

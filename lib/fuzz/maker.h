@@ -41,7 +41,7 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
 // "9411/2077/31.0".
 struct Recipe {
   struct Step {
-    uint64_t number = 0;            // number of the graph in the campaign, from 0
+    uint64_t number = 0;                // number of the graph in the campaign, from 0
     std::optional<size_t> kernel = {};  // index of the kernel in the schedule, if the graph is a tensor graph's kernel
     // the rule from whose pattern the graph was made; empty if the graph was made in another way
     std::string rule = {};
@@ -117,7 +117,7 @@ class GraphMaker {
   uint64_t seed_;
   std::vector<const Rule*> rules_;
   std::map<const Rule*, std::vector<const char*>> targets_;  // maps a rule to the targets whose stages have the rule
-  std::vector<KernelText> kernels_, tensors_;  // the kernels and the tensor graphs of the golden files
+  std::vector<KernelText> kernels_, tensors_;                // the kernels and the tensor graphs of the golden files
 };
 
 }  // namespace tgc

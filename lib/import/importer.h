@@ -22,9 +22,9 @@ class Importer {
   explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), to(*graph) {}
 
   const std::shared_ptr<Graph> graph;
-  Graph& to;  // *graph, the imported graph
+  Graph& to;             // *graph, the imported graph
   bool is_list = false;  // the original is a linear list; set before the first import()
-  KnownOps known_ops;        // replaces nodes whose ops are described as data
+  KnownOps known_ops;    // replaces nodes whose ops are described as data
 
   // Makes the value of `u`, whose sources must have values already. Throws Refusal.
   void import(UOp u);
@@ -78,8 +78,8 @@ class Importer {
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // checks the nodes of `to` from the id `first` on
-  int numbers_depth_ = 0;            // nesting of number_value()
-  int64_t num_elements_ = 0;     // number of elements of all values
+  int numbers_depth_ = 0;               // nesting of number_value()
+  int64_t num_elements_ = 0;            // number of elements of all values
 };
 
 // Returns the value of the elementwise op `u`, whose operands are converted to `type`.

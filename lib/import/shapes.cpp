@@ -173,7 +173,8 @@ Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;
   if (op.is_tuple() && op.items().size() == 2) {
-    const bool has_axes = op[1].is_tuple() && !op[1].items().empty();  // 0.13: a tuple of axes
+    // tinygrad 0.13 may write a tuple of axes; only () is imported
+    const bool has_axes = op[1].is_tuple() && !op[1].items().empty();
     if (has_axes || !(op[1].is_int() || op[1].is_tuple())) throw Refusal{"its arg " + op.repr() + " is unknown"};
     axes = op[1].is_int() ? integer(op[1]) : 0, op = op[0];
   }

@@ -15,13 +15,13 @@ namespace tgc {
 // An array that the kernels read or store.
 struct TensorMemory {
   DType dtype;
-  int64_t num_elements = 0;          // number of elements; of a buffer on several devices, of all devices together
-  int64_t num_devices = 1;       // number of devices; each holds one of as many equal parts, which follow one another
+  int64_t num_elements = 0;    // number of elements; of a buffer on several devices, of all devices together
+  int64_t num_devices = 1;     // number of devices; each holds one of as many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
   // the original BUFFER or PARAM, or the common value that sides or pairs read; empty: made by a kernel
   UOp buffer = {};
   std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
-  int64_t view_offset = 0;                  // with `view_of`: where the part begins in the larger array, in bytes
+  int64_t view_offset = 0;             // with `view_of`: where the part begins in the larger array, in bytes
 };
 
 struct TensorKernel {

@@ -32,14 +32,14 @@ class TensorFacts {
   // returns the values of a vector of constant integers; throws Refusal
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), with 0 as the number of the device
-  Checked<UOp> index_elements(UOp u) const;             // returns the elements of a vector of indices
+  Checked<UOp> index_elements(UOp u) const;    // returns the elements of a vector of indices
   // Returns, for a PAD or SHRINK, the first index of each axis as a node.
   Checked<UOp> index_offsets(UOp u) const { return index_elements(u.src(1)); }
   // Sets expands_front() and has_sizes() from `nodes`, a whole graph. The release alone does not decide, because
   // commits between two releases have some of the later release's forms of movement ops.
   void note_forms(const std::vector<UOp>& nodes);
   bool expands_front() const { return expands_front_; }  // EXPAND adds axes before those of its source
-  bool has_sizes() const { return has_sizes_; }  // SHRINK and PAD have the sizes of the result, not the ends
+  bool has_sizes() const { return has_sizes_; }          // SHRINK and PAD have the sizes of the result, not the ends
   // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
@@ -78,7 +78,7 @@ inline constexpr OpSet kViews =
 
 bool is_memory(UOp u);  // true for a BUFFER, PARAM or DEFINE_GLOBAL that is an array in global memory
 
-bool can_be_stored(DType dtype);  // true if tgc's IR has arrays of this dtype
+bool can_be_stored(DType dtype);   // true if tgc's IR has arrays of this dtype
 std::vector<UOp> order(UOp root);  // the nodes below `root`, sources first, without the bodies of calls
 
 struct ById {
@@ -99,7 +99,7 @@ class TensorLowering {
 
  private:
   using Place = Checked<Affine>;  // an index for each axis of a value
-  struct Point {  // the element of a value that is computed
+  struct Point {                  // the element of a value that is computed
     Place place;
     Affine device;  // the number of the device
     UOp valid;      // the condition under which the element is used; empty if it always is
@@ -196,7 +196,7 @@ class TensorLowering {
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
   Affine affine_value(UOp u, const Point& p, int64_t size);
   Affine flat_index(UOp u, const Point& p);  // returns the index of a point in the array that holds all values of `u`
-  UOp base(UOp target) const;  // returns the buffer, or else the value, of which `target` is a view
+  UOp base(UOp target) const;                // returns the buffer, or else the value, of which `target` is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   Affine place_in_stage(UOp stage, const Point& p);
@@ -220,7 +220,7 @@ class TensorLowering {
   std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
   std::unordered_map<UOp, int> use_counts_, value_depths_;
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
-  int64_t affine_steps_ = 0;  // number of calls of affine_value()
+  int64_t affine_steps_ = 0;          // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
   std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if STAGEs differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id

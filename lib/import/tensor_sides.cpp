@@ -116,7 +116,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   std::ranges::stable_sort(out.loops, {}, number_of);
   UOpSet below_before(graph_);
   for (UOp u : first) below_before.insert(u);
-  if (!out.have_same_places)  // `after` may depend on loops that `before` lacks, but must not reduce over them
+  if (!out.have_same_places)  // other loops must not get into a new reduction, copy or stored value
     for (UOp u : order(after))
       if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !below_before.contains(u))
         throw Refusal{"it computes elements at other places"};

@@ -36,7 +36,7 @@ Arg slot_of(UOp u);
 // Throws Refusal for other dataclasses and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
-Arg kernel_info(Importer& im, UOp sink);  // returns the KernelInfo of an imported SINK, or None
+Arg kernel_info(Importer& im, UOp sink);     // returns the KernelInfo of an imported SINK, or None
 bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs
 // Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Keeps `at` at the
 // node that is being imported, for errors.

@@ -155,7 +155,7 @@ constexpr Upgrade kUpgrades[] = {
      .when = is_device_axis,
      .make = make_device_range,
      .first_release = Release::v0_13},
-    // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP)
+    // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP); RANGE(n; id) of 0.11 -> RANGE(n; id, LOOP)
     {.name = "range", .ops = Op::RANGE, .make = make_range},
     {.name = "special", .ops = Op::SPECIAL, .make = make_special},
     {.name = "end", .ops = Op::END, .make = make_end},

@@ -35,7 +35,7 @@ struct View {
 struct Value {
   Checked<Element> elements;  // in row-major order; empty if `view` is set
   Sizes shape;
-  DType dtype;        // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
+  DType dtype;           // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
   bool is_weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
   std::optional<View> view = {};
 

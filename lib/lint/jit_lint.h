@@ -17,12 +17,12 @@
 namespace tgc {
 
 struct JitFinding {
-  std::string kind;         // the kind of finding, such as "frozen-value" (jit_finding_kinds)
-  std::string function;     // name of the function that the TinyJit captured
-  std::string python_place;        // the Python line of the mistake, such as "model.py:12"
-  std::string problem;      // what goes wrong
-  std::string fix;          // how to correct the code
-  std::string kernel = {};  // the first affected kernel of the capture; empty: none, or not recorded
+  std::string kind;                    // the kind of finding, such as "frozen-value" (jit_finding_kinds)
+  std::string function;                // name of the function that the TinyJit captured
+  std::string python_place;            // the Python line of the mistake, such as "model.py:12"
+  std::string problem;                 // what goes wrong
+  std::string fix;                     // how to correct the code
+  std::string kernel = {};             // the first affected kernel of the capture; empty: none, or not recorded
   std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
 };
 
@@ -81,13 +81,12 @@ class JitLint {
 
   std::map<size_t, std::shared_ptr<Jit>> jits_by_number_;
   std::vector<JitFinding> findings_, notes_;
-  // for each buffer that is assigned outside of all jits: the line that
+  // for each buffer that is assigned outside of all jits: the line that assigns it
   std::map<int64_t, std::string> assigned_buffers_;
-                                             // assigns it
   std::set<std::string> reported_keys_;  // keys of the findings and notes, to add each one only once
-  bool copies_inputs_ = false;  // a replay of this release copies the inputs that its kernels overwrite
-  bool lacks_late_tensors_ = false;  // an older exporter made the recording: it has no "late" events
-  bool lacks_kernels_ = false;  // an older exporter did not record the kernels of a capture with assignments
+  bool copies_inputs_ = false;           // a replay of this release copies the inputs that its kernels overwrite
+  bool lacks_late_tensors_ = false;      // an older exporter made the recording: it has no "late" events
+  bool lacks_kernels_ = false;           // an older exporter did not record the kernels of a capture with assignments
   size_t num_calls_ = 0;
 };
 

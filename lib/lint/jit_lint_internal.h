@@ -19,28 +19,28 @@ inline std::string text_of(const Json& j, const char* key) {
 // "train.py:12".
 struct JitLint::Call {
   size_t jit = 0, call_number = 0;  // the number of the TinyJit, and of the call among its calls
-  std::string function;        // the name of the jitted function
-  std::string place, call_place;     // the places of the function's definition, and of the call
-  std::string phase;           // "warmup", "capture" or "replay"
-  std::string error;           // the exception that the call raised; "": none
+  std::string function;             // the name of the jitted function
+  std::string place, call_place;    // the places of the function's definition, and of the call
+  std::string phase;                // "warmup", "capture" or "replay"
+  std::string error;                // the exception that the call raised; "": none
   std::map<std::string, Json> args;
   std::map<std::string, std::string>
       outer_values;  // the values of outer variables; "buffer 5" and "unrealized 6" are tensors
-  std::vector<std::string> changed_variables;         // the outer variables that the function changed
-  std::vector<std::string> reading_places;           // the places that read the value of a tensor
-  std::vector<std::string> pending_places;         // the places of assignments that are not computed when the call ends
-  std::vector<int64_t> outputs;             // the numbers of the buffers that the call returned
-  std::vector<std::string> output_sizes;    // the symbolic dimensions of the outputs
+  std::vector<std::string> changed_variables;  // the outer variables that the function changed
+  std::vector<std::string> reading_places;     // the places that read the value of a tensor
+  std::vector<std::string> pending_places;     // the places of assignments that are not computed when the call ends
+  std::vector<int64_t> outputs;                // the numbers of the buffers that the call returned
+  std::vector<std::string> output_sizes;       // the symbolic dimensions of the outputs
   struct Kernel {
     std::string name, place;
     std::vector<std::string> devices;
     std::vector<int64_t> reads, writes;  // the numbers of its buffers
   };
   std::vector<Kernel> kernels;  // the kernels that the call captured
-  struct Rebind {  // a variable that the captured call set to another tensor
+  struct Rebind {               // a variable that the captured call set to another tensor
     std::string name;
     int64_t old_buffer = -1, new_buffer = -1;  // numbers of the buffers of the old and the new tensor
-    bool is_computed = false;  // the new tensor is computed, not constant
+    bool is_computed = false;                  // the new tensor is computed, not constant
   };
   std::vector<Rebind> rebinds;
   std::vector<std::string> unread_arguments;  // the arguments that no captured kernel uses

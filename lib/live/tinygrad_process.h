@@ -18,8 +18,8 @@ namespace tgc {
 // One match of a rule in a compilation.
 struct RuleMatch {
   std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
-  size_t match_number = 1;            // number of the match, from 1: in the stage or, if `stage` is unset, in the whole
-                                // compilation
+  // number of the match, from 1: in the stage or, if `stage` is unset, in the whole compilation
+  size_t match_number = 1;
   std::optional<size_t> stage;  // index into the stages of the record
 };
 
@@ -58,8 +58,8 @@ struct ModelQuestion {
 
 // A request for a Python program that shows a wrong rewrite of a rule (python/tgc/export/rule_program.py).
 struct ProgramQuestion {
-  std::string place;  // the rule: "uop/symbolic.py:113"
-  std::string graph;  // the left side, as tgc's JSON
+  std::string place;                          // the rule: "uop/symbolic.py:113"
+  std::string graph;                          // the left side, as tgc's JSON
   std::map<std::string, std::string> values;  // values of the graph's leaves by name; "before" and "after": the values
                                               // of the two sides
 
@@ -68,7 +68,7 @@ struct ProgramQuestion {
 
 struct ProgramAnswer {
   std::string program, printed_text;  // the program's text and what it printed; empty if there is no program
-  std::string missing_reason;  // why there is no program; empty if there is one
+  std::string missing_reason;         // why there is no program; empty if there is one
 };
 
 // A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a

@@ -36,7 +36,7 @@ class Document {
  private:
   std::string text_;
   std::vector<size_t> line_starts_;  // the byte at which each line begins
-  bool is_ascii_ = true;       // all characters are ASCII, so each is one byte and one UTF-16 code unit
+  bool is_ascii_ = true;             // all characters are ASCII, so each is one byte and one UTF-16 code unit
 };
 
 // The decoded text of a section, and its analysis.

@@ -15,10 +15,10 @@
 namespace tgc {
 
 struct OriginQuestion {
-  std::string stage;    // the stage whose result has the node
-  size_t position = 0;  // the node's index in the toposort of that result
-  size_t num_nodes = 0;     // the number of nodes of that result
-  std::string op;       // name of the node's op
+  std::string stage;     // the stage whose result has the node
+  size_t position = 0;   // the node's index in the toposort of that result
+  size_t num_nodes = 0;  // the number of nodes of that result
+  std::string op;        // name of the node's op
   std::string producer;  // the release that made the recording, such as "tinygrad 0.14.0"
 };
 

@@ -17,7 +17,8 @@ inline size_t name_end(std::string_view text, size_t at) {
 
 inline size_t end_of_line(std::string_view text, size_t at) { return std::min(text.find('\n', at), text.size()); }
 
-// Returns the end of the Python string that begins with the quote at `at`; the end of its line if it is not closed.
+// Returns the position behind the Python string that begins with the quote at `at`; if the string is not closed, the
+// one behind its line. A backslash before the end of a line continues the string.
 inline size_t string_end(std::string_view text, size_t at) {
   const char quote = text[at++];
   while (at < text.size() && text[at] != quote && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;

@@ -32,8 +32,8 @@ struct Sections {
   InputKind kind = InputKind::Pyrender;
   std::vector<Section> sections;
   std::vector<RecordSection> records;
-  GoldenHeader header;         // the header of a recording
-  size_t header_end = 0;       // the end of the header's line
+  GoldenHeader header;                          // the header of a recording
+  size_t header_end = 0;                        // the end of the header's line
   std::vector<std::pair<size_t, Diag>> errors;  // unreadable lines of a recording: the first byte, and the error
 };
 

@@ -27,7 +27,7 @@ struct MadeOfNode {
 struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
-  std::vector<MadeOfNode> made_nodes = {};  // in execution order
+  std::vector<MadeOfNode> made_nodes = {};                 // in execution order
   std::unordered_map<UOp, std::string> buffer_names = {};  // names of the inputs and initializers, by their BUFFER
 };
 

@@ -47,7 +47,7 @@ bool is_narrow(Type type);
 // The format of a narrow float type.
 struct NarrowFloat {
   int mantissa, bias;  // number of mantissa bits, and the exponent's bias
-  double max_finite;  // largest finite value
+  double max_finite;   // largest finite value
   // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the numbers whose bits except the sign
   // are all set are NaN. NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;

@@ -56,7 +56,7 @@ class OpCall {
   const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
   const onnx::Attribute* attr(std::string_view name, onnx::Attribute::Kind kind) const;
   int64_t attr_int(std::string_view name, int64_t otherwise) const;
-  int64_t attr_int(std::string_view name) const;            // throws Failure if the attribute is missing
+  int64_t attr_int(std::string_view name) const;                // throws Failure if the attribute is missing
   bool attr_flag(std::string_view name, bool otherwise) const;  // throws Failure for a value other than 0 and 1
   double attr_float(std::string_view name, double otherwise) const;
   std::string attr_string(std::string_view name, std::string_view otherwise) const;
@@ -86,7 +86,7 @@ Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two i
 // A row of the table of ops.
 struct OpDef {
   std::string_view name;
-  int64_t first_opset;                // the first opset version to which the row applies
+  int64_t first_opset;          // the first opset version to which the row applies
   std::string_view attributes;  // names of the supported attributes, separated by blanks
   Values (*run)(OpCall&);       // builds the node, and returns its outputs
   std::string_view domain = "";
@@ -100,21 +100,21 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
 std::vector<const OpDef*> all_ops();
 
 // ---- the op families
-std::span<const OpDef> math_ops();        // ops_math.cpp: elementwise, casts, comparisons, logic
-std::span<const OpDef> movement_ops();    // ops_movement.cpp: shapes, constants, slices, padding
-std::span<const OpDef> reduce_ops();      // ops_reduce.cpp: reductions, softmax, scans, sorting
-std::span<const OpDef> nn_ops();          // ops_nn.cpp: convolution, pooling, products, normalization
-std::span<const OpDef> index_ops();       // ops_index.cpp: gathers and scatters
-std::span<const OpDef> control_ops();     // ops_control.cpp: If, Loop, Scan, sequences, options
-std::span<const OpDef> resize_ops();  // ops_resize.cpp: Resize, Upsample
-std::span<const OpDef> sample_ops();  // ops_sample.cpp: grids, deformable convolution, regions
+std::span<const OpDef> math_ops();       // ops_math.cpp: elementwise, casts, comparisons, logic
+std::span<const OpDef> movement_ops();   // ops_movement.cpp: shapes, constants, slices, padding
+std::span<const OpDef> reduce_ops();     // ops_reduce.cpp: reductions, softmax, scans, sorting
+std::span<const OpDef> nn_ops();         // ops_nn.cpp: convolution, pooling, products, normalization
+std::span<const OpDef> index_ops();      // ops_index.cpp: gathers and scatters
+std::span<const OpDef> control_ops();    // ops_control.cpp: If, Loop, Scan, sequences, options
+std::span<const OpDef> resize_ops();     // ops_resize.cpp: Resize, Upsample
+std::span<const OpDef> sample_ops();     // ops_sample.cpp: grids, deformable convolution, regions
 std::span<const OpDef> attention_ops();  // ops_attention.cpp: attention, rotary embedding
-std::span<const OpDef> quantize_ops();    // ops_quantize.cpp
-std::span<const OpDef> loss_ops();        // ops_nn.cpp
-std::span<const OpDef> training_ops();    // ops_training.cpp: optimizer steps
-std::span<const OpDef> recurrent_ops();   // ops_recurrent.cpp: RNN, GRU, LSTM
-std::span<const OpDef> text_ops();        // ops_text.cpp: strings
-std::span<const OpDef> signal_ops();      // ops_signal.cpp: windows, DFT, STFT
-std::span<const OpDef> contrib_ops();     // ops_contrib.cpp: com.microsoft
+std::span<const OpDef> quantize_ops();   // ops_quantize.cpp
+std::span<const OpDef> loss_ops();       // ops_nn.cpp
+std::span<const OpDef> training_ops();   // ops_training.cpp: optimizer steps
+std::span<const OpDef> recurrent_ops();  // ops_recurrent.cpp: RNN, GRU, LSTM
+std::span<const OpDef> text_ops();       // ops_text.cpp: strings
+std::span<const OpDef> signal_ops();     // ops_signal.cpp: windows, DFT, STFT
+std::span<const OpDef> contrib_ops();    // ops_contrib.cpp: com.microsoft
 
 }  // namespace tgc

@@ -150,7 +150,9 @@ Values compress(OpCall& c) {
   return {x.getitem(indices)};
 }
 
-// Returns the distinct slices along an axis. Their number depends on the values, which are computed during the build.
+// Returns the distinct slices along an axis (without `axis`, the distinct elements), the index of the first occurrence
+// of each, the number of each input slice among them, and how often each occurs. Their number depends on the values,
+// which are computed during the build.
 Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);

@@ -31,7 +31,7 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);
 // State shared by the tensors of one graph: the device, the UNIQUE counter, and the buffers whose values are in memory.
 struct TensorState {
   std::string device = "CPU";
-  int64_t next_unique_number = 0;                          // number of the next UNIQUE; they are numbered from 0
+  int64_t next_unique_number = 0;                      // number of the next UNIQUE; they are numbered from 0
   std::unordered_map<UOp, HostData> buffer_data = {};  // by BUFFER: its bytes, if its values are known
 };
 

@@ -32,7 +32,8 @@ struct ComparedRun {
   std::array<double, kStallReasons> old_reasons{}, new_reasons{};
   double old_cycles = 0, new_cycles = 0;
 };
-// Compares the runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those two.
+// Compares the chosen runs (Profile::is_run_chosen) of the same name, the n-th with the n-th; if each profile has only
+// one chosen run, those two.
 std::vector<ComparedRun> compare_runs(const Profile& old_profile, const Profile& new_profile);
 
 struct ComparedTime {

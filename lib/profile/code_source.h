@@ -23,7 +23,7 @@ struct Profile;
 // A node of the kernel's linear list, as `tgc dump --stage=linear` shows it.
 struct LinearNode {
   size_t list_index = 0;      // the node's index in the list
-  std::string op, dtype;  // "LOAD", "dtypes.float"
+  std::string op, dtype;      // "LOAD", "dtypes.float"
   bool has_own_line = false;  // true: the node has a line of its own; false: it is printed inside a line of a user
 };
 
@@ -41,20 +41,20 @@ struct MemoryAccess {
 struct CodeSource {
   std::string input;               // where the source comes from: "kernels.jsonl.gz#matmul.0"
   std::string target;              // the target that the source was compiled for: "AMD:HIP:gfx1100"
-  std::string missing_reason;             // why no source was found; empty if one was found
+  std::string missing_reason;      // why no source was found; empty if one was found
   std::vector<std::string> lines;  // the lines of the source
   // by line, first those with has_own_line; empty: tgc has another source
   std::vector<std::vector<LinearNode>> line_nodes;
   std::vector<MemoryAccess> accesses;
-  std::optional<std::string> opts;  // the applied opts, as tinygrad prints them; nullopt: unknown
-  std::optional<KernelWork> kernel_work;      // work of a kernel with this name, also if no source was found
+  std::optional<std::string> opts;        // the applied opts, as tinygrad prints them; nullopt: unknown
+  std::optional<KernelWork> kernel_work;  // work of a kernel with this name, also if no source was found
   struct Line {
     uint32_t line = 0;      // the first line is 1; 0: unknown
     bool is_exact = true;   // false: the compiled code has no instruction with this text here
   };
-  std::map<uint64_t, Line> line_of;  // by address of an instruction in the profile
+  std::map<uint64_t, Line> line_of;          // by address of an instruction in the profile
   std::string difference_text;               // how the compiled code differs from the profile's; empty: both are equal
-  uint32_t line_at(uint64_t address) const;                                // returns 0 if the line is unknown
+  uint32_t line_at(uint64_t address) const;  // returns 0 if the line is unknown
   bool is_exact_at(uint64_t address) const;
   std::string_view text_of(uint32_t line) const;                           // returns the line without indentation
   const std::vector<LinearNode>& nodes_of(uint32_t line) const;

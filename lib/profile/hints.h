@@ -10,11 +10,11 @@
 namespace tgc::profile {
 
 struct Hint {
-  std::string id;        // the kind of the hint, such as "bank-conflicts"
-  double largest_share = 0;       // the largest share of the waves' time that could be saved, 0 to 1
+  std::string id;             // the kind of the hint, such as "bank-conflicts"
+  double largest_share = 0;   // the largest share of the waves' time that could be saved, 0 to 1
   std::string measured_text;  // figures of the traces, and why they cost time
   std::string advice_text;    // what to change in the kernel's opts or in the program
-  std::string text() const;  // returns "up to 38% of the time: MEASURED: CHANGE"
+  std::string text() const;   // returns "up to 38% of the time: MEASURED: CHANGE"
 };
 
 // Returns the hints for the run `kernel`, those with the largest gain first. `listing` and `stalls` are the assembly

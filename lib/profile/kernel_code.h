@@ -30,15 +30,15 @@ inline Result<Section> find_text(std::string_view elf) { return find_section(elf
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {
-  uint32_t offset = 0;  // bytes from the begin of .text
-  uint8_t size_bytes = 4;     // bytes
+  uint32_t offset = 0;         // bytes from the begin of .text
+  uint8_t size_bytes = 4;      // bytes
   bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
-  bool is_end = false;                           // true for s_endpgm; set only for CDNA
+  bool is_end = false;                            // true for s_endpgm; set only for CDNA
   InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA; Wait for all that are issued without a unit
   // Numbers of instructions; kNowhere means outside the code.
   uint32_t packet_instruction = 0;  // this instruction if it has a packet, else the next one that has
-  uint32_t next_instruction = 0;     // the instruction after `packet_instruction`
+  uint32_t next_instruction = 0;    // the instruction after `packet_instruction`
   // the instruction that a taken branch goes to; for others, what tinygrad computes in this way
   uint32_t jump_target = 0;
 };

@@ -53,9 +53,9 @@ struct KernelFigures {
   // true if `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
   bool is_executed_upper_bound = false;
   uint32_t max_active_lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
-  std::optional<double> active_lanes;  // mean over the executed vector instructions, if EXEC is known
-  size_t num_waves = 0, num_followed_waves = 0;  // number of waves, and of those whose instructions the traces have
-  std::optional<double> buffer_bytes;     // bytes of the kernel's buffers, each buffer counted once
+  std::optional<double> active_lanes;             // mean over the executed vector instructions, if EXEC is known
+  size_t num_waves = 0, num_followed_waves = 0;   // number of waves, and of those whose instructions the traces have
+  std::optional<double> buffer_bytes;             // bytes of the kernel's buffers, each buffer counted once
 
   std::optional<double> needed_operations() const {
     return kernel_work ? std::optional(kernel_work->num_operations) : executed_flops;
@@ -76,9 +76,9 @@ bool runs_in_lanes(std::string_view assembly);
 // The nominal peak rates of a GPU with this architecture.
 struct DevicePeak {
   std::string_view arch, card;
-  double flops_per_second = 0;    // float32 operations per second, without matrix instructions
-  double bytes_per_second = 0;    // bytes per second of device memory
-  uint32_t num_simds = 0;  // number of SIMDs of an AMD GPU; 0 for others
+  double flops_per_second = 0;  // float32 operations per second, without matrix instructions
+  double bytes_per_second = 0;  // bytes per second of device memory
+  uint32_t num_simds = 0;       // number of SIMDs of an AMD GPU; 0 for others
 };
 const DevicePeak* device_peak(std::string_view arch);  // returns null if the architecture is unknown
 

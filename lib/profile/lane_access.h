@@ -12,12 +12,12 @@ namespace tgc::profile {
 
 // The accesses of a wave's lanes to global memory in one LOAD or STORE.
 struct LaneAccess {
-  uint32_t num_lanes = 0;           // number of lanes that access memory
+  uint32_t num_lanes = 0;            // number of lanes that access memory
   uint32_t lane_bytes = 0;           // number of bytes that each lane accesses
-  uint32_t num_lines = 0;           // number of cache lines that the lanes access
-  uint32_t fewest_lines_needed = 0;    // fewest cache lines that could hold all bytes that the lanes access
-  int64_t stride_bytes = 0;           // bytes from each lane's address to the next lane's; 0 also if they differ
-  std::vector<int64_t> addresses;  // by lane, in bytes from the begin of the buffer
+  uint32_t num_lines = 0;            // number of cache lines that the lanes access
+  uint32_t fewest_lines_needed = 0;  // fewest cache lines that could hold all bytes that the lanes access
+  int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 also if they differ
+  std::vector<int64_t> addresses;    // by lane, in bytes from the begin of the buffer
 };
 inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache, and of RDNA's L0 and L1
 
@@ -34,7 +34,7 @@ struct BankAccess {
   uint32_t num_lanes = 0, lane_bytes = 0;  // number of lanes that access memory; bytes that each lane accesses
   // cycles of the access; lanes that need different words of the same bank take turns
   uint32_t access_cycles = 0;
-  uint32_t fewest_cycles = 0;            // cycles that the access would take without such conflicts
+  uint32_t fewest_cycles = 0;      // cycles that the access would take without such conflicts
   std::vector<int64_t> addresses;  // as in LaneAccess
 };
 // As lane_access(), for an access to local memory.

@@ -18,15 +18,15 @@ struct BufferLife {
   int64_t buffer_key = 0;
   double num_bytes = 0;
   std::string dtype;
-  double allocated_us = 0;           // when it was allocated, in microseconds
+  double allocated_us = 0;         // when it was allocated, in microseconds
   std::optional<double> freed_us;  // when it was freed; nullopt: never
   std::vector<BufferUse> uses;
 };
 struct DeviceMemory {
   std::string_view device;
-  double peak_bytes = 0;       // most bytes that were allocated at a time
-  double peak_us = 0;  // when the peak was reached, in microseconds
-  double bytes_at_end = 0;     // bytes that were allocated at the end
+  double peak_bytes = 0;    // most bytes that were allocated at a time
+  double peak_us = 0;       // when the peak was reached, in microseconds
+  double bytes_at_end = 0;  // bytes that were allocated at the end
 };
 struct MemoryEvents {
   std::vector<BufferLife> buffers;     // in the order of their allocation

@@ -10,13 +10,13 @@
 namespace tgc::profile {
 
 struct MemoryLevel {
-  std::string name;                // "L2 cache"
-  std::string request_unit;                // what `num_requests` counts, such as "cycles"
+  std::string name;          // "L2 cache"
+  std::string request_unit;  // what `num_requests` counts, such as "cycles"
   double num_requests = 0;
   std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
   std::optional<double> num_bytes;
-  bool is_upper_bound = false;            // `num_bytes` are at most that many
-  std::string figure_source;                // the counters, or "the trace"
+  bool is_upper_bound = false;  // `num_bytes` are at most that many
+  std::string figure_source;    // the counters, or "the trace"
 };
 
 // Returns the levels from the waves to the device's memory, without those of which nothing is known.

@@ -20,23 +20,23 @@ struct ProgramCode {
 };
 
 struct ProfileOptions {
-  std::string kernel;   // analyze only this run ("E_3 n2"), or all runs of this kernel ("E_3"); empty: all runs
-  unsigned num_threads = 0;    // number of threads; 0: one per processor
+  std::string kernel;        // analyze only this run ("E_3 n2"), or all runs of this kernel ("E_3"); empty: all runs
+  unsigned num_threads = 0;  // number of threads; 0: one per processor
 };
 
 std::span<const uint8_t> bytes_of(std::string_view blob);
 
 struct Profile {
   Trace trace;
-  std::string wanted_run;                  // ProfileOptions::kernel
-  std::vector<bool> is_run_chosen;            // by run: true if ProfileOptions::kernel names it, or is empty
-  std::vector<SqttSummary> summaries;  // by SQTT event; empty if its run is not chosen
+  std::string wanted_run;                       // ProfileOptions::kernel
+  std::vector<bool> is_run_chosen;              // by run: true if ProfileOptions::kernel names it, or is empty
+  std::vector<SqttSummary> summaries;           // by SQTT event; empty if its run is not chosen
   std::map<const Program*, ProgramCode> codes;  // of the chosen runs whose traces have instructions
-  CodeSources sources;                 // set by a caller, with find_sources()
+  CodeSources sources;                          // set by a caller, with find_sources()
 
   bool is_wanted(std::string_view kernel) const { return wanted_run.empty() || wanted_run == kernel; }
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_events.h
-  KernelWorks kernel_works;                   // set by a caller, with find_works()
+  KernelWorks kernel_works;                                    // set by a caller, with find_works()
   // In all functions below, `kernel` is the index of a run in Trace::kernels.
   // Returns the operations and bytes that the AST of a run needs: the AST of the run's source, or else that in the
   // profile. Returns nullopt if neither is known.

@@ -15,7 +15,7 @@ namespace tgc::profile {
 // A kernel's binary. Here and below, views point into Trace::pickle.
 struct Program {
   std::string_view device, name, elf_bytes;  // `elf_bytes` has the bytes of an ELF file; empty if the event has none
-  uint64_t base_address = 0;                   // address on the device
+  uint64_t base_address = 0;                 // address on the device
   // the number by which other events name the program; nullopt: by its name
   std::optional<int64_t> program_tag;
 };
@@ -25,16 +25,16 @@ struct KernelRun {
   std::string name;    // name of the run: "E_3" for the first run of E_3, "E_3 n2" for the second
   std::string kernel;  // name of the kernel: "E_3" for both
   std::string_view device;
-  std::string arch;  // such as "gfx1100"; empty if the file does not tell it
+  std::string arch;                  // such as "gfx1100"; empty if the file does not tell it
   const Program* program = nullptr;  // null if the file does not have the binary
-  std::optional<double> seconds;   // time of the run on the device's timeline; nullopt: not recorded
-  std::vector<size_t> sqtt;        // the run's traces: indices in Trace::sqtt
+  std::optional<double> seconds;     // time of the run on the device's timeline; nullopt: not recorded
+  std::vector<size_t> sqtt;          // the run's traces: indices in Trace::sqtt
 };
 
 // The thread trace of one shader engine.
 struct SqttEvent {
-  size_t kernel = 0;  // the run: index in Trace::kernels
-  int64_t se = 0;     // number of the shader engine
+  size_t kernel = 0;                     // the run: index in Trace::kernels
+  int64_t se = 0;                        // number of the shader engine
   bool has_instruction_packets = false;  // true if the trace has packets of instructions
   std::string_view blob;
   std::vector<uint64_t> active_lanes;  // of an emulated run, by instruction: the sum over all executions; else empty

@@ -28,10 +28,10 @@ struct ClockMark {
 
 // The times of one instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
-  uint64_t num_executions = 0;    // number of executions by waves
-  uint64_t cycles = 0;  // from the issue of the wave's previous instruction to the issue of this one
-  uint64_t stall_cycles = 0;   // part of `cycles`: all except one cycle of each hit
-  uint64_t idle_cycles = 0;    // part of `stall_cycles` in which the SIMD issued no instruction of another wave either
+  uint64_t num_executions = 0;  // number of executions by waves
+  uint64_t cycles = 0;          // from the issue of the wave's previous instruction to the issue of this one
+  uint64_t stall_cycles = 0;    // part of `cycles`: all except one cycle of each execution
+  uint64_t idle_cycles = 0;     // part of `stall_cycles` in which the SIMD issued no instruction of another wave either
 };
 
 struct SqttSummary {
@@ -41,9 +41,9 @@ struct SqttSummary {
   // number and value of each counter that is not 0 (count_base)
   std::vector<std::pair<uint16_t, uint64_t>> counter_values;
   std::vector<WaveSpan> wave_spans;
-  std::optional<ClockMark> clock_mark;               // one before the first wave
+  std::optional<ClockMark> clock_mark;         // one before the first wave
   std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
-  std::string error;  // why the packets could not be mapped to instructions, or empty
+  std::string error;                           // why the packets could not be mapped to instructions, or empty
 
   using Counts = std::vector<std::pair<std::string, uint64_t>>;
   struct NamedCounts {

@@ -44,9 +44,9 @@ struct InstructionStalls {
 };
 // A wave of SIMD 0 of compute unit 0, whose instructions are followed.
 struct FollowedWave {
-  size_t event = 0;     // index of its trace in Trace::sqtt
-  size_t number = 0;    // index of the wave among the followed waves of this trace
-  uint32_t wave = 0;    // its number on the SIMD; later waves have the same
+  size_t event = 0;         // index of its trace in Trace::sqtt
+  size_t number = 0;        // index of the wave among the followed waves of this trace
+  uint32_t wave = 0;        // its place on the SIMD, which later waves use again
   uint64_t num_issued = 0;  // number of instructions that it issued
 };
 struct StallReport {

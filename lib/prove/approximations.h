@@ -12,14 +12,15 @@ namespace tgc {
 
 // Two expressions whose only leaf is `operand`.
 struct Approximation {
-  UOp function;  // LOG2, EXP2 or SIN of the operand
+  UOp function;   // LOG2, EXP2 or SIN of the operand
   UOp expansion;  // the arithmetic that replaces the function
   UOp operand;
   std::string key;  // SHA-256 of both expressions in hexadecimal, the same in each build and graph
 };
 
-// Returns the approximation that has a leaf in place of the node `operand`. `function` is one of the functions of this
-// node. Returns nullopt if the expansion depends on anything else, or if the operand has more than 32 bits.
+// Returns the approximation of `function`, which is LOG2, EXP2 or SIN of `operand`, by `expansion`; a leaf replaces the
+// operand in both. Returns nullopt if `operand` is no scalar float of 32 or 16 bits, or if `expansion` depends on
+// anything else or is `function` itself.
 std::optional<Approximation> approximation_of(UOp function, UOp expansion, UOp operand);
 
 // The largest error that counts as rounding, in units of the last place.

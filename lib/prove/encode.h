@@ -68,8 +68,8 @@ class Intervals {
 
 // The value of one lane of a node.
 struct SmtValue {
-  std::string term;  // the SMT-LIB term
-  Interval interval = {};  // bounds of an integer
+  std::string term;              // the SMT-LIB term
+  Interval interval = {};        // bounds of an integer
   std::string definedness = "";  // the formula under which the value is defined; "" if it always is
   // With IntSense::Numbers: the term of a sum or product before it wraps around; "" if it is the same as `term`.
   // Further sums and products use this term and wrap around once, at the end, so that Z3 can compare polynomials.

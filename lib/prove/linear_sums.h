@@ -34,7 +34,7 @@ class LinearSums {
   LinearSum add_scaled(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
   LinearSum scale(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }
   LinearSum multiply(const LinearSum& a, const LinearSum& b);
-  LinearSum divide(const LinearSum& a, const Int& by);   // returns a / by, rounded down; `by` must be positive
+  LinearSum divide(const LinearSum& a, const Int& by);        // returns a / by, rounded down; `by` must be positive
   LinearSum remainder_by(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
   // Returns the value that an integer of `bits` bits has after it wraps around.
   LinearSum wrap_to_bits(const LinearSum& a, int bits, bool is_signed);

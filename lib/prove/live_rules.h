@@ -21,7 +21,7 @@ struct LiveInstance {
 };
 
 struct LiveRuleProof {
-  std::string place;  // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
+  std::string place;          // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
   std::string function = {};  // name of the rule's function; empty if it is a lambda
   // The verdict:
   //   proven       all instances are proven, and so are the sides with unknown values in place of all operands

@@ -12,14 +12,14 @@ namespace tgc {
 
 struct MutantOptions {
   size_t num_to_draw = 300;  // number of mutants to draw
-  uint64_t seed = 1;   // seed of the random choice
+  uint64_t seed = 1;         // seed of the random choice
   // if not empty: only mutants whose name, place or change contains one of these
   std::vector<std::string> name_filters = {};
 };
 
 struct MutantReport {
   size_t num_candidates = 0;  // number of mutants of all rules
-  size_t num_refuted = 0;  // number of refuted mutants; REF confirms each counterexample
+  size_t num_refuted = 0;     // number of refuted mutants; REF confirms each counterexample
   // How many of these are refuted only by comparison with the rule, which keeps a NaN, an infinity or a sign of zero,
   // or has a smaller error.
   size_t num_refuted_by_rule = 0;

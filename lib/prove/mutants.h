@@ -22,7 +22,7 @@ struct ResultChange {
   };
   Kind kind = Kind::Constant;
   std::vector<uint8_t> path = {};  // source numbers that lead from the root of the right side to the changed node
-  Op op = Op::NOOP;  // the op of the changed node; a node with another op is not changed
+  Op op = Op::NOOP;                // the op of the changed node; a node with another op is not changed
   Op to = Op::NOOP;
   int name = -1, to_name = -1;
   int value = 0;
@@ -35,7 +35,7 @@ struct MutantRight {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
   std::vector<Folding> foldings = {};  // the foldings of the original rule
-  uint64_t names = 0;  // the names that the pattern binds, as a bit set
+  uint64_t names = 0;                  // the names that the pattern binds, as a bit set
   Guard guard = Guard::Kept;
   size_t folding = 0, number = 0;  // the guard that is dropped or negated: number `number` of the folding `folding`
   bool has_change = false;
@@ -44,7 +44,7 @@ struct MutantRight {
 
 struct Mutant {
   std::shared_ptr<const MutantRight> right;
-  Rule rule;         // the mutant as a rule; it has a pointer to `right`
+  Rule rule;                // the mutant as a rule; it has a pointer to `right`
   std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
 };
 

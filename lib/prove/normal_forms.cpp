@@ -177,8 +177,8 @@ NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int l
   return of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
-// Returns the result of AND, OR or XOR as a sum; nullopt unless one operand is a mask or no bit is set in both
-// operands.
+// Returns the result of AND, OR or XOR as a sum: of AND with a constant that keeps or clears the low bits, and of OR
+// and XOR if no bit can be set in both operands; nullopt otherwise.
 std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const LinearSum& b) {
   for (bool first : {false, true}) {
     const LinearSum &x = first ? b : a, &other = first ? a : b;
@@ -186,7 +186,7 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
       if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);  // keeps the low bits
-      // clears them
+      // clears the low bits
       if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.add_scaled(x, sums_.remainder_by(x, -mask), -1);
       continue;
     }

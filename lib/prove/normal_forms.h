@@ -23,7 +23,7 @@ class NormalForms {
   using Form = uint32_t;  // the number of a normal form; values with the same number are equal
   struct Value {
     Form form;
-    LinearSum sum = {};  // for an integer: its form as a sum
+    LinearSum sum = {};              // for an integer: its form as a sum
     std::set<Form> conditions = {};  // the value is defined where all of these are true
   };
   const Value& value(UOp u, int lane);

@@ -38,8 +38,8 @@ class ProofCache {
   std::once_flag is_read_;
   std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
-  size_t num_read_ = 0;  // number of answers that were read from the compile cache
-  static constexpr size_t kEntry = 33;  // bytes of an entry in the file
+  size_t num_read_ = 0;                                 // number of answers that were read from the compile cache
+  static constexpr size_t kEntry = 33;                  // bytes of an entry in the file
 };
 
 // The statement that one lane of two sides differs for some values of the leaves.
@@ -58,7 +58,7 @@ struct ProofOutcome {
   Kind kind = Kind::Open;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the weakest sense that was needed
   bool has_floats = false;
-  bool is_settled = false;  // if Open: no other encoding of integers can prove it
+  bool is_settled = false;       // if Open: no other encoding of integers can prove it
   std::string open_reason = {};  // if Open: why no proof was found
   // a SHA-256 of the first question of each lane, which is equal for pairs that are equal up to renaming
   std::string form = {};
@@ -73,23 +73,23 @@ struct ProofLimits {
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   // processor time for one question: Z3 does not count the work on very large numbers
   double question_seconds = 5;
-  double brief_seconds = 2;  // the same for a first attempt in the shared context; see also shared_rlimit
+  double brief_seconds = 2;           // the same for a first attempt in the shared context; see also shared_rlimit
   size_t max_small_text_bytes = 450;  // most bytes of a text about floats that gets all resources at once
   // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context
-  size_t max_nodes = 400;  // most nodes of an expression that are encoded; deeper nodes are unknown values
-  size_t many_nodes_limit = 100;  // a larger expression on floats is tried first with only the nodes near its root
+  size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
+  size_t many_nodes_limit = 100;    // a larger expression on floats is tried first with only the nodes near its root
   // most nodes contained in both sides that are encoded instead of being unknown values
   size_t max_expanded_nodes = 60;
 };
 
 struct ProofCounts {
-  size_t num_questions = 0;   // questions to Z3
-  size_t num_hard = 0;        // questions that got a context of their own
-  size_t num_cached = 0;      // questions that the cache answered
-  size_t num_trivial = 0;     // obligations whose sides have the same text
-  double z3_seconds = 0;  // time that Z3 took
+  size_t num_questions = 0;  // questions to Z3
+  size_t num_hard = 0;       // questions that got a context of their own
+  size_t num_cached = 0;     // questions that the cache answered
+  size_t num_trivial = 0;    // obligations whose sides have the same text
+  double z3_seconds = 0;     // time that Z3 took
 };
 
 // Proves pairs of expressions of one ExprIsolator. A prover may be used by one thread only.
@@ -108,11 +108,11 @@ class Prover {
   struct Frontier;
   ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                           bool over_reals);
-  // How Z3 is asked. The questions of a thread share a context, because a new context is expensive.
+  // Which context of Z3 is asked: the one that each thread has, or a new one, which is expensive.
   enum class Effort : uint8_t {
     Light,  // in the shared context
     Usual,  // in the shared context, then in a new one
-    Brief,  // in a new context, with few resources
+    Brief,  // in a new context; with few resources if the text is long
     Hard,   // in a new context, with all resources
   };
   // Asks in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.

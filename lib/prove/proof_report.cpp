@@ -22,7 +22,7 @@ constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unk
 
 struct Counted {
   const RewriteProof* proof;
-  size_t count = 1;  // number of rewrites that are equal up to renaming
+  size_t count = 1;  // number of rewrites that are listed as this one
 };
 
 // Returns the rewrites and findings that are not proven. Of the sampled or unknown rewrites of one stage and rule with

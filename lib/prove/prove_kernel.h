@@ -21,23 +21,23 @@ struct KernelProof {
   std::vector<RewriteProof> rewrites;
   std::vector<RewriteProof> findings = {};  // verdicts about whole stages; their places have no rule
   ProofCounts counts;
-  double proof_seconds = 0;         // time that the proof took
-  std::optional<Diag> error;  // set if a stage failed
-  bool is_schedule = false;   // true for a schedule, false for one kernel
-  size_t checked_stages = 0;  // number of stages whose graphs REF ran at sample inputs
-  std::string schedule_check = {};   // for a schedule: the result of its run in REF, as text
-  ShownProgram program = {};  // with --program: a program that shows a refuted rewrite
+  double proof_seconds = 0;                                // time that the proof took
+  std::optional<Diag> error;                               // set if a stage failed
+  bool is_schedule = false;                                // true for a schedule, false for one kernel
+  size_t checked_stages = 0;                               // number of stages whose graphs REF ran at sample inputs
+  std::string schedule_check = {};                         // for a schedule: the result of its run in REF, as text
+  ShownProgram program = {};                               // with --program: a program that shows a refuted rewrite
   size_t num_with_verdict(RewriteProof::Kind kind) const;  // returns the number of rewrites with this verdict
   // the same, but rewrites that are equal up to renaming count once
   size_t num_distinct(RewriteProof::Kind kind) const;
   FloatSense weakest_sense() const;  // returns the weakest sense of all proofs
-  bool has_floats() const;     // returns true if a proof compares floats
+  bool has_floats() const;           // returns true if a proof compares floats
   // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
   std::optional<double> largest_error() const;
   // the approximations of functions, by their keys: the function ("LOG2 float") and the error
   std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};
-  void set_verdict();  // sets `verdict` to the worst one of the rewrites and the findings
-  std::string producer = {};  // the release that recorded the rewrites; empty if tgc made them
+  void set_verdict();                            // sets `verdict` to the worst one of the rewrites and the findings
+  std::string producer = {};                     // the release that recorded the rewrites; empty if tgc made them
   std::unique_ptr<RewriteHistory> history = {};  // owns the nodes, and the texts of RewriteProof::place
 };
 

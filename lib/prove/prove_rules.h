@@ -12,22 +12,22 @@ namespace tgc {
 
 struct RuleProof {
   enum class Kind : uint8_t {
-    Proven,  // for all dtypes and constants that the pattern admits, and all values of leaves
+    Proven,       // for all dtypes and constants that the pattern admits, and all values of leaves
     Conditional,  // proven where `condition` holds; elsewhere, REF computes different values for an instance
-    Refuted,  // REF computes different values for an instance
-    Instances,  // every instance that was made is proven for all values of its leaves
-    Structural,  // the rule makes loops, stores, vectors or control flow; `tgc prove INPUT` decides its rewrites
-    Unknown,  // an instance is not proven, or no instance could be made
+    Refuted,      // REF computes different values for an instance
+    Instances,    // every instance that was made is proven for all values of its leaves
+    Structural,   // the rule makes loops, stores, vectors or control flow; `tgc prove INPUT` decides its rewrites
+    Unknown,      // an instance is not proven, or no instance could be made
   };
   const Rule* rule = nullptr;
   Kind kind = Kind::Unknown;
   size_t num_instances = 0;  // number of instances that are proven
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
-  std::string condition = {};  // if Conditional: the condition as text
-  bool assumes_bounds = false;  // the proof assumes that bounds (vmin, vmax) are right
-  bool is_by_specification = false;  // a specification is proven, and the C++ code was tested against it
-  std::string reason = {};  // if Unknown or Instances: why the rule is not proven
+  std::string condition = {};           // if Conditional: the condition as text
+  bool assumes_bounds = false;          // the proof assumes that bounds (vmin, vmax) are right
+  bool is_by_specification = false;     // a specification is proven, and the C++ code was tested against it
+  std::string reason = {};              // if Unknown or Instances: why the rule is not proven
   std::string before = {}, after = {};  // the instance that is refuted or not proven
   std::map<std::string, std::string> counterexample = {};
   // If a proof is not bit-exact: values for which a NaN, an infinity or the sign of zero differs.
@@ -41,10 +41,10 @@ std::string_view sense_name(const RuleProof& proof);
 
 // Limits for one rule. They limit work instead of time, so that verdicts do not depend on the machine.
 struct RuleLimits {
-  uint64_t rlimit = 300'000;    // Z3's limit for each question about an instance
+  uint64_t rlimit = 300'000;             // Z3's limit for each question about an instance
   uint64_t symbolic_rlimit = 4'000'000;  // the same, if constants are unknown values; 1 million takes about 0.3 s
-  uint64_t ieee_rlimit = 400'000;  // the same, for floats of IEEE 754
-  size_t max_instances = 240;  // most left sides on which the rule's C++ code runs, chosen evenly among all
+  uint64_t ieee_rlimit = 400'000;        // the same, for floats of IEEE 754
+  size_t max_instances = 240;            // most left sides on which the rule's C++ code runs, chosen evenly among all
   // most instances that are neither proven nor refuted, after which no more are tried
   size_t max_open_instances = 30;
   size_t max_symbolic_instances = 4000;  // most left sides with unknown constants; a rule with more is not proven

@@ -17,14 +17,14 @@ namespace tgc {
 struct RewritePlace {
   size_t stage_number = SIZE_MAX;  // number of the stage, from 0; SIZE_MAX if before the first stage
   std::string_view stage, rule, branch = {};
-  std::string_view file = {};  // file of the rule
-  size_t line = 0;             // line of the rule in `file`
+  std::string_view file = {};   // file of the rule
+  size_t line = 0;              // line of the rule in `file`
   uint64_t number_of_rule = 0;  // number of the rewrite among those of the rule in the stage, from 1
 };
 
 struct RewriteProof {
   enum class Kind : uint8_t {
-    Proven,  // for all values
+    Proven,   // for all values
     Sampled,  // equal at sample points in REF, but not proven
     Refuted,  // REF computes different values
     Unknown,  // neither proven nor evaluated

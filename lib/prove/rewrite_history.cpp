@@ -324,7 +324,7 @@ class RecordedHistory : public RewriteHistory {
     return it->second = {};
   }
 
-  // Returns true if both sides are buffers that differ at most in their sources, which are sizes.
+  // Returns true if both sides are buffers that have sources, such as a size, and differ at most in these.
   static bool is_same_buffer(const Sides& s) {
     constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
     return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&

@@ -17,7 +17,7 @@ namespace tgc {
 // A stage of a compilation. Its nodes are those of the release that compiled.
 struct HistoryStage {
   std::string_view name;
-  UOp input, result;  // `result` is empty if the recording does not have the graph
+  UOp input, result;                        // `result` is empty if the recording does not have the graph
   std::vector<size_t> graph_rewrites = {};  // indices into RewriteHistory::graph_rewrites(), in order
 
   bool changes_graph() const { return !(result == input); }

@@ -21,9 +21,9 @@ class SideEvaluator {
   // A leaf, or the element that the only load from a memory reads. Memories that are loaded several times, or within a
   // reduction, are no inputs, but arrays of random numbers.
   struct Input {
-    UOp load;  // the LOAD in the isolated expressions
-    UOp leaf;  // the node of the leaf; null for an element of a memory
-    DType dtype;  // dtype of the values
+    UOp load;         // the LOAD in the isolated expressions
+    UOp leaf;         // the node of the leaf; null for an element of a memory
+    DType dtype;      // dtype of the values
     Int least, most;  // bounds of an integer
     std::string name;
   };
@@ -63,10 +63,10 @@ class SideEvaluator {
   Graph& graph_;
   const int64_t points_;
   std::vector<Input> inputs_;
-  std::vector<Array> arrays_;  // for each input, the array with its values at all points
+  std::vector<Array> arrays_;                        // for each input, the array with its values at all points
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
   uint64_t num_runs_ = 0;
-  double largest_magnitude_ = 1;  // the largest magnitude of a float among the points
+  double largest_magnitude_ = 1;    // the largest magnitude of a float among the points
   bool enlarges_rounding_ = false;  // an intermediate rounding error may become a large one
   struct Lane {
     size_t before, after, before_valid, after_valid;  // indices of outputs; kNone if the value is always valid

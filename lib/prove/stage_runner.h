@@ -19,7 +19,7 @@ struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
-  std::string notes = {};  // REF's notes about the AST
+  std::string notes = {};                                // REF's notes about the AST
   mutable std::map<Places, Arrays> computed_parts = {};  // elements of the AST's arrays that were computed so far
 };
 

@@ -21,8 +21,8 @@ struct GoldenStage {
   // the graph after the stage: pyrender text or graph JSON; absent if `is_unchanged`, or if tinygrad's own pyrender
   // failed
   std::optional<std::string> ir;
-  std::optional<std::string> pyrender;  // pyrender text of the graph, recorded in addition to an `ir` that is JSON
-  std::optional<std::string> full_text;     // a text of the graph that loses no facts, recorded if `ir` loses some
+  std::optional<std::string> pyrender;   // pyrender text of the graph, recorded in addition to an `ir` that is JSON
+  std::optional<std::string> full_text;  // a text of the graph that loses no facts, recorded if `ir` loses some
   // where tinygrad ran the stage: the calls ("codegen/__init__.py:344"), innermost first, and the function that
   // contains the innermost call; both are empty if they were not recorded
   std::vector<std::string> at;
@@ -57,10 +57,10 @@ struct GoldenBuffer {
 
 // A Tensor method of the program that a kernel implements.
 struct GoldenMetadata {
-  std::string name;       // the Tensor method: "conv2d"
-  std::string caller;     // where it was called, "net.py:6::forward"; empty if not recorded
-  std::string node;       // name of the node in the ONNX model; empty if the program is not an ONNX model
-  bool is_backward = false;  // true if the kernel computes the method's gradient
+  std::string name;            // the Tensor method: "conv2d"
+  std::string caller;          // where it was called, "net.py:6::forward"; empty if not recorded
+  std::string node;            // name of the node in the ONNX model; empty if the program is not an ONNX model
+  bool is_backward = false;    // true if the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON; else empty
 };
 
@@ -80,8 +80,8 @@ struct GoldenStored {
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
   std::vector<Reason> reasons;
   std::vector<GoldenMetadata> made_by;  // the methods that made the value
-  int64_t num_buffers = 0;      // number of buffers that the value reads
-  bool reduces_buffer = false;     // true if the value reduces a buffer
+  int64_t num_buffers = 0;              // number of buffers that the value reads
+  bool reduces_buffer = false;          // true if the value reduces a buffer
 };
 
 struct GoldenKernel {  // one kernel of a tensor record

@@ -24,7 +24,7 @@ class LineReader {
   // Returns an error for a truncated or damaged gzip file, and for a line of more than Limit::InputBytes bytes.
   Result<bool> next_line_text(std::string& out);
   uint32_t line_number() const { return line_number_; }  // 1-based number of the last line read
-  bool line_ended() const { return line_ended_; }  // false if the last line read has no line end
+  bool line_ended() const { return line_ended_; }        // false if the last line read has no line end
   // true if the last error was a truncated gzip file; all text before the truncation was returned
   bool was_cut() const { return was_cut_; }
   // Appends the rest of the file to `out`. Returns an error if the rest has more than Limit::InputBytes bytes.
@@ -42,8 +42,8 @@ class LineReader {
   bool line_ended_ = false, was_cut_ = false;
   std::unique_ptr<char[]> chunk_;
   std::unique_ptr<RewriteTrace> rewrite_trace_;  // set if the file is a rewrites.pkl
-  std::string last_trace_line_;  // the line that rewrite_trace_ returned last, to which unread_ refers
-  std::string_view unread_;  // the part of chunk_ that next_line_text() has not returned yet
+  std::string last_trace_line_;                  // the line that rewrite_trace_ returned last, to which unread_ refers
+  std::string_view unread_;                      // the part of chunk_ that next_line_text() has not returned yet
 };
 
 // Returns the whole file, decompressed if it is gzip.

@@ -18,9 +18,9 @@ using PickledFields = std::unordered_map<int64_t, PickleValue>;
 // The numbers of ops and of enum members in the pickles of a release, or of commits between two releases.
 struct PickleDialect {
   Release release;
-  std::string producer;                // "tinygrad 0.14.0"
-  std::vector<std::string_view> ops;   // names of ops, indexed by their number
-  size_t axis_type_table = 0;               // index of the release's AxisType in the table of its versions
+  std::string producer;               // "tinygrad 0.14.0"
+  std::vector<std::string_view> ops;  // names of ops, indexed by their number
+  size_t axis_type_table = 0;         // index of the release's AxisType in the table of its versions
 };
 
 class PickledNodes {

@@ -39,9 +39,9 @@ GraphInfo info_before(InputKind kind, std::string_view text);
 struct ReadReport {
   // option: accept graphs whose nodes are not well formed, such as inconsistent dtypes
   bool accepts_malformed = false;
-  std::string_view producer;       // option: release of a text that names no release, such as "tinygrad 0.14.0"
-  std::vector<std::string> notes;  // warnings: facts that the text leaves out and that could not be inferred
-  Places places;                   // positions of the nodes in the text
+  std::string_view producer;           // option: release of a text that names no release, such as "tinygrad 0.14.0"
+  std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
+  Places places;                       // positions of the nodes in the text
   std::shared_ptr<const Repro> repro;  // for a repro bundle: all of its members except the graph
 };
 

@@ -15,9 +15,9 @@ struct RecordedStage {
   enum class Kind : uint8_t { Ast, Stage, Kernel, Output };
 
   Kind kind;
-  std::string name;                              // "ast", "expander", "kernel 2", "linear", "source" or "program"
-  std::optional<std::string_view> text;          // the text that loses the least: "full", else "ir"; may be absent
-  bool is_unchanged = false;                             // true if the stage left the graph unchanged
+  std::string name;                               // "ast", "expander", "kernel 2", "linear", "source" or "program"
+  std::optional<std::string_view> text;           // the text that loses the least: "full", else "ir"; may be absent
+  bool is_unchanged = false;                      // true if the stage left the graph unchanged
   std::optional<std::string_view> pyrender = {};  // pyrender text, if it was recorded in addition to `text`
 
   bool is_graph() const { return kind != Kind::Output; }

@@ -10,13 +10,13 @@ namespace tgc {
 
 struct ReduceReport {
   size_t nodes_before = 0, nodes_after = 0;  // number of nodes of the original kernel; of the reduced kernel
-  size_t num_calls = 0;  // number of cases that the interestingness test compiled and ran ("tries")
-  size_t num_prefiltered = 0;  // number of cases that the prefilter examined
-  double wall_seconds = 0;      // wall time of the reduction
-  std::string verdict;  // text of the reduced kernel's failure
-  bool was_interrupted = false;  // the reduction was cancelled; the result is the smallest case so far
-  std::string bundle_text;  // text of a repro bundle of the reduced kernel
-  std::string error = {};  // why the reduction failed; empty if it did not
+  size_t num_calls = 0;                      // number of cases that the interestingness test compiled and ran ("tries")
+  size_t num_prefiltered = 0;                // number of cases that the prefilter examined
+  double wall_seconds = 0;                   // wall time of the reduction
+  std::string verdict;                       // text of the reduced kernel's failure
+  bool was_interrupted = false;              // the reduction was cancelled; the result is the smallest case so far
+  std::string bundle_text;                   // text of a repro bundle of the reduced kernel
+  std::string error = {};                    // why the reduction failed; empty if it did not
 
   int exit_code() const { return error.empty() ? 0 : 2; }
   std::string text() const;

@@ -26,9 +26,8 @@ class RewriteSlice {
   // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested, or if the stage's
   // input cannot have the other one's node.
   std::optional<RewriteSlice> outer_slice() const;
-  // returns the number of levels of the rule's pattern; for outer_slice(),
+  // returns the number of levels of the rule's pattern; for outer_slice(), depth()
   size_t pattern_depth() const { return pattern_depth_; }
-                                                   // depth()
   size_t graph_depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
   // index algebra and nodes that cannot be stored. Returns a case without a root if no kernel can store the rewritten
@@ -42,7 +41,7 @@ class RewriteSlice {
 
   TestCase input_;
   UOp rewritten_node_;  // the rewritten node
-  UOp outer_node_;   // the node of the rewrite that contains this one; null if there is none
+  UOp outer_node_;      // the node of the rewrite that contains this one; null if there is none
   size_t pattern_depth_ = 1;
 };
 

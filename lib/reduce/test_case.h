@@ -17,10 +17,10 @@
 namespace tgc {
 
 struct TestCase {
-  std::shared_ptr<Graph> graph;  // the graph and the settings of the case
-  UOp root;  // the SINK; the empty UOp if a function could not make the case
-  GraphInfo info;  // name, stage and target; for a live pipeline, the recorded settings, too
-  std::string device;  // value of --device
+  std::shared_ptr<Graph> graph;    // the graph and the settings of the case
+  UOp root;                        // the SINK; the empty UOp if a function could not make the case
+  GraphInfo info;                  // name, stage and target; for a live pipeline, the recorded settings, too
+  std::string device;              // value of --device
   std::vector<ReproArray> inputs;  // arrays with fixed values; all other inputs are random
   std::optional<FaultSpec> fault;  // the seeded fault; unset if there is none
 

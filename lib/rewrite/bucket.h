@@ -21,13 +21,13 @@ struct MatchStep {
   enum Check : uint8_t {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
-  uint8_t parent, child;  // loads source `child` of the node in register `parent`; register 0 holds the root
-  uint8_t destination_register;            // destination register
-  uint8_t checks;         // bit set of Check
-  int8_t capture;         // capture id, for the checks kCapture and kSame; else -1
-  uint8_t length;         // number of sources, for the checks kExact and kAtLeast
-  uint32_t dtypes;        // the accepted dtypes, for the check kDtypes
-  OpSet ops;              // the accepted ops, for the check kOps
+  uint8_t parent, child;         // loads source `child` of the node in register `parent`; register 0 holds the root
+  uint8_t destination_register;  // destination register
+  uint8_t checks;                // bit set of Check
+  int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
+  uint8_t length;                // number of sources, for the checks kExact and kAtLeast
+  uint32_t dtypes;               // the accepted dtypes, for the check kDtypes
+  OpSet ops;                     // the accepted ops, for the check kOps
   const pat::PatNode* pattern;
 };
 constexpr size_t kMaxNodes = 32;
@@ -35,16 +35,16 @@ constexpr size_t kMaxNodes = 32;
 // A program for one alternative of a rule, that is, for one order of commutative sources and one choice of each any_of.
 struct alignas(64) MatchProgram {
   const Rule* rule;
-  uint32_t first, count;    // range in BucketPrograms::steps
-  uint32_t rule_index;          // index of its rule in BucketPrograms::rules
-  uint64_t bound_outside;           // bit set of the capture ids that patterns outside of `each` bind
+  uint32_t first, count;   // range in BucketPrograms::steps
+  uint32_t rule_index;     // index of its rule in BucketPrograms::rules
+  uint64_t bound_outside;  // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
   bool must_check_needed_ops;
   // bit set of indices into NearNodes::kPairs: the two nodes of these pairs must be the same
   uint16_t same_pairs = 0;
-  OpSet needed_ops;               // ops that must occur among the sources (UPat.early_reject)
-  uint32_t needed_op_bits = 0;   // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
+  OpSet needed_ops;             // ops that must occur among the sources (UPat.early_reject)
+  uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
 
 // ---- masks: a mask is the set of programs that accept one value of a fact about a node
@@ -101,7 +101,7 @@ struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
-  size_t mask_words;                        // mask length in 64-bit words
+  size_t mask_words;                   // mask length in 64-bit words
   std::vector<uint64_t> length_masks;  // length_masks[n * words] begins the mask for nodes with n sources
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;

@@ -90,11 +90,11 @@ class RewriteObserver {
   };
   virtual void apply_rule(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
   virtual void rebuild_node(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
-  virtual void gate_node(UOp /*node*/) {}                     // a rule returned bottom_up_gate() for the node
+  virtual void gate_node(UOp /*node*/) {}                      // a rule returned bottom_up_gate() for the node
   // `result` is empty if an exception ended the rewrite
   virtual void end_rewrite(std::string_view /*name*/, UOp /*result*/) {}
-  RuleStats* rule_stats = nullptr;   // if set, tries and hits are counted here
-  bool counts_only = false;     // true: rewrites only fill `rule_stats` and call none of the functions above
+  RuleStats* rule_stats = nullptr;  // if set, tries and hits are counted here
+  bool counts_only = false;         // true: rewrites only fill `rule_stats` and call none of the functions above
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
 RewriteObserver* observer_of(Graph& graph);

@@ -58,12 +58,12 @@ struct Rule {
   uint32_t line;
   const pat::PatNode* left;
   UOp (*call)(const Rule& rule, const Match& match);  // returns the rule's result; the empty UOp to decline
-  AnyFunction function = nullptr;  // the function that checks a node, in a rule of lib/spec
-  const void* right = nullptr;     // the right side; its C++ type is known only to `call` and `list`
+  AnyFunction function = nullptr;                     // the function that checks a node, in a rule of lib/spec
+  const void* right = nullptr;                        // the right side; its C++ type is known only to `call` and `list`
   std::vector<Folding> (*list)(const Rule& rule) = nullptr;
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool uses_ctx = false, changes_ctx = false;
-  uint32_t id = 0;             // index among all rules of the process, assigned when the rule's set is made
+  uint32_t id = 0;                      // index among all rules of the process, assigned when the rule's set is made
   std::string_view rule_set_name = {};  // name of the rule set that defines the rule
 };
 

@@ -37,7 +37,8 @@ class RuleStats {
 
  private:
   friend class CountedMatch;  // records the tries and times (matcher.cpp)
-  struct Counters : RuleCounters {  // `attempts` counts only the attempts passed to add_counts(); times are in ticks
+  // `num_attempts` counts only the attempts that are passed to add_counts(); times are in ticks
+  struct Counters : RuleCounters {
     uint32_t num_calls = 0;             // number of calls of the rule's right side
   };
   // number of tries of a bucket in which rule number `last_rule` of the bucket was the last rule tried
@@ -48,7 +49,8 @@ class RuleStats {
   };
   BucketStop& find_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
   void count_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
-  // Counts one match of a node with a bucket's rules. `at` is first_class + class_of(the node) of its BucketPrograms.
+  // Counts one try to match a node with a bucket's rules. `at` is first_class + class_of(the node) of its
+  // BucketPrograms.
   void count_try(const Bucket& bucket, size_t at) {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
     if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
@@ -59,9 +61,9 @@ class RuleStats {
   }
 
   std::vector<Counters> counters_;
-  std::vector<uint64_t> tries_by_index_;       // number of matches, indexed by `at` of count_try()
+  std::vector<uint64_t> tries_by_index_;      // number of tries, indexed by `at` of count_try()
   std::vector<const Bucket*> tried_buckets_;  // buckets that were tried, with duplicates
-  std::vector<BucketStop> bucket_stops_;           // a hash table with open addressing, whose size is a power of two
+  std::vector<BucketStop> bucket_stops_;      // a hash table with open addressing, whose size is a power of two
   size_t num_used_ = 0;
   uint32_t num_matches_ = 0;
   uint64_t start_ticks_, start_ns_;

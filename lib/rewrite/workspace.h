@@ -149,7 +149,7 @@ struct RewriteState {
   RewriteObserver* observer = nullptr;
   RewriteOverride* rewrite_override = nullptr;
   ShortcutTrial* trial = nullptr;
-  ContextRef observed_context;  // context of the innermost rewrite that is being reported to an observer
+  ContextRef observed_context;     // context of the innermost rewrite that is being reported to an observer
   bool is_uninstrumented = false;  // true inside an UninstrumentedScope
 
   bool is_watched() const { return observer || rewrite_override; }

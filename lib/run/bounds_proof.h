@@ -18,8 +18,8 @@ struct OutOfBounds {
   std::string index, gate; // the index and its condition as infix text; `gate` is "" if the access has no condition
   // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
   int64_t num_accessed = 1;
-  int64_t buffer_size = 0;        // size of the buffer, in the same unit as `num_accessed`
-  bool is_proven = true;      // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
+  int64_t buffer_size = 0;  // size of the buffer, in the same unit as `num_accessed`
+  bool is_proven = true;    // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
   // the variables and their values in the counterexample, such as ("gidx0", "16"), last the index; empty: Z3 found none
   std::vector<std::pair<std::string, std::string>> node_values;
 

@@ -18,14 +18,13 @@ struct NanReport {
   std::string kernel, name;       // the id of the kernel's record, and the name of its function
   std::string
       kernel_call;  // "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step; train.py:35)"
-  std::string output;  // the first element that is a NaN or an infinity: "data0[76]"
+  std::string output;                            // the first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;  // number of NaNs and infinities in the output, and of all elements
-  std::vector<Step> nan_steps;  // the operations from the one that made the NaN to the output
-  std::string repeat_command;  // the command that prints this report
-  std::string kernel_command;  // the command that runs the kernel on the saved arrays
-  // why there are no steps, for example because REF computes a number there; empty if there
+  std::vector<Step> nan_steps;                   // the operations from the one that made the NaN to the output
+  std::string repeat_command;                    // the command that prints this report
+  std::string kernel_command;                    // the command that runs the kernel on the saved arrays
+  // why there are no steps, for example because REF computes a number there; empty if there are steps
   std::string unexplained_reason;
-                            // are steps
 
   std::string text() const;
   std::string json() const;  // one line

@@ -24,7 +24,7 @@ class RecordedSides {
   std::string name_of_reference() const;  // returns what reports call the results of the graph
   void run_in_this_process() { in_process_ = true; }
 
-  SlotArrays run_recorded();  // runs the recorded kernels
+  SlotArrays run_recorded();                              // runs the recorded kernels
   SlotArrays run_reference(std::optional<int> way = {});  // runs the graph; `way`: how to perturb rounding
                                                           // (perturb_rounding.h)
   // Runs a variant of the graph: the graph with other numbers for Invalid elements, or the graph after a stage. Runs it
@@ -40,7 +40,7 @@ class RecordedSides {
 
   RecordedTensorGraph& g_;
   std::optional<Placement> place_;
-  bool in_process_ = false;  // run REF in this process, because no kernel is compiled
+  bool in_process_ = false;   // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 
@@ -62,10 +62,8 @@ class RecordedComparison {
   std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected_arrays() const { return expected_arrays_; }
-  // slots of buffers that were not compared,
+  // Returns the slots of buffers that were not compared, because rounding decides many of their elements.
   const std::set<int64_t>& not_decided_slots() const { return not_decided_slots_; }
-                                                                         // because rounding decides many of their
-                                                                         // elements
 
  private:
   // Returns a copy of `array` with the expected values where Invalid elements are.
@@ -79,11 +77,10 @@ class RecordedComparison {
   const std::set<int64_t>& not_compared_slots_;
   SlotArrays expected_arrays_;
   DType coarsest_dtype_ = dtypes::float64;  // the least exact dtype that the kernels round to
-  bool has_sums_ = false;  // true if a kernel adds up elements
+  bool has_sums_ = false;                   // true if a kernel adds up elements
   bool is_rechecked_ = false, was_recheck_cut_ = false;
-  // by slot: whether each element depends on rounding;
+  // by slot: whether each element depends on rounding; whether it is Invalid
   std::map<int64_t, std::vector<bool>> sensitive_elements_, invalid_elements_;
-                                                              // whether it is Invalid
   std::set<int64_t> not_decided_slots_;
 };
 

@@ -50,13 +50,13 @@ class RecordedTensorGraph {
   TensorParameters parameters;
   TensorReference reference;
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
-  Arrays given_arrays;  // arrays of the file of --inputs
+  Arrays given_arrays;                       // arrays of the file of --inputs
   TensorArrays buffers;
   InputDistribution float_distribution;  // of `buffers`
 
  private:
   void read_variables();
-  InputDistribution distribution() const;  // the floats that suit the graph; without a seed
+  InputDistribution distribution() const;              // the floats that suit the graph; without a seed
   std::map<int64_t, BufferSize> buffer_sizes() const;  // the dtype and size of each buffer of the graph, by slot
   // `copies`: the number of parts of the array, all of which have the same content.
   void draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);

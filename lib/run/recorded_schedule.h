@@ -26,9 +26,8 @@ struct TensorText {
 // The schedule of a recorded tensor graph, with the place of each buffer of the graph in the schedule.
 struct RecordedSchedule {
   OwnedSchedule kernels;
-  // by slot of a BUFFER: the numbers of its buffers in the schedule,
+  // by slot of a BUFFER: the numbers of its buffers in the schedule, one for each device
   std::map<int64_t, std::vector<size_t>> buffer_numbers;
-                                                   // one for each device
 };
 
 // The arguments of the call that makes the schedule, by the PARAM that stands for each in later stages.
@@ -37,9 +36,8 @@ struct TensorParameters {
   TensorVariables variables;
   std::shared_ptr<Graph> graph;  // the graph that owns `arguments`
   std::vector<UOp> arguments;    // by the PARAM's slot
-  std::map<std::string, std::string>
-      value_sources;  // by variable: its value and where it comes from, "3, recorded" or "3,
-      // given"
+  // by variable: its value and where it comes from, "3, recorded" or "3, given"
+  std::map<std::string, std::string> value_sources;
   std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;  // bounds of the variables, smallest and largest
 };
 // Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call; without

@@ -20,24 +20,25 @@ RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& o
 
 // The report of a model, tensor graph or recorded schedule.
 struct ModelReport {
-  std::string model, device;      // `device` is, for example, "CPU:LLVM"
-  bool is_schedule = false;       // true if `model` is the id of a recorded schedule
-  std::string kernel_ids;         // the ids of a recorded schedule's kernels, "k.5, k.6"; empty: not recorded
-  std::string device_option;      // value of --device that selects this device
-  std::string recorded_on;        // device of the recorded graph's buffers; empty for the CPU
-  std::optional<uint64_t> seed;   // seed of the random inputs; unset if no input is random
-  std::string float_distribution;             // distribution of the random floats; empty: the default one
-  std::string input_sizes = {};  // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if
-      // a second run passed: "also of all sizes"; else empty
+  std::string model, device;       // `device` is, for example, "CPU:LLVM"
+  bool is_schedule = false;        // true if `model` is the id of a recorded schedule
+  std::string kernel_ids;          // the ids of a recorded schedule's kernels, "k.5, k.6"; empty: not recorded
+  std::string device_option;       // value of --device that selects this device
+  std::string recorded_on;         // device of the recorded graph's buffers; empty for the CPU
+  std::optional<uint64_t> seed;    // seed of the random inputs; unset if no input is random
+  std::string float_distribution;  // distribution of the random floats; empty: the default one
+  // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if a second run passed: "also of
+  // all sizes"; else empty
+  std::string input_sizes = {};
   double load_seconds = 0;        // time of reading the file
   double build_seconds = 0;       // time of building the graph, or of scheduling it
   double total_seconds = 0;       // time of scheduling, compiling and running
   ScheduleResult schedule_result;
   int timed_runs = 0;
-  // names of the results `ran.values`: those of the model, or data0, data1, ...
+  // names of `schedule_result.values`: those of the model, or data0, data1, ...
   std::vector<std::string> result_names;
-  std::vector<Comparison> comparisons;  // comparisons with the expected arrays: those of --expect or, for a recorded
-                                    // schedule, REF's
+  // comparisons with the expected arrays: those of --expect or, for a recorded schedule, REF's
+  std::vector<Comparison> comparisons;
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
   size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
   size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing
@@ -45,9 +46,8 @@ struct ModelReport {
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"
                                                       // or "3, given"
-  // a hazard in a recorded kernel: two iterations access the same element; empty:
+  // a hazard in a recorded kernel: two iterations access the same element; empty: none was found
   std::string hazard_text = {};
-                                     // none was found
   OrderReport order_report = {};            // faults in the order of a recorded schedule's kernels
   std::vector<std::string> notes = {};  // what was not compared, and evidence against the import of a stage
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule: ModelOptions::is_unscheduled
@@ -59,8 +59,8 @@ struct ModelReport {
   std::string not_kept_reason;             // why the results of a failed run could not be saved; else empty
   // message on the first kernel that differs from REF, with the command to repeat it
   std::string first_different_kernel;
-  std::string error;                // the error that ended the run; empty if there is none
-  bool is_kernel_fault = false;        // true if `error` is the fault of a kernel: see Diag::kernel_fault
+  std::string error;             // the error that ended the run; empty if there is none
+  bool is_kernel_fault = false;  // true if `error` is the fault of a kernel: see Diag::kernel_fault
 
   // Returns the text of the first array that differs, of the compared outputs or of the wrong stage; "" if none
   // differs.

@@ -39,7 +39,7 @@ struct DeviceOptions {
   std::optional<double> timeout_seconds = {};
   bool runs_in_process = false;  // --in-process: run kernels without a worker process
   bool use_sanitizer = false;    // --sanitize: kernels on the CPU run under AddressSanitizer
-  int timed_runs = 0;       // --bench: number of timed runs after the first run
+  int timed_runs = 0;            // --bench: number of timed runs after the first run
 
   // Returns the seconds that --timeout allows for a trial, for a DeadlineScope; 0: no limit.
   double trial_seconds() const { return timeout_seconds.value_or(0); }

@@ -20,8 +20,8 @@ struct TimedRuns {
   std::string device;           // name of the device, for example "CPU"
   std::string name;             // name of the kernel, with terminal colors
   size_t num_arguments = 0;
-  uint64_t buffer_bytes = 0;           // total size of the kernel's buffers
-  uint64_t num_evaluations = 0;     // number of UOps that REF evaluates in one run; 0 on other devices
+  uint64_t buffer_bytes = 0;     // total size of the kernel's buffers
+  uint64_t num_evaluations = 0;  // number of UOps that REF evaluates in one run; 0 on other devices
 
   double median() const { return quantile(0.5); }
   double quantile(double q) const { return tgc::quantile(run_seconds, q); }
@@ -39,9 +39,9 @@ struct StageDifference {
   size_t num_stages_run = 0;
   // recorded stages whose graph cannot be imported or run, each with the reason
   std::vector<std::string> refused_stages;
-  // comparisons after `stage`; if `stage` is empty: after the last stage for which
+  // comparisons after `stage`; if `stage` is empty: after the last stage for which elements were left out
+  // (Comparison::num_left_out)
   std::vector<Comparison> comparisons;
-                                   // elements were left out (Comparison::num_left_out)
 
   std::string text() const;  // indented lines
   void write(JsonWriter& json) const;
@@ -53,13 +53,13 @@ struct RunReport {
   std::string input = {};            // INPUT of the kernel; empty if the command has only one INPUT
   std::string made_for = {};         // the Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
-  std::string what_ran = {};  // what ran in place of the input itself: "the recorded source", "the AST alone,
-      // ..."; empty: the input
+  // what ran in place of the input itself, such as "the recorded linear list"; empty: the input
+  std::string what_ran = {};
   std::string device;                // for example "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;             // what the results were compared with; empty: nothing
   std::vector<Comparison> comparisons;
   std::vector<std::string> runs_left_out;  // runs that were left out for lack of time
-  std::string notes;                 // undefined operations that ran, and known reasons for a difference
+  std::string notes;                       // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stage_difference;
   std::optional<TimedRuns> timed_runs;
   std::vector<std::string> written_files;  // paths of the files that the run wrote
@@ -108,7 +108,7 @@ struct KernelTime {
 struct KernelLine {
   std::string name;          // name of the kernel, with terminal colors
   std::string device;        // name of the device, for example "CPU"
-  size_t kernel_number = 0;         // number of the kernel in this process, from 1
+  size_t kernel_number = 0;  // number of the kernel in this process, from 1
   size_t num_arguments = 0;
   double used_bytes = 0;          // bytes of memory in use
   Executable::Cost kernel_cost = {};
@@ -121,7 +121,7 @@ struct KernelLine {
 
 // Returns `text` in the color that tinygrad calls `color`, with terminal codes; `text` itself if `wanted` is false.
 std::string paint_text(std::string text, std::string_view color, bool wanted);
-// Formats a time as `width` columns, for example "3.76us" (helpers.py:time_to_str).
+// Formats a time as a number of `width` columns and a unit, for example "3.76us" (helpers.py:time_to_str).
 std::string time_text(double seconds, int width = 9);
 
 }  // namespace tgc

@@ -15,12 +15,13 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 struct OrderFault {
   size_t first = 0, second = 0;  // numbers of kernels of the record; `first` must run before `second`
   std::string buffer;            // "data1", or "memory 2" for memory between kernels
-  std::string dependency_kind;  // the dependency between the kernels: "write after read: kernel 1 must run before
-      // kernel 0"; empty for a fault of a single kernel, where `first` equals `second`
-  std::string function;          // tinygrad's function that should ensure the dependency: "create_schedule
-                                 // (schedule/__init__.py)"
-  std::string explanation;              // the explanation, in one sentence
-  bool is_of_plan = false;       // true: `function` chose wrong memory, arguments or values; false: it lacks the edge
+  // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
+  // single kernel, where `first` equals `second`
+  std::string dependency_kind;
+  std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
+                            // (schedule/__init__.py)"
+  std::string explanation;  // the explanation, in one sentence
+  bool is_of_plan = false;  // true: `function` chose wrong memory, arguments or values; false: it lacks the edge
 
   std::string detail() const { return explanation + (is_of_plan ? "" : ", but the schedule has the other order"); }
 };

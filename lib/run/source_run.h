@@ -23,8 +23,8 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 
 struct SourceRunReport {
   std::string kernel, device;
-  Arrays result_arrays;                   // the arrays of all pointers that are not const, with the parameters' names
-  std::vector<Comparison> comparisons; // each array of --expect compared with the result; empty without --expect
+  Arrays result_arrays;                 // the arrays of all pointers that are not const, with the parameters' names
+  std::vector<Comparison> comparisons;  // each array of --expect compared with the result; empty without --expect
   std::vector<double> run_seconds;      // the times of the timed runs (--bench)
   bool has_passed() const;
   std::string text() const;

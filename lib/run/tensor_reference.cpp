@@ -42,7 +42,7 @@ class Targets {
     for (UOp u : toposort(stored_.root))
       if (stores_to_buffer(u) && !u.tag().is_none()) by_tag_.emplace(u.tag().repr(), u);
   }
-  // Returns the part of `value`, source `i` of the sink, that is stored to a buffer.
+  // Returns the node below the movement ops of `value`, source `i` of the sink, whose result is stored to a buffer.
   UOp computed(UOp value, size_t i) const {
     for (UOp tagged = source(i); tagged.tag().is_none() && value.in(kMoving); tagged = tagged.src(0))
       value = value.src(0);

@@ -22,9 +22,8 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
 struct RangedDifference {
   UOp culprit;              // the node of the graph before the stage whose rewrite is wrong; empty if all values are
                             // the same
-  // how the values of `culprit` compare; Open if the graph after the stage accesses memory
+  // how the values of `culprit` compare; Open if the graph after the stage accesses memory out of bounds
   EquivalenceResult value_comparison;
-                            // out of bounds
   size_t num_compared = 0;      // number of compared values
 };
 // Compares the values of a tensor graph before and after the stage that gives them loops; see import_tensor_pairs() for

@@ -55,9 +55,8 @@ struct Comparison {
   // values
   int64_t num_left_out = 0;
   int64_t num_rounded = 0;  // number of elements beyond the tolerance, not in `num_different`: rounding explains them
-  // true if no time was left for the recheck, which finds out which of `num_different` depend
+  // true if no time was left for the recheck, which finds out which of `num_different` depend only on rounding
   bool was_recheck_cut = false;
-                             // only on rounding
 
   bool has_passed() const { return num_different == 0; }
   std::string text() const;  // returns one line; if elements differ, also indented lines with the details

@@ -26,8 +26,8 @@ struct RuntimeInfo {
   std::string name;              // the backend's name, as --device takes it: "CPU:LLVM", "CL"
   std::string execution_method;  // how the backend compiles and runs kernels: "C, machine code by clang"
   bool is_available = false;
-  std::string detail_text;            // the hardware, or why the backend does not work and what would help
-  std::string target;            // the default target of kernels; set if the backend works
+  std::string detail_text;  // the hardware, or why the backend does not work and what would help
+  std::string target;       // the default target of kernels; set if the backend works
 };
 // Opens every backend, each in a separate process, so that a driver that crashes or hangs does not affect this one.
 std::vector<RuntimeInfo> runtimes();

@@ -16,8 +16,8 @@ enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 // One test of a report, such as a record or a finding of lint.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
-  std::string name;       // name of the test, "add.0 (CPU:CLANG)"
-  std::string rule = {};  // kind of the failure, such as "stage-differs"; names a CiRule of the report
+  std::string name;          // name of the test, "add.0 (CPU:CLANG)"
+  std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
   std::string message = {};  // one line; empty if passed
   std::string details = {};  // the difference, on several lines; may be empty
   std::string file = {};     // the file to annotate: a source file, or the recording; may be empty
@@ -39,9 +39,9 @@ class CiReport {
   const std::vector<CiCase>& cases() const { return cases_; }
   size_t num_with_verdict(CiVerdict verdict) const;
 
-  std::string junit_xml() const;  // one test suite, with every case
-  std::string sarif_json() const;  // one run, with a result for each case whose verdict is Failed or Error
-  std::string workflow_commands() const; // a workflow command "::error file=...::..." for each failed case or error
+  std::string junit_xml() const;          // one test suite, with every case
+  std::string sarif_json() const;         // one run, with a result for each case whose verdict is Failed or Error
+  std::string workflow_commands() const;  // a workflow command "::error file=...::..." for each failed case or error
 
  private:
   std::string command_;

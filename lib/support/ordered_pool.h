@@ -79,7 +79,7 @@ class OrderedPool {
   class Task {
    public:
     virtual ~Task() = default;
-    virtual void run_task() = 0;        // must not throw
+    virtual void run_task() = 0;          // must not throw
     virtual Status deliver_result() = 0;  // must not throw
     bool is_done = false;
   };
@@ -114,11 +114,11 @@ class OrderedPool {
   std::mutex mutex_;  // guards all members below
   std::condition_variable has_work_, has_space_;
   std::deque<std::unique_ptr<Task>> queue_;  // tasks to deliver, in submission order; num_started_ of them are started
-  size_t num_started_ = 0;                  // number of started tasks in queue_
-  size_t num_idle_ = 0;                         // number of threads that wait for work
-  bool is_delivering_ = false;                 // true while a thread delivers a task, which it has removed from queue_
-  bool is_closed_ = false;                     // true if no more tasks will be submitted
-  std::optional<Diag> error_;             // the error that stopped the pool
+  size_t num_started_ = 0;                   // number of started tasks in queue_
+  size_t num_idle_ = 0;                      // number of threads that wait for work
+  bool is_delivering_ = false;               // true while a thread delivers a task, which it has removed from queue_
+  bool is_closed_ = false;                   // true if no more tasks will be submitted
+  std::optional<Diag> error_;                // the error that stopped the pool
   std::vector<std::thread> threads_;
 };
 

@@ -37,9 +37,9 @@ class Pickle {
   friend class PickleReader;
   struct Node {
     Kind kind = None;
-    bool is_big = false;           // for a Number: it does not fit 64 bits, and `text` has its little-endian bytes
-    uint32_t items_end = 0;              // Tuple, Object: one past the last item in items_
-    uint32_t items_begin = 0;            // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
+    bool is_big = false;       // for a Number: it does not fit 64 bits, and `text` has its little-endian bytes
+    uint32_t items_end = 0;    // Tuple, Object: one past the last item in items_
+    uint32_t items_begin = 0;  // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
     uint32_t text_size = 0, module_size = 0;
     uint64_t text = 0, module = 0;  // offsets in bytes_, with the sizes text_size and module_size
     int64_t int_value = 0;
@@ -72,11 +72,11 @@ class PickleValue {
   bool is_none() const { return kind() == Pickle::None; }
   uint32_t id() const { return node_; }  // values with equal ids are the same Python object
 
-  std::string_view text() const;   // Text, Bytes, or the name of a Global
-  std::string_view module() const;  // module of a Global
-  std::optional<int64_t> int_value() const;  // Bool, or a Number of 64 bits
+  std::string_view text() const;                    // Text, Bytes, or the name of a Global
+  std::string_view module() const;                  // module of a Global
+  std::optional<int64_t> int_value() const;         // Bool, or a Number of 64 bits
   std::optional<uint64_t> unsigned_number() const;  // Bool, or a Number from 0 to 2^64 - 1
-  std::optional<double> float_value() const;     // Float, Bool, or a Number of 64 bits
+  std::optional<double> float_value() const;        // Float, Bool, or a Number of 64 bits
   bool is_true() const { return int_value().value_or(0) != 0; }
 
   // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument
@@ -86,8 +86,8 @@ class PickleValue {
   // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
   std::optional<PickleValue> find(std::string_view key) const;
 
-  std::string_view class_name() const;     // class of an Object
-  std::string_view class_module() const;   // module of an Object's class
+  std::string_view class_name() const;       // class of an Object
+  std::string_view class_module() const;     // module of an Object's class
   std::optional<PickleValue> state() const;  // the state that the opcode BUILD set for an Object
 
  private:

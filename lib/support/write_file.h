@@ -73,9 +73,9 @@ class FileWriter {
 
   std::string shown_path_, path_;  // the path as the user wrote it; the path with symbolic links resolved
   StagedFile staged_file_;
-  int direct_descriptor_ = -1;           // descriptor of a target that is not a regular file, else -1
-  int old_descriptor_ = -1;              // descriptor of the existing file, -1 if there is none
-  bool copies_in_place_ = false;     // commit() copies the content into the existing file instead of renaming over it
+  int direct_descriptor_ = -1;    // descriptor of a target that is not a regular file, else -1
+  int old_descriptor_ = -1;       // descriptor of the existing file, -1 if there is none
+  bool copies_in_place_ = false;  // commit() copies the content into the existing file instead of renaming over it
 };
 
 // Writes `bytes` to `path` with a FileWriter.

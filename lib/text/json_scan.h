@@ -69,9 +69,9 @@ class JsonScanner {
     position_ = at;
     return value;
   }
-  std::string_view number();                     // reads a number, returns its text
-  std::string_view skip();                       // reads any value, returns its text
-  void expect_end();                                    // throws a Failure unless only blanks are left
+  std::string_view number();  // reads a number, returns its text
+  std::string_view skip();    // reads any value, returns its text
+  void expect_end();          // throws a Failure unless only blanks are left
 
   size_t position() { return skip_blanks(), position_; }  // byte where the next value begins
   // Throws a Failure for the error at byte `at`.

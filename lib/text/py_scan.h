@@ -44,8 +44,8 @@ class PyScan {
 
   // ---- failures
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
-  std::string found_text(size_t at) const;   // describes the text at byte `at`: "'x'", "the end of the input"
-  std::string position_text(size_t at) const;   // returns the position of byte `at` as text: "line 3, column 7"
+  std::string found_text(size_t at) const;     // describes the text at byte `at`: "'x'", "the end of the input"
+  std::string position_text(size_t at) const;  // returns the position of byte `at` as text: "line 3, column 7"
   // Runs `body`. If `body` throws a Failure without a position, adds the position of byte `at` to the Failure.
   template <class Body>
   void with_position(size_t at, Body&& body) {
@@ -70,8 +70,8 @@ class PyScan {
     if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;
     skip_slowly();
   }
-  void skip_lines();                    // like skip_blanks_in_line(), but also skips line ends outside brackets
-  bool take_char(char c) {                   // if `c` comes next, reads it and returns true
+  void skip_lines();        // like skip_blanks_in_line(), but also skips line ends outside brackets
+  bool take_char(char c) {  // if `c` comes next, reads it and returns true
     skip_blanks_in_line();
     if (peek() != c) return false;
     position_++;
@@ -97,7 +97,7 @@ class PyScan {
   }
 
   // ---- literals
-  Const number();                       // reads a number; call it at the first digit
+  Const number();                                          // reads a number; call it at the first digit
   std::string string(PyLiteral literal = PyLiteral::Str);  // reads a string; call it at the opening quote
 
   // Counts one level of nesting during its lifetime. Fails beyond Limit::Nesting.

@@ -26,7 +26,7 @@ class PyValues : public PyScan {
   struct Value {
     Arg arg = {};
     bool is_list = false;
-    uint16_t nesting_depth = 0;             // nesting depth of tuples and dataclasses
+    uint16_t nesting_depth = 0;              // nesting depth of tuples and dataclasses
     uint32_t first_item = 0, num_items = 0;  // if is_list: range of its items in list_items_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
@@ -65,8 +65,8 @@ class PyValues : public PyScan {
   // ---- grammar
   Value value();                                   // a literal, a bracketed list or a name, optionally with a sign
   Value read_primary();
-  Value read_list();                               // reads a bracketed list; call it at the opening bracket
-  Value read_item() {                                   // reads one item of a list
+  Value read_list();   // reads a bracketed list; call it at the opening bracket
+  Value read_item() {  // reads one item of a list
     Value v;
     skip_blanks_in_line();
     return try_quick_item(v) ? v : with_nesting([&] { return read_expression(); });

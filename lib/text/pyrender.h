@@ -37,8 +37,8 @@ Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view 
 Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file = {});
 
 struct PlacedText {
-  std::string text;                              // pyrender's text, without a final newline
-  std::vector<std::pair<UOp, uint32_t>> node_lines;   // each node that has its own line, with the 0-based line number
+  std::string text;                                  // pyrender's text, without a final newline
+  std::vector<std::pair<UOp, uint32_t>> node_lines;  // each node that has its own line, with the 0-based line number
 };
 
 // Returns the text pyrender(root) and the line number of each node in it, or the error of pyrender().

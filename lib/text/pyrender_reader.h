@@ -116,13 +116,13 @@ class PyrenderReader : public PyValues {
 
   std::vector<UOp> numbered_nodes_;                              // numbered_nodes_[12] is the node named c12
   std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
-  std::vector<std::string> kernel_names_;                  // names defined by `assume_names`
-  int function_depth_ = 0;                                      // nesting depth of the functions being read
-  // true if the text states all facts, so nothing is inferred
+  std::vector<std::string> kernel_names_;  // names defined by `assume_names`
+  int function_depth_ = 0;                 // nesting depth of the functions being read
+  // true if the text has tgc's header and so states each dtype, device and unique number: none is inferred
   bool states_all_facts_ = false;
   bool would_infer_facts_ = false;
-  std::vector<NodeAt>* noted_nodes_ = nullptr;                   // set by note_nodes()
-  std::string_view line_name_;                             // name assigned by the current line
+  std::vector<NodeAt>* noted_nodes_ = nullptr;  // set by note_nodes()
+  std::string_view line_name_;                  // name assigned by the current line
   // nodes whose dtype must be inferred from uses, each with the name that its line assigns
   std::vector<std::pair<UOp, std::string_view>> open_nodes_;
   std::vector<std::string> warnings_;

@@ -51,7 +51,7 @@ struct RareArgFeatures {
 
 // The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
-  uint32_t num_users = 0;          // number of distinct users
+  uint32_t num_users = 0;      // number of distinct users
   uint32_t last_user = 0;      // id + 1 of the last user
   bool is_used_twice = false;  // true if one user has the node more than once among its sources
   bool has_line = false;       // true if the node has its own line
@@ -169,10 +169,10 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
  protected:
   struct Info : NodeUses {
-    size_t text_begin = 0;            // offset in piece_text_ of the node's text: its name, or the constant
-    uint32_t text_size = 0;           // length of that text; 0 if the node has no text in piece_text_
-    bool is_inlined = false;        // true if the node is written within its user's expression
-    bool is_plain = false;          // true if the node must be written as UOp(...), which states every field
+    size_t text_begin = 0;    // offset in piece_text_ of the node's text: its name, or the constant
+    uint32_t text_size = 0;   // length of that text; 0 if the node has no text in piece_text_
+    bool is_inlined = false;  // true if the node is written within its user's expression
+    bool is_plain = false;    // true if the node must be written as UOp(...), which states every field
   };
 
   void write_lines();
@@ -193,8 +193,8 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   int function_level_ = 0;
 
   UOp root_;
-  std::vector<UOp> named_order_;            // the named node c12 is named_order_[12]
-  std::vector<Info> node_info_;            // indexed by node id
+  std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
+  std::vector<Info> node_info_;   // indexed by node id
   TextBuffer line_text_, piece_text_;
   bool keeps_lines_ = false;  // true if write() must fill line_begins_
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
@@ -234,9 +234,9 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void write_whole(UOp u, std::string_view dtype_text);
   void expression(UOp u, bool bare);
 
-  bool has_odd_text_ = false;             // an arg or tag contains a string with a parenthesis
-  bool has_graphs_ = false;         // some arg or tag contains a graph
-  int expression_depth_ = 0;                     // nesting depth of the expression being written
+  bool has_odd_text_ = false;  // an arg or tag contains a string with a parenthesis
+  bool has_graphs_ = false;    // some arg or tag contains a graph
+  int expression_depth_ = 0;   // nesting depth of the expression being written
 };
 
 }  // namespace tgc

@@ -42,7 +42,7 @@ class Explainer : public Provenance {
   bool use_color_, was_found_ = false;
   Print print_;
   std::vector<std::string> known_stages_;  // names of the stages of the last kernel, for the error
-  std::string valid_nodes_;  // the range of valid node numbers, for the error
+  std::string valid_nodes_;                // the range of valid node numbers, for the error
 };
 
 }  // namespace tgc

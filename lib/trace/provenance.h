@@ -66,8 +66,8 @@ class Provenance : public TraceConsumer {
   class History;
   struct Event {
     UOp before, after;
-    TraceRule rule;       // its name is empty if the node was only rebuilt with new sources
-    uint32_t first_new_id;   // first_new_id to end_of_new_ids - 1 are the ids of the nodes that the rule created
+    TraceRule rule;         // its name is empty if the node was only rebuilt with new sources
+    uint32_t first_new_id;  // first_new_id to end_of_new_ids - 1 are the ids of the nodes that the rule created
     uint32_t end_of_new_ids;
     uint32_t stage;
     int depth;

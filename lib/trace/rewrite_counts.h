@@ -48,10 +48,10 @@ class RewriteCounts {
   StageSelection selection_;
   OpSet ops_;
   std::map<std::string, RuleCount> rule_counts_;
-  std::map<std::string, size_t> nodes_by_op_;  // number of nodes by op
-  std::map<std::string, RuleTime> rule_times_;             // by the rule's place in tinygrad
+  std::map<std::string, size_t> nodes_by_op_;             // number of nodes by op
+  std::map<std::string, RuleTime> rule_times_;            // by the rule's place in tinygrad
   std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages
-  size_t num_timed_ = 0;                                       // number of pipelines with times of stages
+  size_t num_timed_ = 0;                                  // number of pipelines with times of stages
   size_t num_pipelines_ = 0, num_graphs_ = 0, num_discarded_ = 0;
   bool lacks_rewrites_ = false;          // true if a pipeline has no recorded rewrites
 };

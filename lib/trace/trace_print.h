@@ -30,7 +30,7 @@ class TracePrinter : public TraceConsumer {
   struct PrintStyle {
     bool use_color = false;
     size_t max_lines = 12;  // largest number of removed nodes, and of added nodes, to print for one rewrite
-    bool is_quiet = false;     // print one line per rewrite, without nodes
+    bool is_quiet = false;  // print one line per rewrite, without nodes
   };
 
   TracePrinter(TraceFilter filter, PrintStyle style, Write write)
@@ -55,8 +55,8 @@ class TracePrinter : public TraceConsumer {
   std::string stage_;
   // in the current stage: the number of printed rewrites; of all rewrites that are in the result; of discarded rewrites
   size_t num_shown_ = 0, num_all_ = 0, num_discarded_ = 0;
-  size_t num_looked_at_ = 0;        // number of nodes and sources visited to find changed nodes
-  int64_t last_node_ = -1;      // largest node number so far, for the error
+  size_t num_looked_at_ = 0;  // number of nodes and sources visited to find changed nodes
+  int64_t last_node_ = -1;    // largest node number so far, for the error
 };
 
 // Returns a line such as "#12 = MUL dtypes.index (#10, 4)". For index arithmetic, the expression in infix notation

@@ -108,7 +108,7 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                        // element `i`; folds a VECTORIZE, VCONST or CONST
+  UOp gep(int64_t i) const;                         // element `i`; folds a VECTORIZE, VCONST or CONST
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
@@ -126,9 +126,9 @@ class UOp {
   UOp barrier(UOpSpan deps) const;
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
-  UOp valid(UOp cond) const;                       // where(cond, this, Invalid)
-  UOp get_idx() const;                             // for an index valid(idx, cond), returns idx; otherwise this node
-  UOp get_valid() const;  // the cond of valid(idx, cond); of another index, a constant: false if Invalid
+  UOp valid(UOp cond) const;  // where(cond, this, Invalid)
+  UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
+  UOp get_valid() const;      // the cond of valid(idx, cond); of another index, a constant: false if Invalid
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;

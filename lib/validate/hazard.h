@@ -15,15 +15,15 @@ struct Hazard {
   int64_t element = 0;  // index of the element in the buffer
   // by loop: its value in the iteration that stores, and that loads
   std::map<std::string, int64_t> store_iteration, load_iteration;
-  int64_t num_iterations = 0;     // number of iterations of the loops around the store
-  bool stores_first = false;  // the storing iteration comes first, so even iterations in order load the new value
+  int64_t num_iterations = 0;  // number of iterations of the loops around the store
+  bool stores_first = false;   // the storing iteration comes first, so even iterations in order load the new value
   // Returns "iteration r0=8 loads data0[8], which iteration r0=0 stores: the result depends on their order".
   std::string text() const;
 };
 
 // The place of a kernel's argument in memory.
 struct ArgumentPlace {
-  size_t memory_number = 0;   // arguments with the same number are parts of one memory
+  size_t memory_number = 0;  // arguments with the same number are parts of one memory
   int64_t offset_bytes = 0;  // in bytes
 };
 

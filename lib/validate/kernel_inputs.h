@@ -32,8 +32,8 @@ struct VariableSources {
   VariableValues option_values = {};      // --var
   // --inputs: an array of one integer with the variable's name; null if not given
   const Arrays* file_arrays = nullptr;
-  VariableValues recorded_values = {};     // values that the recorded program gave the variables
-  std::optional<uint64_t> seed = {};  // seed of a random value within the variable's bounds; unset: draw none
+  VariableValues recorded_values = {};  // values that the recorded program gave the variables
+  std::optional<uint64_t> seed = {};    // seed of a random value within the variable's bounds; unset: draw none
 };
 
 // Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a

@@ -2,8 +2,8 @@
 // compares the results of a candidate with those of the reference.
 //
 //   KernelTrial trial(ast, {}, {.variables = {{"n", 3}}});
-//   trial.begin(candidate).value_or_throw();                       // chooses variables and inputs
-//   auto expected = trial.run_reference();                             // what the AST computes in REF
+//   trial.begin(candidate).value_or_throw();  // chooses variables and inputs
+//   auto expected = trial.run_reference();    // what the AST computes in REF
 //   auto stored = execute(candidate, device, trial.inputs(), trial.variables(), options);
 //   auto arrays = trial.compare(stored->outputs, expected->outputs);  // rechecks what rounding may decide
 //
@@ -19,11 +19,11 @@ namespace tgc {
 
 // The inputs and options of a trial.
 struct TrialInputs {
-  Arrays arrays = {};                 // given arrays, by name (data0), and variables as arrays of one integer
-  std::string arrays_file = {};              // the file of `arrays`, for messages
-  std::optional<uint64_t> seed = 0;   // seed of arrays and variables that are not given; unset: all must be given
-  VariableValues variables = {};      // --var
-  VariableValues recorded_variables = {};       // values that the recorded program bound
+  Arrays arrays = {};                      // given arrays, by name (data0), and variables as arrays of one integer
+  std::string arrays_file = {};            // the file of `arrays`, for messages
+  std::optional<uint64_t> seed = 0;        // seed of arrays and variables that are not given; unset: all must be given
+  VariableValues variables = {};           // --var
+  VariableValues recorded_variables = {};  // values that the recorded program bound
 };
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the

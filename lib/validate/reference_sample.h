@@ -12,7 +12,7 @@ namespace tgc {
 
 struct Sample {
   std::map<std::string, std::vector<int64_t>> flat_indices;  // flat indices in each stored array; empty: all elements
-  Arrays values;                                       // the elements at these indices, in the same order
+  Arrays values;                                             // the elements at these indices, in the same order
 };
 
 // Returns the elements at the flat indices `places`. Throws Failure if the array has no such element.

@@ -13,7 +13,7 @@
 namespace tgc {
 
 struct Sides {
-  UOp before, after;  // if one is null, the result is Open
+  UOp before, after;     // if one is null, the result is Open
   double tolerance = 0;  // largest relative difference of floats that rounding explains; 0: a default for the dtype
 };
 

@@ -9,13 +9,13 @@ namespace tgc {
 
 struct ViewPlan {
   std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
-  std::string other_input;                // a second INPUT to compare with; empty if there is one INPUT
-  bool compiles_later = false;               // compile kernels of a tensor graph only when the page asks for them
-  bool includes_assembly = true;             // include the LLVM IR and assembly that compilers make of kernels
-  bool strips_paths = false;         // omit the folders of file names
-  bool runs_kernels = false;                 // run and time kernels
-  bool bisects_kernels = false;              // find the rewrite that makes a kernel's result wrong
-  bool proves_rewrites = false;               // decide for each rewrite of a kernel whether it is right
+  std::string other_input;          // a second INPUT to compare with; empty if there is one INPUT
+  bool compiles_later = false;      // compile kernels of a tensor graph only when the page asks for them
+  bool includes_assembly = true;    // include the LLVM IR and assembly that compilers make of kernels
+  bool strips_paths = false;        // omit the folders of file names
+  bool runs_kernels = false;        // run and time kernels
+  bool bisects_kernels = false;     // find the rewrite that makes a kernel's result wrong
+  bool proves_rewrites = false;     // decide for each rewrite of a kernel whether it is right
   // device of `runs_kernels` and `bisects_kernels`, as `tgc run --device` takes it
   std::string run_device;
 };

@@ -13,13 +13,13 @@ namespace tgc {
 
 // The content of a page.
 struct ViewContent {
-  std::string title;                  // name of the input
-  std::vector<std::string> side_names;     // names of the two inputs; empty if there is one input
+  std::string title;                    // name of the input
+  std::vector<std::string> side_names;  // names of the two inputs; empty if there is one input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;               // schedule of a compiled tensor graph as JSON (schedule_text.h), or empty
-  std::string measuring_device;            // the device that ran the kernels; empty: no kernel was run
-  std::vector<double> item_seconds;       // seconds of each item of the schedule; 0: not timed
-  std::optional<Peaks> peaks;         // peak rates of the device `measuring_device`; nullopt: not measured
+  std::string schedule;              // schedule of a compiled tensor graph as JSON (schedule_text.h), or empty
+  std::string measuring_device;      // the device that ran the kernels; empty: no kernel was run
+  std::vector<double> item_seconds;  // seconds of each item of the schedule; 0: not timed
+  std::optional<Peaks> peaks;        // peak rates of the device `measuring_device`; nullopt: not measured
 };
 
 // Returns the page's index as JSON: {"title","graphs":[{"name","target",...}],"schedule",...}. It has what the page

@@ -108,7 +108,7 @@ class Recorder : public TraceConsumer {
     UOp input, result;
     double ms = 0;
     size_t first_event = 0, end_event = 0;  // indices in events_
-    size_t num_discarded = 0;        // number of rewrites whose results the stage discarded
+    size_t num_discarded = 0;               // number of rewrites whose results the stage discarded
   };
   friend class RecordingWriter;
 

@@ -40,12 +40,12 @@ class RecordingWriter {
   Recorder& r_;
   Compilation* compilation_;
   TextChoice text_choice_;
-  std::vector<UOp> linear_list_;              // the linear list, if the graph is a kernel
-  std::vector<UOp> nodes_;             // the rows of the table of nodes, sources first
-  std::vector<int32_t> numbers_;       // by node id: the row; -1: the node is not in the table
+  std::vector<UOp> linear_list_;  // the linear list, if the graph is a kernel
+  std::vector<UOp> nodes_;        // the rows of the table of nodes, sources first
+  std::vector<int32_t> numbers_;  // by node id: the row; -1: the node is not in the table
   // by row: the node's number in the trace, which the page shows; increasing
   std::vector<uint32_t> trace_numbers_;
-  std::vector<UOp> result_nodes_;           // the nodes of the graphs between stages; their facts are written
+  std::vector<UOp> result_nodes_;              // the nodes of the graphs between stages; their facts are written
   std::vector<EventWriter::Texts> row_texts_;  // by row: the numbers of the node's texts
   std::optional<EventWriter> events_;
   NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts

@@ -15,12 +15,12 @@ struct TimeSlice {
   uint8_t kind = 0;         // a SliceKind (profile_tracks.h)
   int64_t begin = 0, end = 0;
   uint32_t item_number = kNoItem;  // what the slice shows, by number: an instruction, the place of a wave, or a name
-  double amount = 1;        // mean over the slice: the busy share of a unit, or the number of waves
+  double amount = 1;               // mean over the slice: the busy share of a unit, or the number of waves
 };
 
 struct TimelineRow {
   std::string name;
-  double max_amount = 1;      // the amount that the page draws as high as the row
+  double max_amount = 1;                    // the amount that the page draws as high as the row
   std::string_view drawing_style = "unit";  // how the page draws it: "unit", "wave", "count", or "place" (of waves)
 };
 

@@ -93,7 +93,7 @@ class Consumers {
   }
 
  private:
-  std::vector<uint32_t> begin_, end_;  // the users of node i are users_[begin_[i]] up to users_[end_[i]]
+  std::vector<uint32_t> begin_, end_;  // the users of node i: users_[k] for begin_[i] <= k < end_[i]
   std::vector<uint32_t> users_;
 };
 

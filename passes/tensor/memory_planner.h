@@ -12,8 +12,8 @@ namespace tgc {
 
 // The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
 struct BufferPlace {
-  std::optional<size_t> shared_index = {};    // index into MemoryPlan::shared_index
-  int64_t offset_bytes = 0;                   // byte offset in that shared buffer
+  std::optional<size_t> shared_index = {};  // index into MemoryPlan::shared_index
+  int64_t offset_bytes = 0;                 // byte offset in that shared buffer
   std::optional<size_t> shared_with = {};   // number of the schedule buffer whose memory this buffer reuses
 };
 
@@ -64,8 +64,8 @@ class TlsfAllocator {
   int64_t block_size_;
   int lv2_bits_;
   std::vector<std::vector<std::vector<int64_t>>> free_blocks_;  // free blocks, by first and second level, oldest first
-  std::vector<int> free_block_counts_;                             // by first level: number of free blocks
-  std::map<int64_t, Block> blocks_;                      // every block, by its start offset
+  std::vector<int> free_block_counts_;                          // by first level: number of free blocks
+  std::map<int64_t, Block> blocks_;                             // every block, by its start offset
 };
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ struct ScheduleBuffer {
   int64_t num_elements = 0;                    // number of elements
   DType dtype;
   std::optional<size_t> view_of = {};  // for a view: the number of the buffer that it is a part of
-  int64_t offset_bytes = 0;                  // byte offset of a view
+  int64_t offset_bytes = 0;            // byte offset of a view
   bool is_input = false;               // true for a BUFFER of the original graph
   bool is_output = false;              // true if the buffer holds the value of a source of the original sink
 

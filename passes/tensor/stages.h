@@ -134,14 +134,14 @@ UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts,
 
 // State of the rules that create buffers or split a graph into kernels (rangeify.py:LocalAddBufferContext).
 struct LocalAddBufferContext {
-  int64_t next_buffer = 0;                           // number of the next buffer
-  int64_t next_global = 0;                        // number of the next DEFINE_GLOBAL
-  int64_t next_range_number = 0;                         // number of the next RANGE
+  int64_t next_buffer = 0;        // number of the next buffer
+  int64_t next_global = 0;        // number of the next DEFINE_GLOBAL
+  int64_t next_range_number = 0;  // number of the next RANGE
   // Each buffer, and the BUFFER or AFTER that becomes the kernel's source for it; in order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
   std::unordered_map<UOp, size_t> buffer_indices;  // index of each buffer in `buffers`
-  std::vector<UOp> vars;                      // the BINDs, without duplicates
-  Arg opts = {};                              // opts_to_apply of the kernel: the arg of a CONTIGUOUS
+  std::vector<UOp> vars;                           // the BINDs, without duplicates
+  Arg opts = {};                                   // opts_to_apply of the kernel: the arg of a CONTIGUOUS
 };
 
 const RuleSet& pm_flatten_bufferize();   // BUFFERIZE over several ranges -> BUFFERIZE over one flat index, reshaped
@@ -163,8 +163,8 @@ const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_coll
 
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct KeptBufferize {
-  bool is_removable = true;   // false if its BufferizeOpts or the op of its value require the buffer
-  size_t num_buffers = 0;         // number of buffers that its value reads; a value that reads many is not recomputed
+  bool is_removable = true;     // false if its BufferizeOpts or the op of its value require the buffer
+  size_t num_buffers = 0;       // number of buffers that its value reads; a value that reads many is not recomputed
   bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
 KeptBufferize buffer_requirements(UOp bufferize);

@@ -44,7 +44,7 @@ struct Dialect {
   std::string_view vector = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> type_names = {};     // the scalar types that the language names differently from tinygrad
+  std::span<const TypeName> type_names = {};      // the scalar types that the language names differently from tinygrad
   const TextTable<CStyle>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
@@ -109,12 +109,12 @@ class CStyle : public TextRenderer {
   bool expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
   std::vector<Parameter> parameters_;
-  bool has_images_ = false;  // true if a parameter is an image
+  bool has_images_ = false;              // true if a parameter is an image
   std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
   std::string_view prefix_;              // prefix of the current node's name; empty if the name has no number
   size_t prefix_index_ = 0;
-  int indent_depth_ = 1;                        // number of open loops and ifs, for the indentation
-  bool has_own_parens_ = false;              // true if a name or format string of the input has parentheses
+  int indent_depth_ = 1;         // number of open loops and ifs, for the indentation
+  bool has_own_parens_ = false;  // true if a name or format string of the input has parentheses
 };
 
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.

@@ -26,7 +26,7 @@ class Ptx : public TextRenderer {
   // registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;  // returns `v` as an immediate operand
+  std::string value(UOp u, Const v, DType d) const;            // returns `v` as an immediate operand
   size_t position(UOp u) { return *node_positions_.find(u); }  // index of `u` in the list
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers.
@@ -41,11 +41,11 @@ class Ptx : public TextRenderer {
   std::string function_head(std::string_view function_name);
 
   // ---- functions defined in registers.cpp
-  // Handles a node that has no value, or whose value is in existing registers. Prints code only for a STORE to a buffer
-  // in registers. Returns false for any other node, which needs new registers.
+  // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
+  // code only for a STORE to such a buffer. Returns false for any other node.
   bool stands_for_registers(UOp u);
   void name_node(UOp u);                    // gives the node new registers
-  void share_registers(UOp u, UOp from);              // gives `u` the registers of `from`
+  void share_registers(UOp u, UOp from);    // gives `u` the registers of `from`
   void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
   void share_accessed(UOp u);
 

@@ -1,4 +1,4 @@
-// The texts of two compared graphs as one: lines of A alone are removed, lines of B alone are added.
+// The texts of two compared graphs as one: lines of A alone are marked as removed, lines of B alone as added.
 import {Story} from "./story.js";
 import {textsAt} from "./texts.js";
 /** @typedef {import("./texts.js").Text} Text */

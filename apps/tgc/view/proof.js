@@ -50,7 +50,7 @@ export function exampleText({before, after, stored, ...inputs}) {
   return [sides, stored].filter(Boolean).join("; ");
 }
 
-const kShownDigits = 7;  // digits that are shown of a number, unless it needs more to differ from another one
+const kShownDigits = 7;  // digits that are shown of a fraction, unless expected and actual value would look equal
 
 /** Returns "expected 1, got 2 for r0 = 0". @param {string} right @param {string} wrong @param {string} where */
 function expectedText(right, wrong, where) {

@@ -37,7 +37,7 @@ class Builder {
   // If the next modifier is one of `words`, consumes it and returns its index in `words`; else returns `otherwise`.
   int take_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> take_type();
-  Type take_required_type();                   // throws Failure if the next modifier is not a type
+  Type take_required_type();     // throws Failure if the next modifier is not a type
   void refuse_more_modifiers();  // throws Failure if a modifier is left
 
   // ---- registers
@@ -131,7 +131,7 @@ struct ControlFlow {
   struct Block {
     uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
-    bool ends_here = false;  // true if lanes may return at the block's end
+    bool ends_here = false;           // true if lanes may return at the block's end
     uint32_t post_dominator = kNone;  // the immediate one, where diverged lanes reconverge; kNone: the kernel's end
   };
   std::vector<Block> blocks;

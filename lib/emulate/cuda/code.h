@@ -32,15 +32,15 @@ using Run = void (*)(Warp&, const Op&);
 struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;    // predicate; the operation runs in the lanes where (guard ^ flip) is set
-  uint32_t guard_flip = 0;         // all bits set if the guard is negated, else 0
+  uint32_t guard = kNone;   // predicate; the operation runs in the lanes where (guard ^ flip) is set
+  uint32_t guard_flip = 0;  // all bits set if the guard is negated, else 0
   // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
   uint32_t more_operands = kNone;
   // number of operands at `more_operands`; if `more_operands` is kNone, a parameter of the operation
   uint32_t num_more_operands = 0;
-  int64_t immediate = 0;         // address offset, jump target or a parameter of the operation
+  int64_t immediate = 0;     // address offset, jump target or a parameter of the operation
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join_op = kNone;     // for a jump: index of the op at which lanes that took different ways reconverge
+  uint32_t join_op = kNone;  // for a jump: index of the op at which lanes that took different ways reconverge
 
   bool has_register_list() const { return more_operands != kNone; }
 };
@@ -94,10 +94,10 @@ struct Block;
 // The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
 struct Warp {
   std::byte* register_file = nullptr;  // register file
-  uint32_t active_lanes = 0;  // lanes in which the current operation runs (its guard is true)
-  uint32_t path_lanes = 0;    // lanes that are at `pc`
-  uint32_t occupied_lanes = 0;  // lanes that have a thread
-  uint32_t alive_lanes = 0;   // lanes whose thread has not returned yet
+  uint32_t active_lanes = 0;           // lanes in which the current operation runs (its guard is true)
+  uint32_t path_lanes = 0;             // lanes that are at `pc`
+  uint32_t occupied_lanes = 0;         // lanes that have a thread
+  uint32_t alive_lanes = 0;            // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
   Block* block = nullptr;

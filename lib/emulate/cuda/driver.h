@@ -20,7 +20,7 @@ namespace tgc::ptx {
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
-  uint64_t dynamic_shared_bytes = 0;           // in bytes
+  uint64_t dynamic_shared_bytes = 0;     // in bytes
   std::vector<std::byte> parameters;
   std::vector<Range> memory_ranges;  // accessible global memory, sorted
   bool checks_races = false;
@@ -35,8 +35,8 @@ struct Block {
   Triple id{};
   bool is_packed = false;  // true if a warp holds several blocks
   std::vector<std::byte> shared_memory, local_memory;
-  std::vector<uint8_t> is_stored;     // for each byte of `shared_memory`, 1 if a thread has stored it
-  std::unique_ptr<Races> race_detector;    // null unless checks_races is set
+  std::vector<uint8_t> is_stored;        // for each byte of `shared_memory`, 1 if a thread has stored it
+  std::unique_ptr<Races> race_detector;  // null unless checks_races is set
   RecentRanges recent_ranges;
 };
 

@@ -38,7 +38,7 @@ struct Source {
   bool is_vector = false;
   Part part = Part::Whole;
   bool is_signed = false;  // true: a byte or word part is sign-extended
-  bool is_half = false;  // true: the register holds a 16-bit float, which is converted to float
+  bool is_half = false;    // true: the register holds a 16-bit float, which is converted to float
   bool is_negative = false, is_absolute = false;
 
   bool is_plain() const { return part == Part::Whole && !is_half && !is_negative && !is_absolute; }
@@ -61,7 +61,7 @@ struct Op {
   bool has_narrow_base = false;  // true: the scalar part of the address has 32 bits
   bool is_load = false;  // true: a memory load, which on hardware fills the destination registers asynchronously
   int32_t offset = 0;
-  uint32_t target = 0;  // for a jump: index of the target operation
+  uint32_t target = 0;       // for a jump: index of the target operation
   uint32_t instruction = 0;  // index in TranslatedKernel::instructions
 };
 
@@ -70,7 +70,7 @@ struct TranslatedKernel {
   Descriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
-  uint32_t halves = 1;  // halves per wave: 1 or 2
+  uint32_t halves = 1;         // halves per wave: 1 or 2
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
@@ -97,13 +97,13 @@ struct Wave {
   const TranslatedKernel* code = nullptr;
   uint32_t first_thread = 0;
   std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
-  uint32_t mask[2] = {};  // the lane mask that the current operation computes, one word per half of the wave
-  uint32_t outer_exec[2] = {};  // during a DPP instruction, which runs in fewer lanes: EXEC before it
-  uint64_t num_executed = 0;  // executed instructions; a vector instruction counts once per active lane
+  uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
+  uint32_t outer_exec[2] = {};      // during a DPP instruction, which runs in fewer lanes: EXEC before it
+  uint64_t num_executed = 0;        // executed instructions; a vector instruction counts once per active lane
   uint64_t jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
   Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race
-  uint32_t num_started = 0;  // number of operations started so far; only counted with --race
+  uint32_t num_started = 0;        // number of operations started so far; only counted with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
   uint64_t exec() const { return s[kExec] | (halves == 2 ? uint64_t(s[kExec + 1]) << 32 : 0); }

@@ -26,7 +26,7 @@ struct Launch {
   bool checks_races = false;
   unsigned host_threads = 1;
   uint64_t max_jumps = UINT64_MAX;  // limit of jumps per wave
-  TraceLog* trace_log = nullptr;  // where executed instructions are logged; then host_threads is 1
+  TraceLog* trace_log = nullptr;    // where executed instructions are logged; then host_threads is 1
 
   uint32_t block_threads() const { return uint32_t(volume(block)); }
 };
@@ -34,9 +34,9 @@ struct Launch {
 struct Group {
   const Launch* launch = nullptr;
   Triple id{};
-  std::vector<std::byte> lds_bytes;   // LDS (shared memory)
-  std::vector<uint8_t> is_stored;     // for each byte of `memory`, 1 if a thread has stored it
-  std::unique_ptr<Races> race_detector;    // null unless checks_races is set
+  std::vector<std::byte> lds_bytes;      // LDS (shared memory)
+  std::vector<uint8_t> is_stored;        // for each byte of `memory`, 1 if a thread has stored it
+  std::unique_ptr<Races> race_detector;  // null unless checks_races is set
   RecentRanges recent_ranges;
 };
 

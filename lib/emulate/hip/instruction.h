@@ -19,7 +19,7 @@ struct Operand {
   uint32_t place = 0, count = 1;  // for registers: index of the first register, number of registers
   int64_t integer = 0;
   bool is_literal = false;  // for an Integer: true for a literal (printed in hexadecimal), false for an inline constant
-  double number = 0;  // value of a Float
+  double number = 0;        // value of a Float
   bool is_negative = false, is_absolute = false, is_sign_extended = false;
   std::string_view text;
 
@@ -36,8 +36,8 @@ struct Instruction {
   uint64_t address = 0;
   uint32_t bytes = 0;
   uint32_t source_line = 0;  // line of the kernel's source, 0 if unknown
-  std::string_view text;  // the whole instruction
-  std::string_view opcode;  // "v_add_f32_e32"
+  std::string_view text;     // the whole instruction
+  std::string_view opcode;   // "v_add_f32_e32"
   std::vector<Operand> operands;
   std::vector<Modifier> modifiers;
 

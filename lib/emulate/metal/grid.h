@@ -25,7 +25,7 @@ struct Range {
 };
 
 struct Grid {
-  Entry entry = nullptr;  // the compiled kernel; a call runs one thread
+  Entry entry = nullptr;                                      // the compiled kernel; a call runs one thread
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;

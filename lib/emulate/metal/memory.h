@@ -52,7 +52,7 @@ class Memory {
     std::string name;
     uint64_t begin = 0, bytes = 0;
     bool is_threadgroup = false;
-    std::vector<uint32_t> storing_groups = {};  // for each byte of threadgroup memory, the last group that stored it
+    std::vector<uint32_t> storing_groups = {};   // for each byte of threadgroup memory, the last group that stored it
     std::unique_ptr<uint8_t[]> allocation = {};  // the allocation of threadgroup memory
 
     bool contains_access(const Access& a) const {

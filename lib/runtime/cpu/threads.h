@@ -37,8 +37,8 @@ class Threads {
   std::condition_variable round_begun_, round_ended_;
   std::atomic<LaunchRound> round_;
   std::atomic<size_t> num_running_ = 0;
-  const std::function<void(size_t)>* task_ = nullptr;  // valid while any thread of the current launch runs
-  std::atomic<bool> should_stop_ = false, is_crowded_ = false;   // crowded: more threads than processors
+  const std::function<void(size_t)>* task_ = nullptr;           // valid while any thread of the current launch runs
+  std::atomic<bool> should_stop_ = false, is_crowded_ = false;  // crowded: more threads than processors
   bool has_started_ = false;
   std::vector<std::thread> threads_;
 };

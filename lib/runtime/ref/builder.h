@@ -39,8 +39,8 @@ class Builder {
   Reg bitcast(Reg a, Type to);             // returns the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);
   Reg mulacc(Reg a, Reg b, Reg c);
-  Reg logical_and(Reg a, Reg b);                  // returns a & b for Bools; a kNone operand counts as true
-  Reg copy(Reg a);                         // returns a copy (Mov) that stays unchanged when `a` is overwritten
+  Reg logical_and(Reg a, Reg b);  // returns a & b for Bools; a kNone operand counts as true
+  Reg copy(Reg a);                // returns a copy (Mov) that stays unchanged when `a` is overwritten
   void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
@@ -96,8 +96,8 @@ class Builder {
   struct Register {
     Type type;
     bool is_varying_register = false, constant = false;
-    uint32_t scope_depth = 0;             // depth of the scope in which the register is defined
-    uint64_t bits = 0;              // value of a constant
+    uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
+    uint64_t bits = 0;         // value of a constant
     // the first and last index into instructions_ at which the register is needed
     int32_t first_use = -1, last_use = -1;
     int32_t slot = -1;
@@ -111,7 +111,7 @@ class Builder {
     uint8_t type = 0, type2 = 0;
     Reg dst = kNone, a = kNone, b = kNone, c = kNone;
     int64_t imm = 0;
-    int32_t raw_field = 0;  // a number that the instruction stores in the field of an operand register
+    int32_t raw_field = 0;  // a number that is encoded in place of operand register a or b; the op says which
     Opc rounding = Opc::Mov;
   };
   struct Scope {
@@ -140,8 +140,8 @@ class Builder {
     };
     std::vector<uint32_t> use_counts;  // by register: number of instructions that use it
     std::vector<bool> is_removed;      // by position in instructions_: true if removed
-    std::vector<CopyUse> copy_uses;      // by register: its uses in the straight-line code being scanned
-    std::vector<Reg> replacements;   // by register: the register to use instead, or kNone
+    std::vector<CopyUse> copy_uses;    // by register: its uses in the straight-line code being scanned
+    std::vector<Reg> replacements;     // by register: the register to use instead, or kNone
   };
   void drop_copies();
   void use_accumulators(Copies& copies, size_t from, size_t to);

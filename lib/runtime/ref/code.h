@@ -87,8 +87,8 @@ struct Wmma {
 
 struct Memory {
   uint8_t* data = nullptr;
-  int64_t size = 0;       // number of elements, over all copies
-  int64_t copy_size = 0;  // number of elements of one copy
+  int64_t size = 0;                 // number of elements, over all copies
+  int64_t copy_size = 0;            // number of elements of one copy
   uint8_t* stored_flags = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
 };
 
@@ -98,7 +98,7 @@ struct Access {
     std::string name;
     int32_t stride, extent;
   };
-  std::string text;                                    // "load from data1"
+  std::string text;                                     // "load from data1"
   std::vector<std::pair<std::string, int32_t>> ranges;  // names and counters of the open loops, outermost first
   std::vector<LaneAxis> axes;
   int32_t memory = 0;
@@ -109,8 +109,8 @@ struct Access {
 struct MemoryInfo {
   std::string name;   // "data1", "local0"
   Scalar scalar = Scalar::Void;
-  int64_t size = 0;   // number of elements of one copy; negative for a buffer of any size
-  int64_t buffer_number = -1;  // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
+  int64_t size = 0;             // number of elements of one copy; negative for a buffer of any size
+  int64_t buffer_number = -1;   // the DEFINE_GLOBAL number of a buffer; -1 for scratch memory
   int64_t lane_group_size = 0;  // for scratch memory: number of lanes that share a copy; 0: a single copy
 };
 
@@ -119,9 +119,9 @@ struct RefCode {
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
-  std::vector<std::pair<int32_t, uint64_t>> constants;    // byte offset of a register, and the bits of its value
+  std::vector<std::pair<int32_t, uint64_t>> constants;     // byte offset of a register, and the bits of its value
   std::vector<std::pair<int32_t, std::string>> variables;  // byte offset of an I64 register, name of its variable
-  int64_t chunk_lanes = 1;           // number of lanes in a varying register
+  int64_t chunk_lanes = 1;                                 // number of lanes in a varying register
   size_t register_bytes = 0;
 };
 
@@ -129,7 +129,7 @@ struct RefCode {
 struct Frame {
   uint8_t* registers;
   int64_t n = 1;           // number of lanes in the current chunk; 1 outside lanes
-  int64_t first_lane = 0;        // number of the chunk's first lane
+  int64_t first_lane = 0;  // number of the chunk's first lane
   int64_t total_lanes = 0;
   int64_t chunk_lanes = 1;
   const Instruction* code;
@@ -139,8 +139,8 @@ struct Frame {
   uint64_t evaluations = 0;
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
-  int64_t iterations_left = 0;             // iterations left until refuel() checks the limits
-  bool is_exhausted = false;       // true if a limit ended the run
+  int64_t iterations_left = 0;  // iterations left until refuel() checks the limits
+  bool is_exhausted = false;    // true if a limit ended the run
   struct Budget* run_budget = nullptr;
 
   template <class T>
@@ -167,11 +167,11 @@ struct Selector {
   Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);
-Fn select_binary(const Selector& s);      // exec_binary.cpp
-Fn select_float_binary(const Selector& s);  // exec_float.cpp
-Fn select_unary(const Selector& s);       // exec_unary.cpp
-Fn select_cast(const Selector& s);        // exec_unary.cpp
-Fn select_memory(const Selector& s);      // exec_memory.cpp
+Fn select_binary(const Selector& s);                          // exec_binary.cpp
+Fn select_float_binary(const Selector& s);                    // exec_float.cpp
+Fn select_unary(const Selector& s);                           // exec_unary.cpp
+Fn select_cast(const Selector& s);                            // exec_unary.cpp
+Fn select_memory(const Selector& s);                          // exec_memory.cpp
 const Instruction* run_wmma(Frame& f, const Instruction* i);  // wmma.cpp
 
 }  // namespace tgc::ref

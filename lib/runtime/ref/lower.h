@@ -11,7 +11,7 @@
 namespace tgc::ref {
 
 // lower_graph and lower_list throw Failure, which names the node, if REF cannot run a node.
-RefCode lower_graph(UOp sink, bool count_evaluations);                // graph.cpp
+RefCode lower_graph(UOp sink, bool count_evaluations);                  // graph.cpp
 RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
 
 // ---- loops over RANGEs, and RANGEs and SPECIALs as lanes that run side by side

@@ -79,7 +79,7 @@ class Ranges {
   UOpMap<uint32_t> node_positions_;  // position of each node in the list of nodes
   UOpMap<RangeSet> ranges_around_;
   UOpMap<RangeSet> ended_ranges_;  // for each node that ends ranges: these ranges
-  RangeSet ended_twice_;    // ranges that more than one node ends
+  RangeSet ended_twice_;           // ranges that more than one node ends
 };
 
 }  // namespace tgc::ref

@@ -70,7 +70,8 @@ class Run {
     return info.scalar == Scalar::Index ? 8 : dtypes::of(info.scalar).itemsize();
   }
 
-  // Returns the buffer, or a copy of it if words are packed in it and its last word is not whole.
+  // Returns the buffer. If the kernel accesses it as words of 32 bits and its last word is not whole, returns a copy
+  // that is padded to whole words.
   RefBuffer with_whole_words(RefBuffer b) {
     size_t bytes = b.bytes;
     for (const MemoryInfo& m : code_.memories)

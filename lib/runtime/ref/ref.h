@@ -30,9 +30,9 @@ namespace tgc {
 // (Renderers compare NaNs differently: NaN < x is false in C and true in tinygrad's LLVM IR.)
 struct RefNotes {
   uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
-  uint64_t num_domain_errors = 0;  // square roots and logarithms of negative numbers
+  uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
   uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR 2^32 times
-  uint64_t num_overlaps = 0;  // stores of a different value to a buffer element that was already stored to
+  uint64_t num_overlaps = 0;        // stores of a different value to a buffer element that was already stored to
   // the part of text() about num_negative_sizes
   static constexpr std::string_view kNegativeSize = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0

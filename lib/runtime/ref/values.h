@@ -16,12 +16,12 @@ namespace tgc::ref {
 
 // One element of a value: a number or a pointer.
 struct Element {
-  Reg reg = kNone;      // the number; for a pointer the offset (kNone: 0)
-  Reg valid = kNone;    // for an index or pointer: the gate, a Bool (kNone: always true)
-  int32_t memory = -1;  // for a pointer into memory: the memory's index
-  int32_t file = -1;    // for a pointer into registers: the index in Values::register_files_
-  bool is_byte_offset = false;   // true if the offset counts bytes, not elements: the pointer was cast to an integer
-  bool is_pixel_pointer = false;   // true if the pointer is to the four elements of an image's pixel
+  Reg reg = kNone;                // the number; for a pointer the offset (kNone: 0)
+  Reg valid = kNone;              // for an index or pointer: the gate, a Bool (kNone: always true)
+  int32_t memory = -1;            // for a pointer into memory: the memory's index
+  int32_t file = -1;              // for a pointer into registers: the index in Values::register_files_
+  bool is_byte_offset = false;    // true if the offset counts bytes, not elements: the pointer was cast to an integer
+  bool is_pixel_pointer = false;  // true if the pointer is to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || file >= 0; }
 };
 using Value = std::vector<Element>;
@@ -122,7 +122,7 @@ class Values {
   std::vector<std::pair<size_t, const Value*>> undo_log_;
   // the length of undo_log_ at each enter_scope() without leave_scope()
   std::vector<size_t> undo_marks_;
-  UOpSet value_uses_;                                   // the INDEX nodes used as numbers, not as addresses
+  UOpSet value_uses_;                   // the INDEX nodes used as numbers, not as addresses
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<RegisterFile> register_files_;
   struct LaneRegister {

@@ -88,8 +88,9 @@ void upcast_images(Scheduler& k) {
 
 // ---- matrix times vector
 
-// Returns true if the kernel is a sum of products of two loads, where the index of the first load has the reduced axis
-// as a term, and the index of the second load depends on all ranges of the first one.
+// Returns true if the kernel, of two axes or more and for a target with shared memory, is a sum of products of two
+// loads, where the index of the first load has the first reduced axis as a term, and the index of the second load
+// depends on all ranges of the first one.
 bool is_matvec(const Scheduler& k) {
   UOp reduce = k.reduceop();
   if (!reduce || !reduce.arg().is(Op::ADD) || k.full_shape().size() < 2 || !k.target().has_shared) return false;

@@ -43,7 +43,8 @@ def outer_variables(function: Any) -> JSON:
 
 
 def children_of(path: str, x: Any) -> list[tuple[str, Any]]:
-  """Returns (path, object) of everything that an object holds."""
+  """Returns (path, object) of what the search visits next: items or attributes of an object of the program, the function of a
+  TinyJit, and outer variables of functions and methods."""
   if isinstance(x, dict): return [(f"{path}[{k!r}]", v) for k, v in x.items() if isinstance(k, (str, int))]
   if isinstance(x, (list, tuple)): return [(f"{path}[{i}]", v) for i, v in enumerate(x)]
   if not belongs_to_program(type(x)) and hasattr(x, "fxn"): x = x.fxn  # another TinyJit
