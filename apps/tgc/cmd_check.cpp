@@ -38,7 +38,7 @@ class Checker {
       return report_error(status.diag());
     }
     if (summary_.num_records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
-    finish_ci(o_.ci, ci_, o_.json);
+    write_ci_reports(o_.ci, ci_, o_.json);
     require(summary_.check_compared(!o_.plan.record_filter.empty()));
     return summary_.all_identical() ? 0 : 1;
   }
@@ -72,7 +72,7 @@ class Checker {
   const CheckOptions& o_;
   Session session_;
   ReplaySummary summary_;
-  CiReport ci_ = check_ci_report();
+  CiReport ci_ = empty_check_report();
   int shown_ = 0;
 };
 

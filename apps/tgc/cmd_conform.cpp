@@ -34,7 +34,7 @@ int run(const ConformOptions& o) {
   if (o.write) require(report.write_baseline(o.baseline));
   else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
   print_report(o.json ? report.json() : report.text(plan.diff_style.use_color));
-  finish_ci(o.ci, report.ci(plan.baseline), o.json);
+  write_ci_reports(o.ci, report.ci(plan.baseline), o.json);
   if (!report.end_reason.empty()) return report_error({.message = report.end_reason});
   if (!all.num_compared())
     return report_error({.message = "nothing was compared",

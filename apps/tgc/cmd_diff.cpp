@@ -15,7 +15,7 @@ int diff(DiffCommand& o) {
   o.plan.diff_style.use_color = use_color(1) && !o.ci.is_wanted();
   const DiffReport report = require(diff_inputs(terminal_session(0), o.a, o.b, o.plan));
   o.plan.as_json ? print(report.text) : print_report(report.text);
-  finish_ci(o.ci, report.ci, o.plan.as_json);
+  write_ci_reports(o.ci, report.ci, o.plan.as_json);
   return report.is_same ? 0 : 1;
 }
 

@@ -34,7 +34,7 @@ int run(const LintOptions& o) {
   }
   const bool has_events = lint.num_calls() || !lint.findings().empty();
   if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
-  if (has_events) finish_ci(o.ci, lint.ci(), o.json);
+  if (has_events) write_ci_reports(o.ci, lint.ci(), o.json);
   if (!has_events)
     return report_error({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return !lint.findings().empty() ? 1 : lint.is_decided() ? 0 : 2;

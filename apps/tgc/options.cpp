@@ -45,7 +45,7 @@ void add_ci_options(Command& cmd, CiOptions& options) {
   cmd.option("--sarif", options.sarif_path, "FILE", "write a SARIF report, too");
 }
 
-void finish_ci(const CiOptions& options, const CiReport& report, bool json) {
+void write_ci_reports(const CiOptions& options, const CiReport& report, bool json) {
   if (!options.is_wanted()) return;
   const std::string annotations = require(options.write_reports(report));
   print_workflow_commands(annotations, json);

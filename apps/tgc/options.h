@@ -41,7 +41,7 @@ void add_save_failures_option(Command& cmd, std::string& folder);
 void add_repro_option(Command& cmd, std::string& file);  // adds --repro in the group Output
 void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif in the group Output
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
-void finish_ci(const CiOptions& options, const CiReport& report, bool json);
+void write_ci_reports(const CiOptions& options, const CiReport& report, bool json);
 
 // Throws Failure if the user gave one of `options`, which need an ability that the pipeline lacks.
 void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,

@@ -135,7 +135,7 @@ void ReplaySummary::Counts::count_verdict(CheckVerdict v) {
   (v == Same ? num_same : v == Different ? num_different : v == Error ? num_errors : num_skipped)++;
 }
 
-CiReport check_ci_report() {
+CiReport empty_check_report() {
   static constexpr CiRule kRules[] = {{"stage-differs", "A stage's result is not what was recorded."},
                                       {"stage-fails", "A stage has no result, although one was recorded."}};
   return CiReport("check", kRules);

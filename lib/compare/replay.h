@@ -35,7 +35,7 @@ Result<Settings> settings_from(const GoldenSettings& recorded);
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-CiReport check_ci_report();                                           // returns an empty CI report of `tgc check`
+CiReport empty_check_report();                                           // returns an empty CI report of `tgc check`
 CiCase ci_case(const std::string& file, const RecordReport& report);  // returns the CI case of one record
 
 // A map that iterates over its keys in the order of insertion.

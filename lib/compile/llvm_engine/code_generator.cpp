@@ -60,7 +60,7 @@ std::string CodeGenerator::emit(llvm::Module& module, Form form) {
 }
 
 CodeGenerators::CodeGenerators(Machine machine, bool fast)
-    : machine_(std::move(machine)), has_fast_math_(fast), has_avx512_(find_avx512(machine_)) {}
+    : machine_(std::move(machine)), is_fast_codegen_(fast), has_avx512_(find_avx512(machine_)) {}
 
 std::unique_ptr<CodeGenerator> CodeGenerators::take_generator() {
   {
@@ -71,7 +71,7 @@ std::unique_ptr<CodeGenerator> CodeGenerators::take_generator() {
       return generator;
     }
   }
-  return std::make_unique<CodeGenerator>(machine_, has_fast_math_);
+  return std::make_unique<CodeGenerator>(machine_, is_fast_codegen_);
 }
 
 void CodeGenerators::give_back(std::unique_ptr<CodeGenerator> generator) {

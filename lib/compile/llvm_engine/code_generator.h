@@ -50,7 +50,7 @@ class CodeGenerators {
 
  private:
   const Machine machine_;
-  const bool has_fast_math_, has_avx512_;
+  const bool is_fast_codegen_, has_avx512_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CodeGenerator>> idle_generators_;
 };
