@@ -62,8 +62,7 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
   if (first.kind != EquivalenceResult::Kind::Same || given.empty()) return first;
   return compare(1, [&](UOp buffer) -> const Array* {
     int64_t slot = slot_of_buffer(buffer);
-    if (auto known = parameters.buffer_slots.find(slot); buffer.is(Op::PARAM) && known != parameters.buffer_slots.end())
-      slot = known->second;
+    if (buffer.is(Op::PARAM)) slot = parameters.slot_for_param(slot).value_or(slot);
     return find_array(given, "data" + std::to_string(slot));
   });
 }

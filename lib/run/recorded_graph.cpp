@@ -98,10 +98,7 @@ InputDistribution RecordedTensorGraph::distribution() const {
   InputDistribution out;
   for (UOp u : arrays_without_negatives(in.root)) {
     int64_t slot = slot_of_buffer(u);
-    if (u.is(Op::PARAM)) {
-      auto argument = parameters.buffer_slots.find(slot);
-      slot = argument == parameters.buffer_slots.end() ? -1 : argument->second;
-    }
+    if (u.is(Op::PARAM)) slot = parameters.slot_for_param(slot).value_or(-1);
     if (slot < 0) return {.floats = Floats::Unit};
     out.unit.insert(data_name(slot));
   }

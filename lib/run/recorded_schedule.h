@@ -39,6 +39,12 @@ struct TensorParameters {
   // by variable: its value and where it comes from, "3, recorded" or "3, given"
   std::map<std::string, std::string> value_sources;
   std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;  // bounds of the variables, smallest and largest
+
+  // Returns the slot of the BUFFER for which the PARAM of the slot `param` stands; nullopt if it stands for none.
+  std::optional<int64_t> slot_for_param(int64_t param) const {
+    auto it = buffer_slots.find(param);
+    return it == buffer_slots.end() ? std::nullopt : std::optional(it->second);
+  }
 };
 // Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call; without
 // such a call, the result has only the recorded values of variables. `given` overrides the values of the call's

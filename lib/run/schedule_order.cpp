@@ -189,8 +189,7 @@ class OrderChecker {
     UOp buffer = buffer_of(argument);
     const int64_t slot = slot_of_buffer(buffer);
     if (buffer.is(Op::PARAM))
-      if (auto it = parameters_.buffer_slots.find(slot); it != parameters_.buffer_slots.end())
-        return "data" + std::to_string(it->second);
+      if (const auto argument = parameters_.slot_for_param(slot)) return "data" + std::to_string(*argument);
     return "memory " + std::to_string(slot);
   }
 
@@ -265,8 +264,8 @@ class OrderChecker {
   std::string shown(const Buffer& b, const Use& use) const {
     if (use.is_planned) return "memory " + std::to_string(b.first);
     if (b.first < kExternal) return "data" + std::to_string(b.first);
-    auto it = parameters_.buffer_slots.find(b.first - kExternal);
-    return "data" + std::to_string(it == parameters_.buffer_slots.end() ? b.first - kExternal : it->second);
+    const int64_t param = b.first - kExternal;
+    return "data" + std::to_string(parameters_.slot_for_param(param).value_or(param));
   }
 
   // Compares the list of calls before planning with the recorded kernels, whose memory the planner chose.

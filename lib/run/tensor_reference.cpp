@@ -103,9 +103,8 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
   const bool has_params = std::ranges::any_of(memories, [](auto& m) { return m.buffer && m.buffer.is(Op::PARAM); });
   auto slot_of = [&](UOp buffer) -> int64_t {
     if (!buffer || (has_params && !buffer.is(Op::PARAM)) || buffer.tag() == Arg("between kernels")) return -1;
-    if (!buffer.is(Op::PARAM)) return slot_of_buffer(buffer);
-    auto it = parameters.buffer_slots.find(slot_of_buffer(buffer));
-    return it == parameters.buffer_slots.end() ? -1 : it->second;
+    const int64_t slot = slot_of_buffer(buffer);
+    return buffer.is(Op::PARAM) ? parameters.slot_for_param(slot).value_or(-1) : slot;
   };
   for (const TensorMemory& m : memories) reference.inputs.push_back(slot_of(m.buffer));
   for (const TensorOutput& o : reference.program.outputs)
