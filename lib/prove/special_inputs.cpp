@@ -122,7 +122,9 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
   const uint64_t n = number - points_.size();
   constexpr InputSet kSets[] = {InputSet::AboveZero, InputSet::BelowZero, InputSet::AllSizes};
   if (n < std::size(kSets)) {
-    (void)redraw_inputs(ast_, kSets[n], input_distribution(ast_, 11 + n), {}, inputs);
+    InputDistribution draw = runner_.distribution();
+    draw.seed = 11 + n;
+    (void)redraw_inputs(ast_, kSets[n], draw, {}, inputs);
     return runner_.trial_of(std::move(inputs), std::move(variables));
   }
   // The bits of the draw's number decide: draw wild numbers or not; leave arrays that decide addresses as they are, or

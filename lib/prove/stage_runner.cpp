@@ -124,7 +124,8 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
       const size_t n = trials_.size();
       Trial t;
       auto kernel = std::move(Executable::for_ref(ast_).value_or_throw());
-      InputDistribution draw = input_distribution(ast_, n);
+      InputDistribution draw = distribution();
+      draw.seed = n;
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
         for (NamedArray& a : t.inputs)  // not smaller elements, because a graph may store whole words

@@ -11,6 +11,7 @@
 #include "lib/execute/execution.h"
 #include "lib/runtime/array.h"
 #include "lib/uop/graph.h"
+#include "lib/validate/kernel_inputs.h"
 
 namespace tgc {
 
@@ -43,6 +44,11 @@ class StageRunner {
 
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
   const StageTrial* usual_trial() { return can_decide() ? make_trial(0) : nullptr; }
+  // Returns the distribution of the AST's random inputs (kernel_inputs.h).
+  const InputDistribution& distribution() const {
+    if (!distribution_) distribution_ = input_distribution(ast_);
+    return *distribution_;
+  }
   // Returns a trial with these inputs, and the arrays that the AST stores for them. Returns nullopt if an operation of
   // the AST is not defined for them, or if the AST is too large to find out.
   std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
@@ -74,6 +80,7 @@ class StageRunner {
   UOp ast_;
   double max_work_ = kWork;
   std::deque<Trial> trials_;
+  mutable std::optional<InputDistribution> distribution_;
   std::optional<bool> can_decide_;
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_differences_;
 };

@@ -126,7 +126,7 @@ void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, i
   report.seed = options.input.seed.value_or(0);
   const std::string name = data_name(slot);
   if (float_distribution.floats_of(name) == Floats::Unit)
-    report.float_distribution = float_distribution.text() + ": others make NaNs";
+    report.float_distribution = note_on_floats(float_distribution);
   fill_random(*array, *report.seed, name, float_distribution.floats_of(name));
   const size_t part = array->nbytes() / size_t(copies);
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);

@@ -209,8 +209,7 @@ class KernelRun {
     for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;
     if (!trial_->draws_arrays(kernel)) return;
     report_.seed = trial_->distribution()->seed;
-    if (auto& draw = trial_->distribution(); draw->has_unit())
-      report_.float_distribution = draw->text() + ": others make NaNs";
+    report_.float_distribution = note_on_floats(*trial_->distribution());
   }
   Arrays inputs_of(const Executable& kernel) { return std::move(trial_->inputs_for(kernel).value_or_throw()); }
 

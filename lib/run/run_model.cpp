@@ -191,8 +191,8 @@ class ModelRun {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     fill_random(array, *seed_, name, floats);
-    if (floats == Floats::Unit)
-      drawn_.unit.insert(name), report_.float_distribution = drawn_.text() + ": others make NaNs";
+    if (floats == Floats::Unit) drawn_.unit.insert(name);
+    report_.float_distribution = note_on_floats(drawn_);
   }
   // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {

@@ -141,15 +141,16 @@ void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
     if (u.in(kMemory) && dtypes::is_float(u.dtype().base())) out.insert(u);
 }
 
-// Returns the nodes below `roots` that are reached without passing through a node that is not negative.
-std::vector<UOp> possibly_negative(std::vector<UOp> roots, const Signs& signs) {
+// Returns `roots` and the nodes below them, without the nodes for which `stops` is true and those only below these.
+template <class Stop>
+std::vector<UOp> reached_from(std::vector<UOp> roots, Stop stops) {
   std::vector<UOp> out;
   if (roots.empty()) return out;
   UOpSet seen(roots[0].graph());
   while (!roots.empty()) {
     const UOp u = roots.back();
     roots.pop_back();
-    if (signs.at_least_zero(u) || !seen.insert(u)) continue;
+    if (stops(u) || !seen.insert(u)) continue;
     out.push_back(u);
     roots.insert(roots.end(), u.src().begin(), u.src().end());
   }
@@ -180,7 +181,7 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
   const Signs first(nodes, positive);
   const std::vector<UOp> operands = negative_operands(first);
   if (operands.empty()) return out;
-  add_float_arrays(possibly_negative(operands, first), positive);
+  add_float_arrays(reached_from(operands, [&](UOp u) { return first.at_least_zero(u); }), positive);
   const Signs second(nodes, positive);
   auto stores_negative = [&](UOp u) {
     if (!u.in({Op::STORE, Op::ASSIGN})) return false;
@@ -189,9 +190,7 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
     return positive.contains(memory) && !second.at_least_zero(u.src(1));
   };
   auto is_memory_of_kernel = [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}); };
-  std::vector<UOp> below;
-  for (UOp operand : negative_operands(second))
-    for (UOp u : toposort(operand)) below.push_back(u);
+  const std::vector<UOp> below = reached_from(negative_operands(second), [](UOp) { return false; });
   const bool is_hidden = std::ranges::any_of(nodes, [&](UOp u) { return u.in(kOpaque) || stores_negative(u); }) ||
                          std::ranges::any_of(below, is_memory_of_kernel);
   add_float_arrays(is_hidden ? nodes : below, positive);
@@ -207,6 +206,10 @@ InputDistribution input_distribution(UOp root, uint64_t seed) {
     out.unit.insert("data" + std::to_string(u.arg().small_int()));
   }
   return out;
+}
+
+std::string note_on_floats(const InputDistribution& draw) {
+  return draw.has_unit() ? draw.text() + ": others make NaNs" : "";
 }
 
 std::set<std::string> constrained_inputs(UOp root) {

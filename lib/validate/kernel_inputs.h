@@ -56,6 +56,8 @@ std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Normal, except those of
 // arrays_without_negatives(). All are Floats::Unit if one of these is no argument of a kernel (no DEFINE_GLOBAL).
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
+// Returns what a report says of the floats, with the reason; "" if all are Floats::Normal.
+std::string note_on_floats(const InputDistribution& draw);
 
 // Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor, the distance of a
 // shift, or an exponent of the kernel `root`. Such arrays must get the values of fill_random(), with which these uses
