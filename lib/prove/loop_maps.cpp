@@ -15,8 +15,8 @@ constexpr int64_t kMostIterations = 1 << 20;
 
 bool is_loop(UOp u) { return u.in({Op::RANGE, Op::SPECIAL}); }
 
-// Evaluates integer expressions of loops for given values of the loops. run() returns false for an op that is not
-// supported, an overflow, or a division by zero.
+// Evaluates integer expressions of loops for combinations of the loops' values. run() returns false for an op that is
+// not supported, an overflow, or a division by zero.
 class LoopEvaluator {
  public:
   explicit LoopEvaluator(std::span<const UOp> roots) {
@@ -26,16 +26,23 @@ class LoopEvaluator {
         if (!places.try_emplace(u, steps_.size()).second) continue;
         Step step{u, {}};
         for (size_t i = 0; i < std::min<size_t>(3, u.num_src()); i++) step.src[i] = places.at(u.src(i));
-        if (is_loop(u)) loops_.push_back(steps_.size());
+        if (is_loop(u)) loops_.push_back(steps_.size()), sizes_.push_back(constant_size(u));
         steps_.push_back(step);
       }
     values_.resize(steps_.size());
     for (UOp root : roots) roots_.push_back(places.at(root));
   }
-  size_t num_loops() const { return loops_.size(); }
-  UOp loop(size_t i) const { return steps_[loops_[i]].node; }
-  void set(size_t loop, int64_t value) { values_[loops_[loop]] = value; }
-  bool run() {
+  // Returns the number of combinations of the loops' values; nullopt if a size is not constant, or if there are more
+  // than kMostIterations.
+  std::optional<int64_t> num_iterations() const {
+    int64_t all = 1;
+    for (int64_t size : sizes_)
+      if (size <= 0 || __builtin_mul_overflow(all, size, &all) || all > kMostIterations) return {};
+    return all;
+  }
+  // Evaluates the expressions for the combination `number`, which is less than num_iterations().
+  bool run(int64_t number) {
+    for (size_t i = 0; i < loops_.size(); i++) values_[loops_[i]] = number % sizes_[i], number /= sizes_[i];
     for (size_t i = 0; i < steps_.size(); i++)
       if (!is_loop(steps_[i].node) && !evaluate(steps_[i], values_[i])) return false;
     return true;
@@ -69,6 +76,7 @@ class LoopEvaluator {
   std::vector<Step> steps_;  // the nodes, sources first
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
+  std::vector<int64_t> sizes_;  // of the loops; -1: not constant
 };
 
 }  // namespace
@@ -199,19 +207,15 @@ bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to
 // not constant, if there are too many iterations, or if an index cannot be evaluated.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
-  int64_t before = 1, after = 1;
+  int64_t before = 1;
   for (auto& [range, to] : map) {
     const int64_t n = constant_size(range);
     if (n <= 0 || __builtin_mul_overflow(before, n, &before)) return false;
     targets.push_back(to);
   }
   LoopEvaluator evaluator(targets);
-  std::vector<int64_t> sizes;
-  for (size_t i = 0; i < evaluator.num_loops(); i++) {
-    sizes.push_back(constant_size(evaluator.loop(i)));
-    if (sizes.back() <= 0 || __builtin_mul_overflow(after, sizes.back(), &after)) return false;
-  }
-  if ((before != after && !wrong) || std::max(before, after) > kMostIterations) return false;
+  const auto after = evaluator.num_iterations();
+  if (!after || (before != *after && !wrong) || before > kMostIterations) return false;
   std::vector<bool> hit(size_t(before), false);
   auto iteration = [&](int64_t index, bool is_lost) {
     WrongIteration out{.at = {}, .is_lost = is_lost};
@@ -221,11 +225,9 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
     }
     return out;
   };
-  bool is_good = before == after;
-  for (int64_t n = 0; n < after; n++) {
-    int64_t rest = n;
-    for (size_t i = 0; i < sizes.size(); i++) evaluator.set(i, rest % sizes[i]), rest /= sizes[i];
-    if (!evaluator.run()) return false;
+  bool is_good = before == *after;
+  for (int64_t n = 0; n < *after; n++) {
+    if (!evaluator.run(n)) return false;
     int64_t index = 0;
     bool is_inside = true;
     for (size_t i = 0; i < map.size(); i++) {
@@ -249,17 +251,11 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
 bool is_one_to_one_into(UOp index, int64_t size) {
   const std::vector<UOp> targets{index};
   LoopEvaluator evaluator(targets);
-  std::vector<int64_t> sizes;
-  int64_t all = 1;
-  for (size_t i = 0; i < evaluator.num_loops(); i++) {
-    sizes.push_back(constant_size(evaluator.loop(i)));
-    if (sizes.back() <= 0 || __builtin_mul_overflow(all, sizes.back(), &all) || all > kMostIterations) return false;
-  }
+  const auto all = evaluator.num_iterations();
+  if (!all) return false;
   std::vector<bool> hit(size_t(size), false);
-  for (int64_t n = 0; n < all; n++) {
-    int64_t rest = n;
-    for (size_t i = 0; i < sizes.size(); i++) evaluator.set(i, rest % sizes[i]), rest /= sizes[i];
-    if (!evaluator.run()) return false;
+  for (int64_t n = 0; n < *all; n++) {
+    if (!evaluator.run(n)) return false;
     const int64_t v = evaluator.root(0);
     if (v < 0 || v >= size || hit[size_t(v)]) return false;
     hit[size_t(v)] = true;
