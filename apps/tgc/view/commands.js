@@ -8,6 +8,7 @@ import {dialog, installDialog} from "./dialogs.js";
 import {installToolbar} from "./toolbar.js";
 import {showColors, showGraphs, showHelp} from "./overviews.js";
 import {focusOnBorder, installBorders} from "./borders.js";
+import {followTheme, setTheme} from "./theme.js";
 import {wordOfBlock} from "./folding.js";
 import {dotOf, save, svgOf} from "./export.js";
 /** @typedef {import("./app.js").App} App */
@@ -115,11 +116,7 @@ export const kCommands = [
 export function installCommands(app) {
   // tests and debuggers use these names
   Object.assign(window, {theApp: app, kCommands, svgOf, dotOf, nodesOfKernels});
-  let kept = null;
-  try { kept = localStorage.getItem("tgc-view-theme"); } catch { /* a page from the disk may not keep anything */ }
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  theme(kept ? kept === "dark" : system.matches, false);
-  system.addEventListener("change", () => theme(system.matches, false));
+  followTheme((dark) => theme(dark, false));
   addEventListener("keydown", (e) => {
     const target = /** @type {HTMLElement} */ (e.target), {open} = dialog();
     const isField = target.matches("input, select, textarea") && !dialog().contains(target);
@@ -289,7 +286,6 @@ async function copyLink(app) {
 }
 
 export function theme(dark, keep = true) {
-  document.documentElement.classList.toggle("dark", dark);
+  setTheme(dark, keep);
   if (window.theApp) window.theApp.canvas.redraw();
-  try { if (keep) localStorage.setItem("tgc-view-theme", dark ? "dark" : "light"); } catch { /* see above */ }
 }

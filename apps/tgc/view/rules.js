@@ -1,4 +1,4 @@
-// What the page says of a rule: its place in tinygrad, and its text; of two compared recordings, how the texts differ.
+// Shows a rule: its place in tinygrad, its text, and how the text differs between two compared recordings.
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {increasing} from "./bothtexts.js";

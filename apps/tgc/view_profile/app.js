@@ -3,6 +3,7 @@ import {counted, inTime} from "../view/amounts.js";
 import {plain, unpacked} from "../view/data.js";
 import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
 import {byId, element} from "../view/list.js";
+import {followTheme, setTheme} from "../view/theme.js";
 import {TimeCanvas} from "./canvas.js";
 import {chartsOf, comparisonOf} from "./charts.js";
 import {textOf} from "./documents.js";
@@ -33,11 +34,7 @@ export class ProfileApp {
     /** @type {Map<number, Promise<any>>} by run */ this.documents = new Map();
     this.zero = 0, this.openedAt = 0, this.wanted = 0;
     this.canvas = new TimeCanvas(byId("time"), byId("overview"), this);
-    let kept = "";
-    try { kept = localStorage.getItem("tgc-view-theme") || ""; } catch { /* a page on disk may have no storage */ }
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    this.theme(kept ? kept === "dark" : system.matches, false);
-    system.addEventListener("change", () => this.theme(system.matches, false));
+    followTheme((dark) => this.theme(dark, false));
     byId("title").textContent = document.title = plain(index.title.split("/").pop());
     byId("title").title = plain(index.title) + ", written by tinygrad " + index.release;
     const runs = byId("runs");
@@ -411,9 +408,8 @@ export class ProfileApp {
         ["double click", "zoom to the slice or the wave"]].map((cells) => ({cells}))]);
   }
   theme(isDark, keep = true) {
-    document.documentElement.classList.toggle("dark", isDark);
+    setTheme(isDark, keep);
     if (this.run) this.#showLegend(), this.canvas.redraw();
-    try { if (keep) localStorage.setItem("tgc-view-theme", isDark ? "dark" : "light"); } catch { /* see above */ }
   }
   say(text) { toast(text); }
 }
