@@ -76,6 +76,19 @@ TEST_CASE("patterns and stats: text and JSON list the rules") {
   CHECK(has(run_tgc("stats --json " + kKernel), "\"total\":{\"hits\":"));
 }
 
+// Returns the lines of a trace file about a kernel of which no stage was traced: a SINK of constants.
+static std::string untraced_kernel(const std::string& name, const std::vector<int>& constants) {
+  std::string out = "[\"graph\"]\n", ids;
+  for (size_t id = 0; id < constants.size(); id++) {
+    out += "{\"id\":" + std::to_string(id) + ",\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":" +
+           std::to_string(constants[id]) + "}\n";
+    ids += (id ? "," : "") + std::to_string(id);
+  }
+  const std::string sink = std::to_string(constants.size());
+  return out + "{\"id\":" + sink + ",\"op\":\"SINK\",\"dtype\":\"dtypes.void\",\"src\":[" + ids + "]}\n" +
+         "[\"kernel\",\"" + name + "\",\"CPU:LLVM\"," + sink + "]\n";
+}
+
 TEST_CASE("trace: rewrites are printed, written to a file and read, explained and replayed") {
   std::string file = temporary("trace.gz");
   CommandResult live = run_tgc("trace " + kKernel + " --stage=postopt --quiet");
@@ -90,21 +103,14 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CHECK(story.code == 0);
   CHECK(has(story, "where it comes from"));
   // a trace file may contain a kernel of which no stage was traced
-  const std::string no_stages = write_scratch_file("no_stages.trace",
-                                                   "{\"format\":\"tgc-trace\",\"version\":2}\n[\"graph\"]\n"
-                                                   "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":24}\n"
-                                                   "{\"id\":1,\"op\":\"SINK\",\"dtype\":\"dtypes.void\",\"src\":[0]}\n"
-                                                   "[\"kernel\",\"k\",\"CPU:LLVM\",1]\n");
+  const std::string header = "{\"format\":\"tgc-trace\",\"version\":2}\n";
+  const std::string no_stages = write_scratch_file("no_stages.trace", header + untraced_kernel("k", {24}));
   CommandResult none = run_tgc("trace " + no_stages + " --stage=ast --explain=%0");
   CHECK(none.code == 0);
   CHECK(has(none, "CONST dtypes.index 24"));
   // of several kernels, the first may have no such node
-  const std::string two = write_scratch_file("two.trace", *read_file(no_stages) +
-                                               "[\"graph\"]\n"
-                                               "{\"id\":0,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":7}\n"
-                                               "{\"id\":1,\"op\":\"CONST\",\"dtype\":\"dtypes.index\",\"arg\":8}\n"
-                                               "{\"id\":2,\"op\":\"SINK\",\"dtype\":\"dtypes.void\",\"src\":[0,1]}\n"
-                                               "[\"kernel\",\"l\",\"CPU:LLVM\",2]\n");
+  const std::string two =
+      write_scratch_file("two.trace", header + untraced_kernel("k", {24}) + untraced_kernel("l", {7, 8}));
   CommandResult second = run_tgc("trace " + two + " --stage=ast --explain=%2");
   CHECK(second.code == 0);
   CHECK(has(second, "#2 = SINK (7, 8)"));
