@@ -148,16 +148,16 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
   if (why == "hazard") return {"it reads the buffer that it is assigned to", "no read of the assigned buffer"};
   if (why == "limit")
     return {"its user would read more buffers than the device allows in a kernel",
-            "fewer buffers, or a larger MAX_KERNEL_BUFFERS"};
+            "fewer buffers, or a larger MAX_KERNEL_BUFFERS", true};
   if (why == "split")
-    return {"a long reduction is split into two kernels", "SPLIT_REDUCEOP=0, which is slower on most devices"};
-  if (why == "own" && op == "Ops.CONTIGUOUS") return {"CONTIGUOUS asks for a buffer", "no .contiguous()"};
-  if (why == "own") return {op + " needs a kernel of its own", ""};
+    return {"a long reduction is split into two kernels", "SPLIT_REDUCEOP=0, which is slower on most devices", true};
+  if (why == "own" && op == "Ops.CONTIGUOUS") return {"CONTIGUOUS asks for a buffer", "no .contiguous()", true};
+  if (why == "own") return {op + " needs a kernel of its own", "", true};
   return {"the scheduler stores it", ""};
 }
 
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer) {
-  if (reason.is_output) return;
+  if (reason.is_final) return;
   if (buffers > 3) {
     reason.reason_text +=
         "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";

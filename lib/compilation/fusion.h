@@ -11,7 +11,7 @@ namespace tgc {
 struct StorageReason {
   std::string reason_text;  // the reason as text
   std::string remedy;       // what would make the scheduler fuse the kernels that store and read the value
-  bool is_output = false;   // the value is an output of the graph
+  bool is_final = false;    // the scheduler never removes this buffer again, whatever computing the value would cost
 };
 // Returns the texts for the reason `why`, a word of GoldenStored::Reason. `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of the value's user.

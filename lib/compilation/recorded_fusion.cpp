@@ -33,8 +33,8 @@ bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reason
 // Returns the reason for a CONTIGUOUS that a rule of the scheduler added for the op `op`.
 StorageReason added_for(const std::string& op) {
   if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
-  if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy"};
-  return {"the store's value reads the buffer that the store writes, in another order", "no such read"};
+  if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy", true};
+  return {"the store's value reads the buffer that the store writes, in another order", "no such read", true};
 }
 
 std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {

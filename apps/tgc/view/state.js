@@ -51,14 +51,24 @@ export class Visits {
   constructor(show) {
     this.show = show, this.kept = [location.hash], this.at = 0;
     this.isOwn = location.protocol === "about:";
-    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => show(location.hash));
+    this.last = location.hash;
+    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => this.#follow());
   }
   /** Notes the address of the shown state; `isStep`: "back" returns to the state before it.
    * @param {string} address @param {boolean} isStep */
   note(address, isStep) {
-    if (!this.isOwn) return history[isStep ? "pushState" : "replaceState"](null, "", address);
+    if (!this.isOwn) {
+      history[isStep ? "pushState" : "replaceState"](null, "", address);
+      this.last = location.hash;
+      return;
+    }
     if (isStep) this.kept.splice(++this.at);
     this.kept[this.at] = address;
+  }
+  // Shows the state of the browser's address, once for each change: a changed fragment causes both events, and by the
+  // second one the page may already have replaced the address.
+  #follow() {
+    if (location.hash !== this.last) this.show(this.last = location.hash);
   }
   /** Goes back (-1) or forward (1). @param {number} by */
   go(by) {

@@ -191,9 +191,9 @@ def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
   found = buffer.__dict__.get(REASON)
   if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None
   values = buffer.__dict__[PLANNED] + ([found] if isinstance(found, dict) else [])
-  own = [v for v in values if v.get("made_by", [None])[0] in metadata]
-  if own and all(v == own[0] for v in own): return cast(JSON, own[0])
-  reasons = [v["reasons"] for v in own or values]
+  if own := [v for v in values if v.get("made_by", [None])[0] in metadata]: values = own
+  if all(v == values[0] for v in values): return cast(JSON, values[0])
+  reasons = [v["reasons"] for v in values]
   return {"reasons": reasons[0] if all(r == reasons[0] for r in reasons) else [{"why": "other"}]}
 
 

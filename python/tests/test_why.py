@@ -1,0 +1,17 @@
+"""`tgc dump --why` names the known causes of the kernels of recorded schedules."""
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import RELEASE
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/tests/why_kernels.py"
+
+
+@pytest.mark.skipif(RELEASE.startswith(("0.11", "0.12")), reason="needs tinygrad 0.13")
+def test_known_causes() -> None:
+  done = subprocess.run([sys.executable, SCRIPT], text=True, capture_output=True)
+  assert done.returncode == 0, done.stdout + done.stderr
