@@ -44,8 +44,9 @@ enum class StageKind : uint8_t {
 // One row of the table. `Job` is the state that the stages of a level share: KernelJob or TensorJob.
 template <class Job>
 struct StageOf {
-  std::string_view name;   // tinygrad's name, such as "postopt symbolic"
-  std::string_view alias;  // a short name, never empty, such as "postopt"
+  std::string_view name;     // tinygrad's name, such as "postopt symbolic"
+  std::string_view alias;    // a short name, never empty, such as "postopt"
+  std::string_view purpose;  // what the stage does, for `tgc stages`: "splits large reductions"
   StageKind kind = StageKind::Plain;
   // the rule set that the stage applies, by itself or in `run`; null if `run` applies no rule set of its own
   const RuleSet* (*rules)(const Job&) = nullptr;

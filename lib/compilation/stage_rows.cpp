@@ -21,7 +21,7 @@ std::vector<StageRow> make_rows() {
                     .name = s.name,
                     .alias = s.alias,
                     .slug = s.slug(),
-                    .help_text = purpose_of_stage(s.name), .position_in_level = ++number, .tensor = &s});
+                    .help_text = s.purpose, .position_in_level = ++number, .tensor = &s});
   rows.push_back({.kind = Kind::Schedule, .name = "schedule", .alias = "kernels", .slug = "schedule",
                   .extension = "txt", .help_text = "the kernels in the order they run, and their buffers",
                   .position_in_level = ++number});
@@ -31,7 +31,7 @@ std::vector<StageRow> make_rows() {
                     .name = s.name,
                     .alias = s.alias,
                     .slug = s.slug(),
-                    .help_text = purpose_of_stage(s.name), .position_in_level = ++number, .kernel = &s});
+                    .help_text = s.purpose, .position_in_level = ++number, .kernel = &s});
   for (const OutputStage& o : output_stages())
     rows.push_back({.kind = Kind::Output, .name = o.name, .alias = o.alias, .slug = std::string(o.name),
                     .extension = o.extension, .help_text = o.help_text, .position_in_level = ++number, .output = &o});
@@ -78,6 +78,8 @@ std::string_view alias_of_recorded(std::string_view name) {
 }
 
 std::string_view purpose_of_stage(std::string_view name) {
+  for (const StageRow& row : stage_rows())
+    if ((row.tensor || row.kernel) && name == row.name) return row.help_text;
   static constexpr std::pair<std::string_view, std::string_view> kPurposes[] = {
 #define TGC_STAGE(name, purpose) {name, purpose},
 #include "lib/compilation/stage_purposes.def"
