@@ -1,6 +1,7 @@
 #include "lib/contain/system.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -9,12 +9,12 @@ Diag absent() { return absent_part_error("ONNX models", "TGC_ONNX"); }
 
 }  // namespace
 
-Result<Model> Model::open(const std::string&, const std::string&) { return absent(); }
-std::string Model::folder() const { throw Failure(absent()); }
-Result<std::vector<ModelInput>> Model::inputs(const std::map<std::string, int64_t>&) const { return absent(); }
-std::vector<const onnx::ValueInfo*> Model::declared_inputs() const { throw Failure(absent()); }
-std::vector<std::string> Model::output_names() const { throw Failure(absent()); }
-Result<ModelOutputs> Model::build(Graph&, const std::map<std::string, Value>&) const { return absent(); }
+Result<OnnxModel> OnnxModel::open(const std::string&, const std::string&) { return absent(); }
+std::string OnnxModel::folder() const { throw Failure(absent()); }
+Result<std::vector<ModelInput>> OnnxModel::inputs(const std::map<std::string, int64_t>&) const { return absent(); }
+std::vector<const onnx::ValueInfo*> OnnxModel::declared_inputs() const { throw Failure(absent()); }
+std::vector<std::string> OnnxModel::output_names() const { throw Failure(absent()); }
+Result<ModelOutputs> OnnxModel::build_graph(Graph&, const std::map<std::string, Value>&) const { return absent(); }
 Value input_value(Graph&, onnx::ValueProto, const onnx::TypeProto&) { throw Failure(absent()); }
 Value input_value(Graph&, const Array&) { throw Failure(absent()); }
 CaseResult run_case(const std::string&, const CaseOptions&) { throw Failure(absent()); }
