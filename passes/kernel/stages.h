@@ -22,14 +22,16 @@ struct KernelJob;
 
 // Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
-const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no division or remainder
+const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if this adds no division or remainder
 const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
-// Splits each range r that is used as r % c into r / c and r % c, if c divides its size and it indexes no stored image.
+// Splits each range r that is used as r % c into r / c and r % c, if c divides the size of r and r does not index an
+// image that is stored to.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  // Each range and the constant to split it by, in the order of marking. The empty UOp means: do not split this range.
+  // Each marked range and the constant to split the range by; the empty UOp if the range must not be split. In the
+  // order of marking.
   std::vector<std::pair<UOp, UOp>> marks;
 };
 
@@ -59,10 +61,11 @@ UOp remove_reduce(UOp sink);           // runs the stage
 // with a range (an arange), and sums in which a comparison selects one loaded element (tinygrad codegen/simplify.py:
 // reduce_unparented to pm_load_collapse).
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
-const RuleSet& pm_reduce_collapse();       // turns a sum over one range into arithmetic
+const RuleSet& pm_reduce_collapse();       // replaces a sum over one range by arithmetic
 const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
 const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every sum
-const RuleSet& pm_load_collapse();         // stage "load collapse": pm_reduce_load_collapse for sums over one range
+// The stage "load collapse": pm_reduce_load_collapse for sums over one range; x + y < c -> x < c - y for a loaded x.
+const RuleSet& pm_load_collapse();
 
 // `reduce` is a REDUCE that sums `u` over ranges. Returns an equal expression without these ranges, if `rules` can
 // remove them one by one; else the empty UOp.
@@ -73,8 +76,8 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse
 using GridLimits = std::optional<std::array<int64_t, 3>>;
 
 // Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
-// within `limits`. With `reverse`, the last dim gets the first SPECIAL. Throws Failure if the dims cannot be changed to
-// fit.
+// within `limits`. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if the dims cannot be changed
+// to fit.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);
 
@@ -91,7 +94,7 @@ inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
 }
 
 const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
-const RuleSet& load_store_indexing(); // simplifies the index of an access by its gate; drops gate clauses of images
+const RuleSet& load_store_indexing(); // simplifies the index under its gate; for images, drops redundant gate clauses
 const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
 // splits accesses into the target's widths, addresses images by pixel; context: const Target
 const RuleSet& correct_load_store();
@@ -160,13 +163,13 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if there is no such order: a loop would have to run both before and after itself or another loop.
+  // Throws Failure if there is no order that respects the dependencies of the loops.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
   // is the first sibling; the empty UOp if there is neither.
   UOp waits_for(UOp range) const;
-  // All pairs of a RANGE and the node that it must come after; of several pairs of a RANGE, the last one counts.
+  // All pairs of a RANGE and the node that it must come after; if a RANGE has several pairs, the last one is used.
   std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
 
  private:

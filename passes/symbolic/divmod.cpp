@@ -90,7 +90,8 @@ class DivMod {
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
 
-  // If the numerator has a single term with only two possible values, interpolates the result linearly between these.
+  // If the numerator has a single term with only two possible values, the result is linear in the term: interpolates
+  // it.
   UOp fold_binary_numerator() const {
     if (summands_.size() != 1) return {};
     Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();
@@ -104,7 +105,7 @@ class DivMod {
   }
 
   // Reduces every factor modulo c. If the reduced sum stays within one interval [q * c, (q + 1) * c), the remainder is
-  // the reduced sum minus q * c.
+  // the reduced sum minus q * c, and the quotient is q plus the removed multiples of c, divided by c.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
     Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum

@@ -52,7 +52,7 @@ TEST_CASE("symbolic() folds division and remainder of sums") {
       neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
   t.check_rewrite((x % 6 + z) % 3, (x + z) % 3);                      // 3 divides 6, so the nested remainder is dropped
-  // the nested remainder may be negative, so it stays
+  // the nested remainder may be negative, so it is not dropped
   t.check_rewrite((neg % 6 + z) % 3, (z + neg % 6) % 3);
   t.check_rewrite((two * 5 + 1) % 7, two * -2 + 8);                   // the numerator has only two possible values
   t.check_rewrite((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0 modulo 5

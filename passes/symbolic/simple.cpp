@@ -1,5 +1,5 @@
-// Phase 1 of the symbolic rules: generic folding that inspects only a node and its nearest sources.
-// Mirrors tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
+// Phase 1 of the symbolic rules: generic folding that inspects only a node, its sources and their sources. Mirrors
+// tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -121,7 +121,7 @@ UOp flatten_bufferize(UOp x) {
   auto flat = apply_reshape(graph, ShapeVec{prod(shape)}, shape, ranges);
   UOp out = forced_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
   if (std::any_of(ranges.begin(), ranges.end(), [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); })) {
-    std::vector<std::pair<Sint, Sint>> bounds;  // cuts each axis to the size of its range, which may be symbolic
+    std::vector<std::pair<Sint, Sint>> bounds;  // shrinks each axis to the size of its range, which may be symbolic
     for (UOp r : ranges) bounds.emplace_back(0, r.is_const() ? Sint(1) : Sint(r.src(0)));
     out = shrink(out, bounds);
   }
@@ -181,7 +181,7 @@ UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   return x.src(0);
 }
 
-// Turns a vector INDEX into local memory into one vector LOAD.
+// Replaces a vector INDEX of local memory by one vector LOAD.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
   return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})

@@ -109,8 +109,8 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// Returns for each axis of `x` whether it has size 1 or is expanded, that is, whether the base's index does not depend
-// on it.
+// For each axis of `x`, returns true if the axis has size 1 or is expanded, that is, if the index into the base of `x`
+// does not depend on the axis.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
   if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
@@ -147,8 +147,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   return std::nullopt;
 }
 
-// Splits a reduction of many elements to few into two kernels, so that the first one has enough outputs to keep the
-// device busy.
+// Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
+// device's threads.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);

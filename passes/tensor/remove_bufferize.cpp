@@ -61,7 +61,8 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
 
 // ---- the cost of recomputing a value
 
-// What determines the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
+// The nodes that determine the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its
+// reductions.
 struct RecomputeCost {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -288,7 +289,8 @@ size_t buffers_read(UOp root) {
   return count;
 }
 
-// Returns the operand `s`, stored in a new buffer and read back. The kernel that fills the buffer gets new LOOP ranges.
+// Stores the operand `s` in a new buffer, which a kernel with new LOOP ranges fills. Returns an INDEX that reads the
+// buffer.
 UOp through_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);

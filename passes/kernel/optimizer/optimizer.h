@@ -16,7 +16,7 @@ UOp apply_opts(KernelJob& job, UOp sink);
 // (codegen/__init__.py:get_program).
 UOp with_opts(UOp sink, std::span<const Arg> opts);
 
-// A nested rewrite of SWAP: removes the tags that mark the ranges that SWAP has replaced.
+// The rules of a nested rewrite of the opt SWAP: remove the tags by which SWAP marks the ranges that it has replaced.
 const RuleSet& swap_remove_tags();
 
 // A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
@@ -52,11 +52,11 @@ UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);
 
 // The environment variables that define the search space.
 struct ActionLimits {
-  int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: product of all UPCAST and UNROLL sizes, except a tensor core's
-  int64_t local_max = 1024;  // BEAM_LOCAL_MAX: threads per group
+  int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: greatest product of UPCAST and UNROLL sizes, without a tensor core's
+  int64_t local_max = 1024;  // BEAM_LOCAL_MAX: greatest number of threads per group
   bool padto = false;        // BEAM_PADTO: include PADTO actions
   bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
-  int64_t tc = 1;            // TC: whether and how tensor cores are used
+  int64_t tc = 1;            // TC: 0 off, 1 on, 2 split the axes for a tensor core but emit no WMMA
   // TC_OPT: which kernels may use tensor cores. 0: only exact matches; 1: also reshaped kernels; 2: also padded
   // kernels.
   int64_t tc_opt = 2;
