@@ -3,7 +3,7 @@
 // - a commutative op (ADD, MUL, ...): the first source is printed twice, a + a
 // - another binary op (SUB, CMPLT, ...), VECTORIZE, MULACC: the first two sources are swapped, b - a
 // - WHERE: its two values are swapped
-// - a unary op: a + a is printed
+// - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
 #pragma once
 #include <optional>

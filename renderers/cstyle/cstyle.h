@@ -122,8 +122,8 @@ std::string element_name(int i);
 // Returns the names of `count` elements, each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// Returns the source of a kernel in a dialect. The printer of each dialect (see renderers.def) calls this function.
-// `added`: see TextRenderer.
+// Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. The printer
+// of each dialect (see renderers.def) calls this function. `added`: see TextRenderer.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 
