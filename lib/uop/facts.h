@@ -1,6 +1,6 @@
 // Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, axis). These four are computed on first
-// use, after those of the node's sources, and cached in the node. A graph of a release other than 0.12.0 has only
-// ranges.
+// use, after those of the node's sources, and cached in the node. In a graph of a release other than 0.12.0, only the
+// ranges are computed.
 #pragma once
 #include <optional>
 #include <span>
@@ -22,7 +22,7 @@ Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
 // Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources.
-// Copies a fact only if the sources' facts prove that `to` has the same fact. This saves computing the fact again.
+// Copies a fact only if the sources' facts prove that `to` has the same fact, so that the fact is not computed again.
 void inherit_facts(UOp from, UOp to);
 
 // Returns the ranges that end at `u` (UOp.ended_ranges).

@@ -66,7 +66,7 @@ class UOp {
 
   // ---- constants with the dtype, device and shape of this node
   UOp const_like(Const value) const;
-  UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
+  UOp const_like(std::span<const Const> values) const;  // one value for each element of the dtype
 
   // ---- math
   UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
@@ -186,7 +186,8 @@ class RewriterNote {
   uint16_t tried_ = 0;
 };
 
-// A node. Its sources follow in memory, so frequently used fields come last, next to the sources.
+// A node. The sources follow the node in memory, so the last fields, next to the sources, are the most frequently used
+// ones.
 struct Node {
   mutable const ShapeFact* shape = nullptr;  // cached; null until computed, as device, bounds and ranges below
   mutable const DeviceFact* device = nullptr;
