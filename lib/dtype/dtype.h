@@ -36,7 +36,7 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // any scalar that 0.12.0 does not have; see dtypes::open
+      Other,  // any scalar of another release; see dtypes::open
 };
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
@@ -67,7 +67,7 @@ struct DTypeInfo {
 
 class DType {
  public:
-  constexpr DType();  // makes dtypes::void_
+  constexpr DType();  // the dtype dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
 
   bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType); also true for images
