@@ -1,6 +1,6 @@
-// Static checks of loops beyond tinygrad's specification: they find loops of several iterations that store different
-// values to the same element, and ranges of negative size. REF detects such stores when it runs. These checks report
-// only what is certain from the graph alone.
+// Static checks of loops beyond tinygrad's specification: they find loops whose iterations store different values to
+// the same element, and ranges of negative size. The checks report only what is certain from the graph alone. REF
+// detects more such stores when it runs a kernel.
 #pragma once
 #include <span>
 
