@@ -52,8 +52,8 @@ class Pickle {
   uint32_t root_ = 0;
 };
 
-// Counts the bytes that the values of a pickle expand to for a reader that copies them or works on them. A short pickle
-// can refer to one value many times, so a reader counts each visit.
+// Counts the bytes of the values that a reader of a pickle visits. A short pickle can refer to one value many times, so
+// a reader that copies values counts each visit of a value.
 class PickleBudget {
  public:
   // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds the limit for inputs.

@@ -10,9 +10,9 @@
 namespace tgc {
 
 // StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
-// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for the
-// first files of a process, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and
-// SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
+// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for a
+// limited number of files at a time, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM,
+// SIGXCPU and SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
 // create, write, sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
