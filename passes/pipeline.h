@@ -70,7 +70,7 @@ std::span<const TensorStage> tensor_stages();
 std::span<const Stage> kernel_stages();
 
 // Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
-// none. Sets `job.optimize` to false if the AST is tagged.
+// none. Disables the optimizer in `job` if the AST is tagged, that is, already optimized.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
 // Runs one stage. The message of an error begins with the stage's name. With SPEC=1, verifies the AST before the first
@@ -78,8 +78,9 @@ UOp begin_kernel(KernelJob& job, UOp ast);
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
-// Linearizes a fully rewritten kernel and applies the cleanup of the list (codegen/late/linearizer.py:linearize,
-// codegen/__init__.py:pm_linearize_cleanups).
+// Returns the linear list of a fully rewritten kernel, with each gated store between an IF and an ENDIF
+// (codegen/late/linearizer.py:linearize, codegen/__init__.py:pm_linearize_cleanups). Returns an error if the graph
+// already has an IF or ENDIF, or, with SPEC=1, if the list violates the specification of programs.
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

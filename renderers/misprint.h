@@ -20,8 +20,8 @@ namespace tgc {
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
 // Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if TGC_FAULT
-// requests no such fault, or if no node of the list can have the fault. Nodes with a tag are not counted, because they
-// were added to observe other nodes.
+// requests no such fault, or if no node of the list can have the fault. Returns an error if TGC_FAULT is not valid.
+// Nodes with a tag are not counted, because they were added to observe other nodes.
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // any scalar of another release; see dtypes::open
+      Other,  // any scalar that only other releases have
 };
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 

@@ -33,7 +33,7 @@ struct JitFindingKind {
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
-// Explanation and correction of an error of TinyJit whose message contains `word`.
+// The explanation and correction of an error of TinyJit, which a part of the error's message identifies.
 struct JitRemedy {
   std::string_view word, meaning, fix;
   bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions

@@ -57,7 +57,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 //    "sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
-// one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::outer_rule.
+// one, without a name. "right" is missing if a C++ function computes the result. "inside" is the rule's nested set.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 

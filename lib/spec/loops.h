@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Returns the first of `nodes` (sources before users) that is one of:
+// Returns the first of `nodes` (sources before users) that is one of the following; nullopt if there is none:
 // - a STORE to global memory in a loop (a source of an END of the loop's RANGE) whose address and gate (condition) do
 //   not depend on that RANGE but whose value does. If the value reads the stored buffer, the STORE is an intended
 //   accumulation and is not reported.

@@ -83,7 +83,8 @@ class PickleValue {
   // of an enum member is its value or its name, depending on the Python that wrote the pickle.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
-  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
+  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object; nullopt if
+  // there is none.
   std::optional<PickleValue> find(std::string_view key) const;
 
   std::string_view class_name() const;       // class of an Object

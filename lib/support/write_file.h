@@ -63,7 +63,7 @@ class FileWriter {
   Status write(std::string_view bytes);
   // for writes by system calls
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
-  Status commit();  // moves the complete file to its path
+  Status commit();  // moves the complete file to its path; returns an error on failure
 
  private:
   FileWriter() = default;
@@ -78,7 +78,7 @@ class FileWriter {
   bool copies_in_place_ = false;  // commit() copies the content into the existing file instead of renaming over it
 };
 
-// Writes `bytes` to `path` with a FileWriter.
+// Writes `bytes` to `path` with a FileWriter. Returns an error if `path` cannot be written.
 Status write_file(const std::string& path, std::string_view bytes);
 
 // Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid

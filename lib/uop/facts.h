@@ -14,7 +14,8 @@ namespace tgc {
 // Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shapes in the graph are inconsistent.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
-// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum.
+// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure if
+// `u` has no shape.
 Int size_of(UOp u);
 
 // Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None.
@@ -37,7 +38,8 @@ std::optional<int64_t> axis_of(UOp u);
 // Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes.
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
-// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep).
+// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep). Throws Failure if `u` is not a
+// CONST, VCONST or VECTORIZE.
 Sint sgep(UOp u, size_t i);
 
 // Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).

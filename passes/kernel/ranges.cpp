@@ -144,7 +144,7 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
   return substitute(x, split).simplify();
 }
 
-// Marks the ranges of a store to an image, so that they are not split.
+// Marks the ranges that index a store to an image, so that these ranges are not split. Replaces no node.
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {

@@ -142,7 +142,8 @@ const RuleSet& late_rewrite_patterns(const LateRules& choice);
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
 
-// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax, for d > 0 (Hacker's Delight, chapter 10).
+// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax (Hacker's Delight, chapter 10). Throws Failure if
+// `vmax` is negative, `d` is not positive, or one of them needs more than 64 bits.
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
 // Returns the empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.

@@ -148,7 +148,8 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
 }
 
 // Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
-// device's threads.
+// device's threads. Declines if a size is symbolic, if each output has few elements, or if no reduced axis can be
+// split.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);
@@ -197,7 +198,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
 }
 
 // If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
-// on `contig` and records the result, so that elementwise ops can read the result instead of the base.
+// on `contig` and records the result, so that elementwise ops can read the result instead of the base. Does not replace
+// the CONTIGUOUS.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {

@@ -21,6 +21,7 @@ namespace {
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
 // Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.
+// Declines if there are no such axes, if a range is symbolic, or if the value must be stored.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysStored)) return {};

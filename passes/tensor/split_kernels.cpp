@@ -18,7 +18,7 @@ using Ctx = LocalAddBufferContext;
 bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
 bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
-// Throws Failure if a kernel reads a buffer both before and after another kernel writes it.
+// Throws Failure if a kernel reads a buffer both before and after another kernel writes the buffer. Replaces no node.
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;  // a vector, because a kernel binds few buffers
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };

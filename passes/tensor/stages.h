@@ -82,7 +82,7 @@ struct IndexingContext {
   enum class StoreReason : uint8_t {
     Output,       // the value is a source of the sink
     OwnKernel,    // the op of the value needs a kernel or copy of its own, such as CONTIGUOUS, COPY or ASSIGN
-    Source,       // the op `by`, such as COPY, MSELECT or ASSIGN, can only read the value from a buffer
+    Source,       // an op such as COPY, MSELECT or ASSIGN can only read the value from a buffer
     UsersDiffer,  // the users of the value read it at different indices
     LoopsEnd,     // an EXPAND would make each iteration of the expanded loops compute the value again
   };
@@ -91,7 +91,7 @@ struct IndexingContext {
     bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
-    UOp by = {};
+    UOp by = {};  // the op that reads the value, if the reason is Source; else empty
     bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.

@@ -74,7 +74,8 @@ class CStyle : public TextRenderer {
     if (letter == 's') stripped_source(u, number);
     else print_rare_hole(letter, number, u);
   }
-  // Appends the name of the type of `d`. `written` matters only for images: true if the kernel stores to the image.
+  // Appends the name of the type of `d`. `written` is used only for images: true if the kernel stores to the image.
+  // Throws Failure if the language has no such type.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {

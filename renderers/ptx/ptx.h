@@ -27,10 +27,10 @@ class Ptx : public TextRenderer {
   // registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;            // returns `v` as an immediate operand
+  std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure if `v` is too large
   size_t position(UOp u) { return *node_positions_.find(u); }  // index of `u` in the list
 
-  // Returns the registers of the elements of `u`, a vector or a buffer in registers.
+  // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);

@@ -8,8 +8,9 @@
 
 namespace tgc {
 
-// Runs the stage. The opts come from job.opts, else from the kernel's opts_to_apply, else from find_opts(). If there
-// are no opts, the heuristics run, unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs.
+// Runs the stage; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from job.opts,
+// else from the kernel's opts_to_apply, else from find_opts(). If there are no opts, the heuristics run, unless NOOPT
+// is set or the kernel already has applied opts or BUFFERIZEs.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing

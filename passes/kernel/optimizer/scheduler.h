@@ -94,7 +94,7 @@ class Scheduler {
   std::vector<UOp> ranges_of(AxisTypes types) const;
   std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
   std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
-  Int upcast_size() const;                      // product of the sizes of all UPCAST and UNROLL axes
+  Int upcast_size() const;                      // product of UPCAST and UNROLL sizes; throws Failure if one is symbolic
   bool has(AxisTypes types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 
