@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// The `rules` of a row of the table whose rule set is the same for every job.
+// A value of a row's field `rules` that returns the same rule set for every job.
 template <const RuleSet& (*set)()>
 constexpr auto always = [](const auto&) -> const RuleSet* { return &set(); };
 

@@ -41,7 +41,7 @@ enum class Scalar : uint8_t {
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
 enum class AddrSpace : uint8_t { GLOBAL, LOCAL, REG };
-std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
+std::string_view name_of(AddrSpace space);  // returns "GLOBAL" for AddrSpace::GLOBAL
 
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
@@ -59,8 +59,8 @@ struct DTypeInfo {
   int64_t size = -1;         // number of elements that a pointer may access; -1 if unlimited
   const DTypeInfo* base = nullptr;    // the pointee of a pointer, the value dtype of an image; otherwise null
   const DTypeInfo* single = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
-  std::string_view name;              // "float", "float4", "imagef"
-  std::string_view repr;              // "dtypes.float.vec(4).ptr(16)"
+  std::string_view name;              // such as "float", "float4" or "imagef"
+  std::string_view repr;              // such as "dtypes.float.vec(4).ptr(16)"
   std::span<const int64_t> shape;     // of an image: (height, width, 4)
   int64_t pitch = -1;                 // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
 };

@@ -16,7 +16,7 @@ enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 // One test of a report, such as a record or a finding of lint.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
-  std::string name;          // name of the test, "add.0 (CPU:CLANG)"
+  std::string name;          // name of the test, such as "add.0 (CPU:CLANG)"
   std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
   std::string message = {};  // one line; empty if passed
   std::string details = {};  // the difference, on several lines; may be empty

@@ -42,7 +42,7 @@ struct BigEq {
 
 Int intern(BigInt value) {
   static std::mutex mutex;
-  static auto& table = *new std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq>;  // outlives static objects
+  static auto& table = *new std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq>;  // static objects may use it
   std::lock_guard lock(mutex);
   auto it = table.find(value);
   if (it == table.end()) it = table.insert(std::make_unique<BigInt>(std::move(value))).first;

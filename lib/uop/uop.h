@@ -128,7 +128,7 @@ class UOp {
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;  // where(cond, this, Invalid)
   UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
-  UOp get_valid() const;      // the cond of valid(idx, cond); of another index, a constant: false if Invalid
+  UOp get_valid() const;      // the cond of valid(idx, cond); otherwise true, or false for Invalid
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;

@@ -43,7 +43,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; no id exceeds the sink's
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink has the last id
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {

@@ -54,8 +54,8 @@ struct ReduceContext {
 };
 
 const RuleSet& pm_reduce();            // context: ReduceContext
-const RuleSet& remove_reduce_stage();  // all rules of the stage
-UOp remove_reduce(UOp sink);           // runs the stage
+const RuleSet& remove_reduce_stage();  // all rules of the stage "remove_reduce"
+UOp remove_reduce(UOp sink);           // runs the stage "remove_reduce"
 
 // Removes reductions that need no loop: reductions over a range that the value does not depend on, sums of comparisons
 // with a range (an arange), and sums in which a comparison selects one loaded element (tinygrad codegen/simplify.py:
@@ -102,7 +102,7 @@ const RuleSet& correct_load_store();
 // The stage "early movement ops": an INDEX of a movement op or of a pointer becomes an INDEX of the buffer
 // (tinygrad codegen/__init__.py).
 const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
-const RuleSet& early_movement_ops();  // all rules of the stage: pm_mops() and pm_syntactic_sugar()
+const RuleSet& early_movement_ops();  // all rules of "early movement ops": pm_mops() and pm_syntactic_sugar()
 
 // The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops, long WMMAs and buffers of vectors
 // into scalar ones, and rewrites the remaining vectors to the form that renderers print.
@@ -122,7 +122,7 @@ const RuleSet* devectorize_stage(const KernelJob& job);
 // (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
 // are not lowered yet. The casts move towards the users, until an INDEX, SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
-const RuleSet& lower_index_dtype_stage();  // all rules of the stage
+const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all index dtypes"
 
 // Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
 // integer divisions by constants by multiplications and shifts.

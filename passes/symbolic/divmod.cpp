@@ -25,7 +25,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // for x * c: x has the bounds of term() and exists already
+    like_term_ = plain ? u.src(0) : term();  // if u is x * c, x has the bounds of term() and is in the graph already
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }

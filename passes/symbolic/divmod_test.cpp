@@ -13,7 +13,7 @@ TEST_CASE("each division and remainder rule applies and declines") {
   t.check_rule("div-of-div-plus-const", (x / 3 + 2) / 4,
                (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) /
               (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
-  // n is negative but 2 is positive: truncation would differ
+  // n may be negative while 2 is positive, so both sides could round differently
   t.check_declines("div-of-div-plus-const", (n / 3 + 2) / 4);
   t.check_rule("div-negative-denominator", x / below, -(x / -below));
   t.check_declines("div-negative-denominator", x / n);

@@ -37,7 +37,7 @@ TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.check_declines("image-misfit", kept({2, 4, 4}, image));
-  // has half the image's size
+  // the buffer has half the size of the image
   t.check_rule("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));
   t.check_rule("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // each row is half a pixel
   t.check_declines("image-misfit", kept({2, 4, 2}, dtypes::float32));

@@ -132,7 +132,8 @@ bool optimize_matvec(Scheduler& k) {
 
 // ---- groups
 
-// Lets 16 threads share a reduce if the kernel has few outputs, because most threads would be idle otherwise.
+// If the kernel has few outputs, makes groups of 16 threads share a reduce, because most threads would be idle
+// otherwise.
 bool group_reduce(Scheduler& k) {
   if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})

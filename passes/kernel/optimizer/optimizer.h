@@ -23,7 +23,8 @@ const RuleSet& swap_remove_tags();
 // A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
 // (tinygrad codegen/opt/postrange.py:apply_opts).
 
-// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. Called on any thread.
+// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. May be called on any
+// thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.

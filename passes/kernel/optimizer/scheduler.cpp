@@ -58,7 +58,7 @@ struct Scheduler::AxesBelow {
     }
   }
   static size_t checked_size(size_t words, size_t nodes) {
-    constexpr size_t kMaxWords = size_t(1) << 27;  // 1 GB
+    constexpr size_t kMaxWords = size_t(1) << 27;  // 1 GiB
     if (words > kMaxWords / std::max<size_t>(nodes, 1))
       throw Failure("the kernel has too many loops for the optimizer, expected fewer or NOOPT=1");
     return words * nodes;
