@@ -159,7 +159,7 @@ Status write_file(const std::string& path, std::string_view bytes) {
 
 namespace {
 
-// The table of staged files that signal handlers read. Its entries are never moved or freed.
+// An entry of the table of staged files, which signal handlers read. Entries are never moved or freed.
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};

@@ -128,7 +128,7 @@ const RuleSet& correct_load_store() {
       // load(wide pointer) -> cat(load(pointer), load(pointer), ...); a store -> a group of stores
           rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l),
                with<split_load_store>(l, idx)),
-      // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
+      // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}]), and the same for stores
           rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
       });
   return set;

@@ -188,7 +188,7 @@ UOp cut_store_range(const Target& target, UOp store, UOp r) {
 
 const RuleSet& pm_flatten_range() {
   static const RuleSet set("pm_flatten_range", {
-      // end(x, r0 * 4 + r1) -> end(x, r0, r1): each ended expression is replaced by its RANGEs
+      // end(x, r0 * 4 + r1) -> end(x, r0, r1), the RANGEs of the expression; the same for REDUCE and STORE
       rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with<flatten_range>(r)),
   });
   return set;

@@ -203,10 +203,10 @@ const RuleSet& to_bufferview() {
   static const RuleSet set(
       "to_bufferview",
       {
-      // bufferize(contiguous(file)) -> bufferize(view(file))
+      // bufferize(contiguous(file)) -> bufferize(view(file)), and the same for BITCAST
           rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b),
                with<late_buffer_view>(t, b)),
-      // view(contiguous(x)) -> view(x)
+      // view(contiguous(x)) -> view(x), and the same for BITCAST
           rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b),
                with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
       });
@@ -222,7 +222,7 @@ const RuleSet& pm_add_buffers() {
                                                                     [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
                                                                       return bufferize_to_store(ctx, x, idx, false);
                                                                     })),
-      // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y))
+      // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y)), and the same for MSELECT
                                rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m),
                                     with<reshape_above_choice>(m)),
       // kernel(reshape(x)) -> kernel(x)

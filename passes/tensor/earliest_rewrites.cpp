@@ -255,7 +255,7 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own(
       "earliest_rewrites",
       {
-          // detach(x) -> x
+          // detach(x) -> x, and the same for CONTIGUOUS_BACKWARD
           rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x),
                with(x, [](UOp x) { return x.src(0); })),
           // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
@@ -279,10 +279,10 @@ const RuleSet& earliest_rewrites() {
           // a tensor without elements -> a constant 0
           rule("empty", node(OpSet::all() - Op::SINK).as(x),
                with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
-          // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
+          // copy(contiguous(swizzle(file))) -> copy(swizzle(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
                with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
-          // copy(swizzle(file)) -> swizzle(copy(file))
+          // copy(swizzle(file)) -> swizzle(copy(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
           // copy(c) -> c
           rule("copy-of-const", node(Op::COPY, s, anything()).as(x),

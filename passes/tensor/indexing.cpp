@@ -329,7 +329,7 @@ const RuleSet& pm_generate_realize_map() {
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
-      // realizes the sources of copies, MSELECT and MSTACK
+      // realizes the sources of COPY, MSELECT, MSTACK and ENCDEC
       rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
       // realizes an assignment and the assigned value
       rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),

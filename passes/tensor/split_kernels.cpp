@@ -150,7 +150,7 @@ const RuleSet& to_define_global() {
           rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
       // bind(v, _) -> v
           rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
-      // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel that reads the buffer
+      // after(buffer, kernel) -> buffer, and the same for MSELECT and MSTACK; the node becomes a source of the kernel
           rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
           rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
                with(x, [](UOp x) { return x.with_src({}); })),

@@ -46,7 +46,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                 })),
       // op(x, ...) -> narrow(op(float(x), ...)), for a narrow float dtype
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
-      // x < y -> float(x) < float(y)
+      // x < y -> float(x) < float(y), and the same for the other comparisons, for a narrow float dtype
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
            with(alu_node, x, y,
                 [](UOp alu, UOp x, UOp y) {
