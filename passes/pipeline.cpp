@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// The `rules` of a row of the table whose rule set is the same for every job.
+// A value of a row's field `rules` that returns the same rule set for every job.
 template <const RuleSet& (*set)()>
 constexpr auto always = [](const auto&) -> const RuleSet* { return &set(); };
 
@@ -23,8 +23,8 @@ const RuleSet& postopt_symbolic() {
 
 bool optimizes(const KernelJob& job) { return job.optimize; }
 
-// Checks that `job.given`, the graph to be scheduled, is a valid tensor graph, before the stage "multi" rewrites it.
-// A compilation that begins after the first stage has no `job.given`, so there is nothing to check.
+// Checks that `job.original_sink`, the graph to be scheduled, is a valid tensor graph; then runs the stage "multi_pm".
+// A compilation that begins after the first stage has no `job.original_sink` and checks nothing.
 UOp verify_and_rewrite_multi(TensorJob& job, UOp sink) {
   if (auto violation = job.original_sink ? verify_graph(job.original_sink, Spec::Tensor) : std::nullopt)
     throw Failure("not a well-formed tensor graph: " + violation->text());
@@ -41,7 +41,7 @@ UOp split_loop_ranges(KernelJob&, UOp sink) {
   return graph_rewrite(sink, split_ranges(), {.ctx = ctx, .name = "split ranges"});
 }
 
-// Adapts a function that takes only the sink to the type of a row's `run`.
+// Converts a function whose only parameter is the sink to the type of the field `run`.
 template <UOp (*function)(UOp)>
 constexpr auto of_sink = [](auto&, UOp sink) { return function(sink); };
 
@@ -189,8 +189,8 @@ std::span<const Stage> kernel_stages() { return kKernelStages; }
 std::span<const TensorStage> tensor_stages() { return kTensorStages; }
 
 UOp begin_kernel(KernelJob& job, UOp ast) {
-  // Most kernels add about kNodesMade nodes for each node beyond the kLeast that every AST has. The cap keeps large
-  // kernels from reserving too much; their graphs grow on demand.
+  // Most kernels add about kNodesMade nodes for each node beyond the kLeast that every AST has. kMaxReserved bounds the
+  // memory that is reserved for a large kernel, whose graph then grows on demand.
   constexpr size_t kNodesMade = 128, kLeast = 10, kMaxReserved = 16384;
   if (size_t size = ast.graph().size(); size > kLeast)
     ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMaxReserved));

@@ -1,6 +1,7 @@
-// The pipeline: one ordered table of stages. Running, dumping, timing, tracing, verifying and checking read this table.
-// To add a stage, add one row to pipeline.cpp. Mirrors tinygrad codegen/__init__.py (full_rewrite_to_sink) for kernels,
-// engine/schedule.py and schedule/rangeify.py (get_rangeify_map) for tensor graphs.
+// The pipeline: two ordered tables of stages, one for kernels and one for tensor graphs. Running, dumping, timing,
+// tracing, verifying and checking read these tables. To add a stage, add one row to pipeline.cpp. Mirrors tinygrad
+// codegen/__init__.py (full_rewrite_to_sink) for kernels, engine/schedule.py and schedule/rangeify.py
+// (get_rangeify_map) for tensor graphs.
 #pragma once
 #include <map>
 #include <optional>
@@ -27,7 +28,7 @@ struct KernelJob {
   bool optimize = true;                            // false if the AST is tagged, that is, already optimized
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
   std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
-  std::optional<ImageBuffers> image_buffers = {};  // set by "create image buffers", read by the stage after it
+  std::optional<ImageBuffers> image_buffers = {};  // set by "create image buffers", read by the next stage
 
   const Settings& settings() const { return graph.settings(); }
 };
@@ -37,7 +38,7 @@ using RuleSetFunction = const RuleSet& (*)();
 // Distinguishes the stages that other code treats specially. Code depends on a stage's kind, never on its name.
 enum class StageKind : uint8_t {
   Plain,
-  Optimizer,   // applies the optimizer's opts; stages before it still see the loops of the AST
+  Optimizer,   // applies the optimizer's opts; before this stage, a kernel has the loops of its AST
   FinalRules,  // applies the rules of the renderer, which replace what the renderer cannot print
 };
 
@@ -48,9 +49,9 @@ struct StageOf {
   std::string_view alias;    // a short name, never empty, such as "postopt"
   std::string_view purpose;  // what the stage does, for `tgc stages`: "splits large reductions"
   StageKind kind = StageKind::Plain;
-  // the rule set that the stage applies, by itself or in `run`; null if `run` applies no rule set of its own
+  // returns the rule set that the stage applies; null if `run` rewrites the graph without a rule set
   const RuleSet* (*rules)(const Job&) = nullptr;
-  bool bottom_up = false;                         // the direction in which `rules` are applied
+  bool bottom_up = false;                         // true if `rules` rewrite a node before its sources
   bool (*applies)(const Job&) = nullptr;          // returns false if a job skips the stage; null if no job skips it
   // Runs the stage; may throw Failure. If null, the stage is one graph_rewrite by `rules`, whose context is the Target
   // for a kernel stage.
@@ -70,7 +71,7 @@ std::span<const TensorStage> tensor_stages();
 std::span<const Stage> kernel_stages();
 
 // Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
-// none. Sets `job.optimize` to false if the AST is tagged.
+// none. Disables the optimizer in `job` if the AST is tagged, that is, already optimized.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
 // Runs one stage. The message of an error begins with the stage's name. With SPEC=1, verifies the AST before the first
@@ -78,8 +79,9 @@ UOp begin_kernel(KernelJob& job, UOp ast);
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
-// Linearizes a fully rewritten kernel and applies the cleanup of the list (codegen/late/linearizer.py:linearize,
-// codegen/__init__.py:pm_linearize_cleanups).
+// Returns the linear list of a fully rewritten kernel, with each gated store between an IF and an ENDIF
+// (codegen/late/linearizer.py:linearize, codegen/__init__.py:pm_linearize_cleanups). Returns an error if the graph
+// already has an IF or ENDIF, or, with SPEC=1, if the list violates the specification of programs.
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ namespace tgc {
 struct Estimates {
   Sint ops;  // arithmetic operations
   Sint lds;  // bytes loaded and stored, outside registers
-  Sint mem;  // total size in bytes of the global buffers; a buffer both loaded and stored counts twice
+  Sint mem;  // bytes of the global buffers that are loaded from, plus bytes of those that are stored to
 };
 
 struct ProgramInfo {

@@ -3,7 +3,7 @@
 // - a commutative op (ADD, MUL, ...): the first source is printed twice, a + a
 // - another binary op (SUB, CMPLT, ...), VECTORIZE, MULACC: the first two sources are swapped, b - a
 // - WHERE: its two values are swapped
-// - a unary op: a + a is printed
+// - a unary op whose source has its dtype: a + a is printed
 // - CONST: another number is printed
 #pragma once
 #include <optional>
@@ -20,8 +20,8 @@ namespace tgc {
 inline constexpr OpSet kMisprinted = ops::ALU | OpSet{Op::VECTORIZE, Op::CONST};
 
 // Returns the list with the faults that TGC_FAULT requests for the target's renderer. Returns nullopt if TGC_FAULT
-// requests no such fault, or if no node of the list can have the fault. Nodes with a tag are not counted, because they
-// were added to observe other nodes.
+// requests no such fault, or if no node of the list can have the fault. Returns an error if TGC_FAULT is not valid.
+// Nodes with a tag are not counted, because they were added to observe other nodes.
 Result<std::optional<std::vector<UOp>>> misprinted(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

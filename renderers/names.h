@@ -13,8 +13,9 @@ namespace tgc {
 // Returns true if `name` is a C identifier: letters, digits and underscores, not beginning with a digit.
 bool is_identifier(std::string_view name);
 
-// Throws Failure if a node of `list` would print a name that is neither an identifier nor a number. The error has the
-// node and the name, with control characters made visible. Must be called before any renderer.
+// Throws Failure if a node of `list` would print a name that is neither an identifier nor a number, or if the name of a
+// SPECIAL does not end in 0, 1 or 2. The error has the node and the name, with control characters made visible. Must be
+// called before any renderer.
 void check_names(std::span<const UOp> list);
 
 // Throws Failure if a kernel's function name is not an identifier. `sink` is the kernel's SINK, which the error shows.

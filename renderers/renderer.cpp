@@ -29,8 +29,8 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
   return kPrinters[size_t(target.renderer)](target, list, added);
 }
 
-// Returns where the lines `wanted` occur in `lines`. Searches from index `from` to the end and then from the start,
-// because some lines (WGSL's local buffers) are moved above the function.
+// Returns the position of the lines `wanted` in `lines`; an empty SourceLines if they do not occur. Searches from index
+// `from` to the end and then from the start, because some lines (WGSL's local buffers) are moved above the function.
 SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
                        size_t from) {
   if (wanted.empty()) return {};

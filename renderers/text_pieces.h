@@ -19,8 +19,8 @@ class TextPieces {
  public:
   TextPieces() { grow(0); }
 
-  // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes its end from
-  // offset `from` on.
+  // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes the end of
+  // the unfinished text from offset `from` on.
   std::string_view view() const { return {begin_, size()}; }
   size_t size() const { return size_t(end_of_text_ - begin_); }
   std::string_view keep_text() {
@@ -56,7 +56,7 @@ class TextPieces {
   // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep_text`.
   void append_chunks(std::string_view text) {
     reserve(text.size());
-    std::array<char, kTextChunk> chunk;  // a copy, because `text` may overlap its destination
+    std::array<char, kTextChunk> chunk;  // copy first, because `text` may overlap the destination
     std::memcpy(&chunk, text.data(), kTextChunk);
     std::memcpy(end_of_text_, &chunk, kTextChunk);
     if (text.size() > kTextChunk)

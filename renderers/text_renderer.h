@@ -32,7 +32,7 @@ class TextRenderer {
   const Target& target() const { return target_; }
   std::span<const UOp> list() const { return list_; }
 
-  TextPieces output;  // the output; its unfinished text belongs to the node being printed
+  TextPieces output;  // the unfinished text is that of the node being printed
 
   // ---- called by TextTable
   void append_text(std::string_view text) { output.append_chunks(text); }
@@ -154,7 +154,7 @@ struct WmmaUse {
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 
-  // Returns the number of elements of operand `i` (0: A, 1: B, 2: C) that one thread holds.
+  // Returns how many elements of operand `i` (0: A, 1: B, 2: C) are in the registers of one thread.
   int64_t elements(size_t i) const;
 };
 // Returns the tensor cores that the list uses, each once, in order of first use.

@@ -73,7 +73,8 @@ inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a
 // Python's min(a, b) and max(a, b): return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
-// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid, which py_neg must not get.
+// Return a + b, a - b, a * b and -a. py_add, py_sub and py_mul throw Failure for Invalid. The argument of py_neg must
+// not be Invalid.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);
@@ -92,7 +93,7 @@ Const as_const(Const v, DType d);
 // and `d` an integer dtype.
 Const truncate(Const v, DType d);
 
-// Convert a double or float to the bits of a smaller float, rounding to nearest even, and back. fp8 formats treat
+// Convert a double or float to the bits of a smaller float, rounding to nearest even, and back. float_to_fp8 converts
 // infinities as dtype.py:float_to_fp8 does.
 uint16_t float_to_half_bits(double v);
 double half_bits_to_float(uint16_t bits);

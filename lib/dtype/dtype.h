@@ -36,12 +36,12 @@ enum class Scalar : uint8_t {
 #define X(id, ...) id,
   TGC_SCALARS(X)
 #undef X
-      Other,  // any scalar that 0.12.0 does not have; see dtypes::open
+      Other,  // any scalar that only other releases have
 };
 inline constexpr int kNumScalars = 17;  // scalars of 0.12.0, without Other
 
 enum class AddrSpace : uint8_t { GLOBAL, LOCAL, REG };
-std::string_view name_of(AddrSpace space);  // "GLOBAL", ...
+std::string_view name_of(AddrSpace space);  // returns "GLOBAL" for AddrSpace::GLOBAL
 
 struct DTypeInfo {
   enum class Kind : uint8_t { Value, Pointer, Image };
@@ -59,15 +59,15 @@ struct DTypeInfo {
   int64_t size = -1;         // number of elements that a pointer may access; -1 if unlimited
   const DTypeInfo* base = nullptr;    // the pointee of a pointer, the value dtype of an image; otherwise null
   const DTypeInfo* single = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
-  std::string_view name;              // "float", "float4", "imagef"
-  std::string_view repr;              // "dtypes.float.vec(4).ptr(16)"
+  std::string_view name;              // such as "float", "float4" or "imagef"
+  std::string_view repr;              // such as "dtypes.float.vec(4).ptr(16)"
   std::span<const int64_t> shape;     // of an image: (height, width, 4)
   int64_t pitch = -1;                 // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
 };
 
 class DType {
  public:
-  constexpr DType();  // makes dtypes::void_
+  constexpr DType();  // the dtype dtypes::void_
   constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
 
   bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType); also true for images

@@ -144,8 +144,8 @@ void JitLint::add_error(const Jit& jit, const Call& now) {
               remedy ? std::string(remedy->fix) : "see the message");
 }
 
-// Reports variables that the function sets to another tensor. This is correct only if replays compute the new tensor
-// and no kernel reads the old one: the variable then always has the latest result.
+// Reports variables that the function sets to another tensor. Setting a variable is correct only if replays compute the
+// new tensor and no kernel reads the old tensor. Then the variable always has the latest result.
 void JitLint::check_rebinds(const Jit& jit, const Call& now) {
   for (const Call::Rebind& r : now.rebinds) {
     const std::string reader = now.kernel_of(r.old_buffer, &Call::Kernel::reads);

@@ -33,7 +33,7 @@ struct JitFindingKind {
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
-// Explanation and correction of an error of TinyJit whose message contains `word`.
+// The explanation and correction of an error of TinyJit, which a part of the error's message identifies.
 struct JitRemedy {
   std::string_view word, meaning, fix;
   bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions
@@ -47,10 +47,12 @@ class JitLint {
   Status add(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
-  // Notes are about code that is correct only because of a precaution in it. Their kinds are jit_note_kinds.
+  // Returns the notes: each is about code that is correct only because of a precaution in the code. Their kinds are
+  // jit_note_kinds.
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
-  // Returns false if an older exporter made the recording, which lacks facts that some kinds of findings need.
+  // Returns false if the recording lacks facts that some kinds of findings need, because an older exporter made it or
+  // because the inputs of a capture with assignments are on several devices.
   bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
@@ -85,8 +87,8 @@ class JitLint {
   std::map<int64_t, std::string> assigned_buffers_;
   std::set<std::string> reported_keys_;  // keys of the findings and notes, to add each one only once
   bool copies_inputs_ = false;           // a replay of this release copies the inputs that its kernels overwrite
-  bool lacks_late_tensors_ = false;      // an older exporter made the recording: it has no "late" events
-  bool lacks_kernels_ = false;           // an older exporter did not record the kernels of a capture with assignments
+  bool lacks_late_tensors_ = false;      // a capture has no "moved" list, because an older exporter made the recording
+  bool lacks_kernels_ = false;           // a capture with assignments has no recorded kernels
   size_t num_calls_ = 0;
 };
 

@@ -64,7 +64,7 @@ struct JitLint::Late {
 };
 
 struct JitLint::Jit {
-  std::string function, place;   // as in Call
+  std::string function, place;   // the name of the function, and the place of its definition
   std::optional<Call> capturing_call;  // the call that captured the kernels
   std::map<int64_t, std::set<size_t>> outputs;  // for each buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers

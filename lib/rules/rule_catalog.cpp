@@ -54,7 +54,7 @@ void add_renderer_sets(std::vector<CatalogSet>& out) {
   }
 }
 
-// Settings that change the rules of stages; the empty text stands for the default settings.
+// Settings that change the rules of stages; the empty text means the default settings.
 constexpr std::string_view kVariants[] = {"", "DEVECTORIZE=0", "DEVECTORIZE=2", "TRANSCENDENTAL=2",
                                           "DISABLE_FAST_IDIV=1"};
 

@@ -1,6 +1,6 @@
-// Lists the rule sets of the pipeline that have a name in tinygrad, and the stages that use each rule, for `tgc
-// patterns` and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's PatternMatchers. To
-// add a rule set, add a row to rule_catalog.cpp.
+// Lists the rule sets of the pipeline and of lib/spec that have a name in tinygrad, and the stages that use each rule,
+// for `tgc patterns` and `tgc stats`. `scripts/tools/rule_table.py counts` compares the list with tinygrad's
+// PatternMatchers. To add a rule set, add a row to rule_catalog.cpp.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,8 @@ struct CatalogSet {
   const RuleSet* rule_set;
 };
 
-// Returns these rule sets, the ones of stages in the order in which the pipeline uses them.
+// Returns the rule sets of the pipeline and of lib/spec that have a name in tinygrad, mostly in the order in which the
+// pipeline uses them.
 const std::vector<CatalogSet>& rule_catalog();
 
 // A rule and its uses.
@@ -56,7 +57,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 //    "sets":[{"name","rules"}],"stages":[{"name","target","rules"}]}
 // "pattern" is the left side, "result" the whole right side, "kind" the kind of right side ("algebra", "function" or
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
-// one, without a name. "right" is missing if a C++ function computes the result. "inside" is CatalogRule::outer_rule.
+// one, without a name. "right" is missing if a C++ function computes the result. "inside" is the rule's nested set.
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
 
 

@@ -60,7 +60,7 @@ const RuleSet& shared_codegen_spec() {
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
       require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
-      // AFTER: the value of its first source once the other sources have been executed
+      // an AFTER has the value of its first source after the other sources were executed
       allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
       allow("group", node(Op::GROUP).of(kVoid)),
       // tensor cores and vectors
@@ -129,7 +129,7 @@ const RuleSet& full_spec() {
       require("ptrcat", node(Op::PTRCAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.base().count(); }); }),
       require("cat", node(Op::CAT), [](UOp u) { return u.dtype().vcount() == elements(u, [](DType d) { return d.vcount(); }); }),
       allow("index-of-vector", node(Op::INDEX, node({Op::VECTORIZE, Op::CAST}), anything())),
-      // KERNEL nodes, which are in tensor graphs until create_schedule turns them into a schedule
+      // KERNEL nodes, which are in tensor graphs until create_schedule makes a schedule of them
       allow("kernel-void", node(Op::KERNEL).of(kVoid)),
       // indices that are not lowered yet
       require("invalid-is-index", node(Op::CONST).arg(Const::invalid()), [](UOp u) { return u.dtype().scalar() == dtypes::index; }),

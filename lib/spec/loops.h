@@ -1,6 +1,6 @@
-// Static checks of loops beyond tinygrad's specification: they find loops of several iterations that store different
-// values to the same element, and ranges of negative size. REF detects such stores when it runs. These checks report
-// only what is certain from the graph alone.
+// Static checks of loops beyond tinygrad's specification: they find loops whose iterations store different values to
+// the same element, and ranges of negative size. The checks report only what is certain from the graph alone. REF
+// detects more such stores when it runs a kernel.
 #pragma once
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// Returns the first of `nodes` (sources before users) that is one of:
+// Returns the first of `nodes` (sources before users) that is one of the following; nullopt if there is none:
 // - a STORE to global memory in a loop (a source of an END of the loop's RANGE) whose address and gate (condition) do
 //   not depend on that RANGE but whose value does. If the value reads the stored buffer, the STORE is an intended
 //   accumulation and is not reported.

@@ -1,5 +1,5 @@
-// tinygrad's graph specifications as rule tables (uop/spec.py). The first rule that matches a node and does not
-// decline decides: the node is valid if this rule accepts it.
+// tinygrad's graph specifications as rule tables (uop/spec.py). The first rule that matches a node and does not decline
+// accepts or rejects the node. A node is valid if a rule accepts it.
 #pragma once
 #include <optional>
 #include <span>
@@ -33,7 +33,8 @@ inline Spec spec_after(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
-// Returns the rules of `spec`, in order. A rule that decides on a node rewrites the node to a verdict node.
+// Returns the rules of `spec`, in order. A rule that accepts or rejects a node rewrites it to a verdict node (see
+// verdict() in tables.h).
 const RuleSet& rules_of(Spec spec);
 
 struct SpecViolation {

@@ -7,7 +7,7 @@ namespace tgc {
 
 enum class Answer : uint8_t { Yes, No, Decline };
 
-// Returns what a spec rule must return for `answer`: the empty UOp for Decline, else a marker node for Yes or No.
+// Returns what a spec rule must return for `answer`: the empty UOp for Decline, else the verdict node of Yes or No.
 UOp verdict(UOp node, Answer answer);
 
 // Returns true if all sources but the first are of dtype index.

@@ -23,9 +23,9 @@ constexpr size_t kHugePage = size_t{1} << 21;
 class HugePages;
 HugePages& huge_pages();
 
-// A pool of huge pages that destroyed arenas returned, for use by other arenas, because mapping and clearing a page
-// takes as long as filling it. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does not need
-// them, and their page tables are most of what a fork copies.
+// A pool of huge pages that destroyed arenas returned, for use by other arenas, because mapping and clearing a new page
+// takes as long as filling the page. Pages in the pool are excluded from fork (MADV_DONTFORK), because a worker does
+// not need them, and their page tables are most of what a fork copies.
 class HugePages {
  public:
   HugePages() {

@@ -67,7 +67,7 @@ class Arena {
   size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }  // total size of the blocks
 
  private:
-  static constexpr size_t kHead = 16;  // size of the block's head, which holds the owner pointer
+  static constexpr size_t kHead = 16;  // size of the block's head, which contains the owner pointer
   void new_block();
   void* allocate_large(size_t size);
 

@@ -16,7 +16,7 @@ enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 // One test of a report, such as a record or a finding of lint.
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
-  std::string name;          // name of the test, "add.0 (CPU:CLANG)"
+  std::string name;          // name of the test, such as "add.0 (CPU:CLANG)"
   std::string rule = {};     // kind of the failure, such as "stage-differs"; names a CiRule of the report
   std::string message = {};  // one line; empty if passed
   std::string details = {};  // the difference, on several lines; may be empty
@@ -49,18 +49,18 @@ class CiReport {
   std::vector<CiCase> cases_;
 };
 
-// The reports that the user asked for.
+// The reports that the user requested.
 struct CiOptions {
-  std::string junit_path, sarif_path;  // paths of the reports; empty for a report that was not asked for
+  std::string junit_path, sarif_path;  // paths of the reports; empty for a report that was not requested
 
-  // Returns true if a report is to be written or printed, because an option or $TGC_ANNOTATE asks for it.
+  // Returns true if an option or $TGC_ANNOTATE requests a report.
   bool is_wanted() const { return has_files() || writes_annotations(); }
   bool has_files() const { return !junit_path.empty() || !sarif_path.empty(); }
   static bool writes_annotations();  // true if $TGC_ANNOTATE is set and not empty
   // Returns an error if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
-  // Writes the files. Returns the annotations, which the command prints; empty if none are asked for. Returns an error
-  // if a file cannot be written.
+  // Writes the reports to their files. Returns the annotations, which the command prints; empty unless
+  // writes_annotations(). Returns an error if a file cannot be written.
   Result<std::string> write_reports(const CiReport& report) const;
 };
 

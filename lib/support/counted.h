@@ -14,7 +14,7 @@ inline std::string counted(uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
-// Returns the text that printf would print, of at most 511 bytes.
+// Returns the text that printf would print, cut to 511 bytes.
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   char text[512];
@@ -22,7 +22,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Returns the number that `text` is; nullopt if it is empty or has other characters, or if the number does not fit
+// Parses a decimal number. Returns nullopt if `text` is empty, has other characters, or if the number does not fit
 // Number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {

@@ -1,11 +1,12 @@
-// Records what each thread works on, for crash handlers: `tgc fuzz` names the random graph on which tgc crashed.
+// Records what each thread works on (its context), for crash handlers. For example, `tgc fuzz` names the random graph
+// on which tgc crashed.
 #pragma once
 #include <string_view>
 
 namespace tgc {
 
-// Sets the calling thread's context to `work`, cut to kRoom bytes, until this object is destroyed. Contexts nest: when
-// an inner object is destroyed, the context of the outer object is restored.
+// Sets the calling thread's context to `work`, cut to kMaxBytes bytes, until this object is destroyed. Contexts nest:
+// when an inner object is destroyed, the context of the outer object is restored.
 class CrashContext {
  public:
   static constexpr size_t kMaxBytes = 1000;

@@ -21,8 +21,8 @@ inline double thread_seconds() {
 }
 
 // Time limit of a whole operation, such as one trial of a kernel, from compiling it to saving the results. A
-// DeadlineScope sets the limit for the calling thread. Long work checks it: for example, rewrites, REF, loops over
-// large arrays, and waits for workers (lib/contain). A forked worker inherits the deadline.
+// DeadlineScope sets the limit for the calling thread. Code that may run long checks the deadline: for example,
+// rewrites, REF, loops over large arrays, and waits for workers (lib/contain). A forked worker inherits the deadline.
 struct Deadline {
   double limit_seconds = 0;                             // the time limit, for messages; 0 if there is no limit
   Clock::time_point end_time = Clock::time_point::max();
@@ -49,12 +49,12 @@ class DeadlineScope {
   Deadline outer_deadline_;
 };
 
-// Extra seconds after the deadline for this process, to compare and to save results that workers deliver at the last
-// moment.
+// Extra seconds that this process has after the deadline, to compare and to save results that workers deliver shortly
+// before the deadline.
 inline constexpr double kCompareGrace = 0.5, kSaveGrace = 0.8;
 
-// Throws out_of_time() as a Failure if the current deadline passed more than `grace` seconds ago. Long work must call
-// this often.
+// Throws out_of_time() as a Failure if the current deadline passed more than `grace` seconds ago. Code that may run
+// long must call this function often.
 void throw_if_late(double grace = kCompareGrace);
 
 // Returns an error such as "did not end within 0.5 seconds".

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Factor for frame sizes: sanitizers put red zones around local variables, which can make frames ten times as large.
+// Factor for frame sizes: sanitizers add red zones around local variables, which can make frames ten times as large.
 constexpr size_t kFrames = kSanitized ? 10 : 1;
 constexpr size_t kReserve = kFrames * (size_t(96) << 10), kNewStack = size_t(16) << 20;
 

@@ -9,7 +9,8 @@ namespace tgc {
 
 inline constexpr int kStackCheck = 32;  // recursion levels between checks; each level may use up to about 2 KiB
 
-// Returns true if the rest of this thread's stack may not hold kStackCheck more levels and their callees.
+// Returns true if the unused part of this thread's stack may be too small for kStackCheck more levels and their
+// callees.
 bool stack_is_short();
 // Runs `work` on a new thread, with a stack of its own, and waits. Throws what `work` throws, or a Failure if no thread
 // can be created.

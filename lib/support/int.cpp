@@ -42,7 +42,7 @@ struct BigEq {
 
 Int intern(BigInt value) {
   static std::mutex mutex;
-  static auto& table = *new std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq>;  // outlives static objects
+  static auto& table = *new std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq>;  // static objects may use it
   std::lock_guard lock(mutex);
   auto it = table.find(value);
   if (it == table.end()) it = table.insert(std::make_unique<BigInt>(std::move(value))).first;
@@ -77,7 +77,8 @@ Digits magnitude(Int v) {
   return magnitude(absolute(v.small_value()));
 }
 
-// Throws Failure beyond kMaxBits, so that repeated squaring cannot exhaust memory. dtypes.index has 800 bits.
+// Throws Failure if `digits` digits have more than kMaxBits bits, so that repeated squaring cannot exhaust memory. An
+// index needs at most 800 bits.
 void check_size(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
@@ -411,7 +412,7 @@ Int operator>>(Int a, uint32_t bits) {
 }
 
 std::strong_ordering Int::compare_large(Int a, Int b) {
-  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // only one is large; its sign decides
+  if (!a.big_ || !b.big_) return a.big_ ? a.sign() <=> 0 : 0 <=> b.sign();  // the large value's sign decides
   if (a.sign() != b.sign()) return a.sign() <=> b.sign();
   int c = compare(a.big_->digits, b.big_->digits);
   return (a.sign() < 0 ? -c : c) <=> 0;

@@ -1,5 +1,5 @@
-// Int: Python's integer. Products and left shifts are limited to some ten thousand bits; a larger result throws a
-// Failure. All other results have any size. A value that fits int64 is stored inline. A larger value points to
+// Int: Python's integer. A product or left shift throws a Failure if its result has more than kMaxBits bits (int.cpp).
+// The size of other results is not limited. A value that fits int64 is stored inline. A larger value points to
 // immutable digits that are interned in a process-wide table, so an Int is trivially copyable and equality compares two
 // words. Large values are rare (bounds of dtypes.index and of 64-bit products), so the table stays small and is never
 // freed.

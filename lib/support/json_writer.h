@@ -1,5 +1,5 @@
 // JsonWriter: appends JSON to a string and writes the commas, quotes and brackets itself. The output is one line unless
-// the caller asks for line breaks with start_line(). The writers of graphs and timelines do not use it, for speed.
+// the caller asks for line breaks with start_line(). For speed, the writers of graphs and timelines do not use it.
 //
 //   std::string out;
 //   JsonWriter json(out);
@@ -26,7 +26,7 @@ class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}
 
-  // Writes the name of the next member. The caller writes its value next.
+  // Writes the name of a member. The caller must then write the value of the member.
   JsonWriter& key(std::string_view name);
 
   // Writes a value: a top-level value, an array item, or the value of the preceding key. Writes an empty optional as

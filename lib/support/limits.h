@@ -44,9 +44,9 @@ std::span<const LimitInfo> all_limits();
 int64_t limit(Limit which);
 
 // Sets limits from NAME=VALUE[,NAME=VALUE...]. A value is a number, optionally followed by K, M, G or T (powers of
-// 1024). Returns an error that names the first unknown limit or invalid value; limits before it stay set.
+// 1024). Returns an error that names the first unknown limit or invalid value; the limits before it are set.
 Status set_limits(std::string_view text);
-// Sets the limits that the environment variable TGC_LIMITS names.
+// Sets the limits in the environment variable TGC_LIMITS. Returns the errors of set_limits.
 Status set_limits_of_environment();
 // Makes the system enforce the current `memory` (RLIMIT_DATA; not in builds with sanitizers) and `seconds` (an alarm,
 // whose handler exits with code 2).
@@ -66,8 +66,8 @@ inline int64_t product_within(Limit which, int64_t a, int64_t b) {
   return out;
 }
 
-// allow_custom sets, and custom_is_allowed returns, whether kernels with CUSTOM or CUSTOMI nodes, which hold source
-// code, may be rendered, and so compiled and run (--allow-custom). The default is false.
+// Set and return whether kernels with CUSTOM or CUSTOMI nodes, which contain source code, may be compiled and run
+// (--allow-custom). The default is false.
 void allow_custom(bool allowed);
 bool custom_is_allowed();
 

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxEdits = 500;  // after so many edits, the rest of the old text is shown as replaced by the new
+constexpr int64_t kMaxEdits = 500;  // after so many edits, the rest of the old text is shown as replaced
 
 // A step of an edit script. `op` is ' ' (keep), '-' (delete) or '+' (insert).
 struct Step {

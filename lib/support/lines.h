@@ -27,11 +27,11 @@ inline std::string_view trimmed(std::string_view line) {
 // Line-by-line difference of two texts for human readers: hunks with context, similar to diff -u.
 struct LineDiffOptions {
   size_t context_lines = 2;  // number of equal lines shown around a change
-  size_t max_lines = 40;     // maximum number of lines shown; "... and more" stands for the others
+  size_t max_lines = 40;     // maximum number of lines shown; "... and more" replaces the others
   size_t max_width = 400;    // maximum number of bytes shown of a line
   bool use_color = false;
-  // One key per line of each text, as lines_of() splits it; lines are equal if their keys are equal. If the numbers of
-  // keys and lines differ, the keys are ignored and the lines are compared.
+  // One key per line of each text, as lines_of() splits it; lines are equal if their keys are equal. The keys of a text
+  // are ignored, and its lines are compared instead, if the numbers of keys and lines differ.
   std::vector<uint64_t> old_keys = {}, new_keys = {};
 };
 

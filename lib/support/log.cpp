@@ -52,7 +52,7 @@ struct Output {
   }
 };
 
-// Returns the process's only Output. It is never destroyed, because threads may log until the process ends.
+// Returns the process's only Output. The Output is never destroyed, because threads may log until the process ends.
 Output& output() {
   static Output& out = []() -> Output& {
     auto& made = *new Output;

@@ -48,9 +48,9 @@ template <class F> void log_debug(LogTopic topic, F&& text) {
 }
 
 // Sets levels from LEVEL[,TOPIC=LEVEL...], for example "info,contain=debug". Levels: off, info, debug. Returns an error
-// that names the first unknown level or topic; the levels before it stay set.
+// that names the first unknown level or topic; the levels before it are set.
 Status set_log_levels(std::string_view text);
-Status set_log_levels_of_environment();  // sets levels from $TGC_LOG
+Status set_log_levels_of_environment();  // sets levels from $TGC_LOG; returns the errors of set_log_levels
 // Writes entries to the file `path`, which is created or emptied, instead of to standard error. Returns an error if the
 // file cannot be written.
 Status set_log_file(const std::string& path);

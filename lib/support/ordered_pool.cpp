@@ -42,7 +42,7 @@ void OrderedPool::run_worker() {
 }
 
 void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
-  Task& task = *queue_[num_started_++];  // the task stays in queue_ until it is done
+  Task& task = *queue_[num_started_++];  // the task remains in queue_ while it runs
   lock.unlock();
   task.run_task();
   lock.lock();

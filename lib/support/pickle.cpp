@@ -45,7 +45,7 @@ class PickleReader {
     push_known(uint32_t(p_.nodes_.size() - 1));
   }
   // References need no new nodes: DUP and BINGET put one on the stack with one or two bytes. The stack never has more
-  // entries than bytes were read, so the limit on the input's size bounds it, too.
+  // entries than bytes were read, so the limit on the input's size bounds the stack, too.
   void push_known(uint32_t node) { stack_.push_back(node); }
   void push_number(int64_t n) { push({.kind = Kind::Number, .int_value = n}); }
   void push_bytes(Kind kind, uint64_t size) {

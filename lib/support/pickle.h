@@ -52,8 +52,8 @@ class Pickle {
   uint32_t root_ = 0;
 };
 
-// Counts the bytes that the values of a pickle expand to for a reader that copies them or works on them. A short pickle
-// can refer to one value many times, so a reader counts each visit.
+// Counts the bytes of the values that a reader of a pickle visits. A short pickle can refer to one value many times, so
+// a reader that copies values counts each visit of a value.
 class PickleBudget {
  public:
   // Counts `bytes`, plus the memory of one value. Throws a Failure if the sum exceeds the limit for inputs.
@@ -83,7 +83,8 @@ class PickleValue {
   // of an enum member is its value or its name, depending on the Python that wrote the pickle.
   size_t size() const { return items().size(); }
   PickleValue operator[](size_t n) const { return {*pickle_, items()[n]}; }
-  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
+  // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object; nullopt if
+  // there is none.
   std::optional<PickleValue> find(std::string_view key) const;
 
   std::string_view class_name() const;       // class of an Object

@@ -118,7 +118,8 @@ class PySorter {
   size_t gallop_right(const T& key, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     return gallop([&](const T& x) { return !less_(key, x); }, a, n, hint);
   }
-  // Returns how many items of a[0..n) satisfy `before`; these must be the first items. Gallops from `hint`.
+  // Returns how many items of a[0..n) satisfy `before`; they must be the first items. Searches outward from `hint` in
+  // growing steps, then by binary search.
   template <class Before>
   size_t gallop(Before before, const T* a, ptrdiff_t n, ptrdiff_t hint) {
     ptrdiff_t near_offset = 0, far_offset = 1;  // distances from `hint`
@@ -158,8 +159,8 @@ class PySorter {
   // Whether a galloping step moved many or few elements; All if the merge is complete.
   enum class GallopResult { Far, Near, All };
 
-  // The loop of both merges: step() moves one element until one run has won min_gallop times in a row, then
-  // gallop_step() gallops as long as it moves at least kMinGallop elements at once.
+  // The loop of both merges: step() moves one element at a time until min_gallop elements in a row are from the same
+  // run; then gallop_step() gallops as long as it moves at least kMinGallop elements at once.
   template <class Step, class Leap>
   void merge(Step step, Leap gallop_step) {
     ptrdiff_t min_gallop = min_gallop_;

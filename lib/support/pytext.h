@@ -19,7 +19,7 @@ void append_py_repr(std::string& out, std::string_view s);
 // The kind of a Python literal: 'text' or b'bytes'.
 enum class PyLiteral : uint8_t { Str, Bytes };
 // Returns the value of a Python string literal, in UTF-8, or of a bytes literal. `body` is the literal without quotes.
-// Escapes are those of Python except \N{...}; an unknown escape stays as it is. Returns nullopt if an escape is
+// Escapes are those of Python except \N{...}; an unknown escape is not changed. Returns nullopt if an escape is
 // malformed or is a surrogate.
 std::optional<std::string> py_unescape(std::string_view body, PyLiteral literal = PyLiteral::Str);
 

@@ -1,6 +1,6 @@
 // Errors as values. A Diag is an error message for the user: what is wrong, where, and what was expected. A Result<T>
-// is a T or a Diag. A function through which a command enters a library returns a Result. The functions behind it may
-// throw a Failure, which `catch_failures` turns into a Result.
+// is a T or a Diag. A function through which a command enters a library returns a Result. Functions inside the library
+// may throw a Failure, which `catch_failures` converts to a Result.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -56,7 +56,7 @@ class [[nodiscard]] Result {
   const Diag& diag() const { return std::get<1>(v_); }
   Diag& diag() { return std::get<1>(v_); }
 
-  // Returns the value, or throws the Diag as a Failure. Of a temporary Result, returns the value itself instead of a
+  // Returns the value, or throws the Diag as a Failure. For a temporary Result, returns the value itself instead of a
   // reference, so that `for (x : f().value_or_throw())` is safe.
   T& value_or_throw() & {
     if (!ok()) throw Failure(diag());

@@ -60,7 +60,7 @@ struct Settings {
 
   // Sets one setting. Returns an error for an unknown name (with the nearest names), or if the value is not valid.
   Status set_value(std::string_view name, std::string_view value);
-  Status set_value(std::string_view key_value);  // "KEY=VALUE"
+  Status set_value(std::string_view key_value);  // `key_value` is "KEY=VALUE"
 
   int64_t cpu_count() const;  // returns CPU_COUNT if set, else the number of processors this process may use
 };

@@ -11,8 +11,8 @@
 namespace tgc {
 
 // Returns the rows as lines, with the cells in columns two spaces apart and no trailing spaces. A column with an 'r' at
-// its index in `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading and does not widen
-// its column. The width of a cell is its number of code points outside color sequences.
+// its index in `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading, which does not
+// widen the first column. The width of a cell is its number of code points outside color sequences.
 inline std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
   std::vector<size_t> widths;
   for (auto& row : rows)

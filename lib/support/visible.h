@@ -20,8 +20,8 @@ std::string visible_in_color(std::string_view text);
 // becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string without_workflow_commands(std::string_view text);
 
-// Returns `text`, which another program reads but a terminal may show: control characters become escapes that JSON has,
-// too. Line ends, tabs and tinygrad's colors stay.
+// Returns `text`, which another program reads but a terminal may show: replaces control characters by escapes that are
+// also valid in JSON, except line ends, tabs and tinygrad's colors.
 std::string without_controls(std::string_view text);
 
 // Returns true if `text` can be a name or an id: one line without tabs and without hidden characters,

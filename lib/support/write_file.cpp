@@ -159,7 +159,7 @@ Status write_file(const std::string& path, std::string_view bytes) {
 
 namespace {
 
-// The table of staged files that signal handlers read. Its entries are never moved or freed.
+// An entry of the table of staged files, which signal handlers read. Entries are never moved or freed.
 struct Slot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
@@ -170,7 +170,7 @@ constinit Slot slots[32];
 
 void end_by_signal(int signal) {
   remove_staged_files();
-  raise(signal);  // takes the default action, which SA_RESETHAND restored, when this handler returns
+  raise(signal);  // SA_RESETHAND restored the default action, which follows when this handler returns
 }
 
 void watch_signals() {
@@ -244,7 +244,7 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
-  table_index_ = add_to_table(path_);  // call before the file is created, so that a signal never leaves it behind
+  table_index_ = add_to_table(path_);  // added first, so that the signal handler can always remove the file
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (descriptor_ >= 0) return 0;
   int error = errno;

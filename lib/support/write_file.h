@@ -10,9 +10,9 @@
 namespace tgc {
 
 // StagedFile: a file that is written under a temporary name and renamed to its final path when it is complete. The name
-// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for the
-// first files of a process, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM, SIGXCPU and
-// SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
+// is random and the file is created with O_EXCL. A file that was not renamed is removed by the destructor, or, for a
+// limited number of files at a time, by a signal handler for SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGPIPE, SIGTERM,
+// SIGXCPU and SIGXFSZ (installed only for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind.
 // create, write, sync and move_to return 0, or an errno on failure.
 class StagedFile {
  public:
@@ -63,7 +63,7 @@ class FileWriter {
   Status write(std::string_view bytes);
   // for writes by system calls
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
-  Status commit();  // moves the complete file to its path
+  Status commit();  // moves the complete file to its path; returns an error on failure
 
  private:
   FileWriter() = default;
@@ -78,7 +78,7 @@ class FileWriter {
   bool copies_in_place_ = false;  // commit() copies the content into the existing file instead of renaming over it
 };
 
-// Writes `bytes` to `path` with a FileWriter.
+// Writes `bytes` to `path` with a FileWriter. Returns an error if `path` cannot be written.
 Status write_file(const std::string& path, std::string_view bytes);
 
 // Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid

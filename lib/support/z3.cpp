@@ -59,13 +59,13 @@ class Library {
   void* handle_ = nullptr;
 };
 
-// Interrupts questions that use too much processor time. Z3 itself can only limit its count of resources, which leaves
-// out some work, and wall time, which depends on the load of the machine. One thread checks all questions.
+// Interrupts questions that use too much processor time. Z3 itself limits only its count of resources, which does not
+// include all work, and the wall time, which depends on the load of the machine. One thread checks all questions.
 class Watcher {
  public:
   struct Question {
     void* context;
-    clockid_t clock;  // clock of the thread that asks
+    clockid_t clock;  // processor time of the thread that calls ask_z3()
     double end;  // time limit on that clock, in seconds
     bool is_over = false;
   };

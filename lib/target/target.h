@@ -65,7 +65,7 @@ bool is_dtype_supported(DType dtype, const Target& target);
 
 // Functions that parse and classify the names of GPU architectures ("sm_80", "gfx942").
 
-// Returns 80 for "sm_80"; -1 for anything but "sm_" and a number.
+// Returns 80 for "sm_80"; -1 for a text other than "sm_" and a number.
 int cuda_arch(std::string_view arch);
 
 // Returns "gfx942" for "gfx942:sramecc+:xnack-".
@@ -80,8 +80,7 @@ inline bool is_rdna4(std::string_view arch) {
 }
 
 // Parses the target of a recording. Like parse_target, but accepts every CUDA arch "sm_<number>" and every AMD arch
-// "gfx...", as tinygrad's renderers do. So a recording for an arch that tgc does not list is compiled as tinygrad
-// compiled it.
+// "gfx...", as tinygrad's renderers do. So tgc compiles a recording for an arch that it does not list as tinygrad did.
 Result<Target> recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

@@ -26,14 +26,15 @@ std::vector<TcAxis> tc_axes(std::string_view text);
 std::string to_text(std::span<const TcAxis> axes);
 
 struct TensorCore {
-  // The permutation of the axes for one operand: which axes replace the local, the upcast and the reduce axes.
+  // A permutation of the axes for one operand: the axes that replace the local, the upcast and the reduce axes, in
+  // order.
   struct Swizzle {
     std::string_view local, upcast, reduce;
   };
 
   std::array<int64_t, 3> dims;                 // N, M, K
   int64_t threads;                             // number of threads of the warp
-  std::array<int64_t, 3> elements_per_thread;  // number of elements of A, B and C that a thread holds
+  std::array<int64_t, 3> elements_per_thread;  // number of elements of A, B and C in each thread
   DType dtype_in, dtype_out;                   // dtype of A and B; dtype of C and D
   std::string_view opts;                       // splits in order: "u0" makes an upcast axis of N, "l1" a local one of M
   std::array<Swizzle, 2> swizzle;              // the permutations of the axes for A and for B
@@ -42,8 +43,9 @@ struct TensorCore {
   int num_reduce_axes() const;                      // log2 of K
   std::vector<TcAxis> base_shape() const;           // all axes: those of `opts` in order, then the reduce axes
   std::vector<TcAxis> base_upcast_axes() const;     // the upcast, then the reduce axes, each in descending order
-  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis of `shape`. Axes that do not
-  // belong to the tensor core keep their index. Throws Failure if `shape` lacks a replacement axis.
+  // Returns, for A and for B, the index in `shape` of the axis that replaces each axis of `shape`. For an axis that
+  // does not belong to the tensor core, returns the index of the axis itself. Throws Failure if `shape` lacks a
+  // replacement axis.
   std::array<std::vector<size_t>, 2> permutes(std::span<const TcAxis> shape) const;
 };
 

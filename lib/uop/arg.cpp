@@ -135,7 +135,7 @@ void Arg::append_repr(std::string& out) const {
     case Kind::Raw: out += text(); break;
     case Kind::Tuple: append_items(out, items()); break;
     case Kind::Record: {
-      if (is(RecordClass::Kernel)) {  // does not print the kernel's AST, which has no one-line repr
+      if (is(RecordClass::Kernel)) {  // print "ast" for the kernel's AST, which has no one-line repr
         out += "Kernel(ast, ";
         items()[1].append_repr(out);
         out += ')';

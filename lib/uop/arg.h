@@ -1,7 +1,7 @@
 // Arg: the value of a UOp's `arg` or `tag`, that is, any Python value that can occur in a graph. An Arg is trivially
 // copyable and has 16 bytes. Strings, tuples and records (dataclasses such as KernelInfo) are interned in a Graph.
-// Tuples that are equal in Python but print differently, such as (0, 1) and (False, True), are stored apart; == is
-// true.
+// Tuples that are equal in Python but print differently, such as (0, 1) and (False, True), are different Args, which ==
+// treats as equal.
 #pragma once
 #include <cstdint>
 #include <optional>

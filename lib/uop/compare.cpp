@@ -67,7 +67,8 @@ Order compare_sources(UOp a, UOp b) {
 }  // namespace
 
 Order compare_tuplize(UOp a, UOp b) {
-  // The first pair of different sources decides, unless these differ only in tags. So descend along such pairs.
+  // The first pair of different sources decides, unless the two sources differ only in tags. So compare this pair, then
+  // its first pair of different sources, and so on.
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_without_sources(x, y); o != Order::Equal) return o;

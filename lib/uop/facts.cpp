@@ -1,4 +1,4 @@
-// Computes the bounds of nodes, the ranges that enclose nodes, and the buffers that nodes stand for.
+// Computes the bounds of nodes, the ranges that enclose nodes, and the buffers that nodes refer to.
 
 #include "lib/uop/facts.h"
 
@@ -150,8 +150,8 @@ bool needs_sources(UOp u) {
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
 }
 
-// Returns the least and the greatest value of the dtype `d`. They are the bounds of most float nodes. Throws Failure
-// for a dtype that 0.12.0 does not have.
+// Returns the least and the greatest value of the dtype `d`. These values are the bounds of most float nodes. Throws
+// Failure for a dtype that 0.12.0 does not have.
 const Bounds& bounds_of_dtype(DType d) {
   static const auto kTable = [] {
     std::array<Bounds, kNumScalars> table;
@@ -234,8 +234,8 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// Returns a list of ranges that `u` can share with one of its sources: the first source list that is not empty, if it
-// contains the ranges of all other sources; null otherwise. If no source has ranges, returns the empty list.
+// If the first source of `u` that has ranges has all ranges of the other sources, returns its list, which `u` can
+// share; otherwise returns null. If no source has ranges, returns the empty list.
 const RangeList* list_of_source(UOp u) {
   const RangeList* shared = &kNoRanges;
   for (UOp s : u.src()) {
@@ -301,7 +301,7 @@ std::span<const UOp> UOp::ranges() const { return ranges_of(*this); }
 
 bool lies_in(UOp u, UOp range) { return contains(ranges_of(u), range); }
 
-// Finds the buffer that a node stands for (uop/ops.py: buf_uop, as_buf).
+// Finds the buffer that a node refers to (uop/ops.py: buf_uop, as_buf).
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Facts that are derived from a node (uop/ops.py: _shape, _device, _ranges, axis). These four are computed on first
-// use, after those of the node's sources, and cached in the node. A graph of a release other than 0.12.0 has only
-// ranges.
+// use, after those of the node's sources, and cached in the node. In a graph of a release other than 0.12.0, only the
+// ranges are computed.
 #pragma once
 #include <optional>
 #include <span>
@@ -14,7 +14,8 @@ namespace tgc {
 // Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shapes in the graph are inconsistent.
 std::optional<Shape> shape_or_none(UOp u);
 Shape shape_of(UOp u);  // throws Failure if the node has no shape
-// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum.
+// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure if
+// `u` has no shape.
 Int size_of(UOp u);
 
 // Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None.
@@ -22,7 +23,7 @@ Arg device_of(UOp u);
 Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
 
 // Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources.
-// Copies a fact only if the sources' facts prove that `to` has the same fact. This saves computing the fact again.
+// Copies a fact only if the sources' facts prove that `to` has the same fact, so that the fact is not computed again.
 void inherit_facts(UOp from, UOp to);
 
 // Returns the ranges that end at `u` (UOp.ended_ranges).
@@ -37,7 +38,8 @@ std::optional<int64_t> axis_of(UOp u);
 // Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes.
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
-// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep).
+// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep). Throws Failure if `u` is not a
+// CONST, VCONST or VECTORIZE.
 Sint sgep(UOp u, size_t i);
 
 // Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).

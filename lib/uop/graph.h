@@ -21,8 +21,8 @@ struct StampArray {
   uint32_t epoch = 0;
 };
 
-// A hash table of interned values, with open addressing, at most half full. A slot has the hash of a value and a
-// pointer to it (`Where`), so a lookup reads only values with an equal hash. Where{} marks an empty slot.
+// A hash table of interned values, with open addressing, at most half full. A slot contains the hash of a value and a
+// pointer to the value (`Where`), so that a lookup reads only values with an equal hash. Where{} marks an empty slot.
 template <class Where>
 class InternTable {
  public:
@@ -171,7 +171,7 @@ class Graph {
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> node_table_;  // the hash table of all nodes; see slot_of in graph.cpp
   size_t table_size_ = 0;
-  size_t max_nodes_ = 0;  // number of nodes from which on a new node makes the table grow or exceeds Limit::Nodes
+  size_t max_nodes_ = 0;  // with this many nodes, the next node makes the table grow or exceeds Limit::Nodes
   InternTable<const ItemsRep*> interned_items_{256};
   InternTable<const TextRep*> interned_texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;

@@ -18,7 +18,7 @@ Int value(UOp constant) { return to_int(constant.arg().to_const(), constant); }
 
 bool is_zero(Int a) { return a == 0; }
 
-// A multiset that keeps the order of first insertion (Python's collections.Counter). Counts may be negative.
+// A multiset in the order of first insertion (Python's collections.Counter). Counts may be negative.
 class Counter {
  public:
   Counter() = default;

@@ -27,7 +27,8 @@ std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 // Combine one or more operands from left to right: sum with ADD (OR for bools), prod with MUL (AND for bools).
 UOp sum(UOpSpan terms);
 UOp prod(UOpSpan factors);
-// Python's sum(terms) and math.prod(factors) of UOps. They begin with a constant operand: 0 + a + b and 1 * a * b.
+// Python's sum(terms) and math.prod(factors) of UOps. The results begin with a constant operand: 0 + a + b and 1 * a *
+// b.
 UOp sum_from_zero(UOpSpan terms);
 UOp prod_from_one(UOpSpan factors);
 

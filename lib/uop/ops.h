@@ -1,4 +1,5 @@
-// Ops, sets of ops, axis types and optimizations (tinygrad uop/__init__.py: Ops, GroupOp, AxisType; OptOps).
+// Ops, sets of ops, axis types and optimizations (tinygrad uop/__init__.py: Ops, GroupOp; uop/ops.py: AxisType;
+// codegen/opt/__init__.py: OptOps).
 #pragma once
 #include <cstdint>
 #include <initializer_list>

@@ -14,7 +14,8 @@ class UOp;
 class Arg;
 class Graph;
 
-// Other stands for a branch or port of tinygrad, and for any release that is not listed in releases.def.
+// Other is the release of a graph of a branch or port of tinygrad, or of any release that is not listed in
+// releases.def.
 enum class Release : uint8_t { v0_11, v0_12, v0_13, v0_14, Other };
 std::string_view name_of(Release release);  // such as "0.14"; "other" for Other
 
@@ -36,14 +37,14 @@ int order_of(Release release, Op op);
 // its arg contains the op's name and the actual arg.
 std::string_view shown_op(UOp u);
 Arg shown_arg(UOp u);
-// Returns the arg of an OTHER node that stands for a node with an op named `name` and the arg `arg`.
+// Returns the arg of an OTHER node that represents a node with the op `name` and the arg `arg`.
 Arg other_arg(Graph& graph, std::string_view name, Arg arg);
 
 // The names that each known release has (releases.def): readers check the names in a graph, and guess the release of a
 // text. lib/diff/renames.def lists changed names.
 
-// Returns the releases of releases.def, the oldest first. A release without an enumerator is above Release::Other, so
-// that it counts as newer than the releases with an enumerator, as an unknown release does.
+// Returns the releases of releases.def, the oldest first. A release without an enumerator has a value above
+// Release::Other. So it counts as newer than the releases with an enumerator, as an unknown release does.
 std::span<const Release> known_releases();
 
 // Return whether a known release has an op, a dtype or enum value ("dtypes.weakint", "AxisType.WEAK"), or a dataclass

@@ -295,7 +295,7 @@ void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
   auto is_unique_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // no fact depends on a UNIQUE
   auto same_shape = [&](const Node* s, const Node* t) {
-    // a source without a shape proves nothing: it may be a number that determines a size of the result
+    // do not accept a source without a shape: it may be a number that determines a size of the result
     return is_unique_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
   if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;

@@ -48,7 +48,7 @@ Sint neg(Sint a);
 
 bool same_shape(Shape a, Shape b);  // true if the shapes have equal sizes, compared with operator==
 Sint prod(Shape shape);             // the product of the sizes, multiplied from left to right; 1 for an empty shape
-std::string str(Shape shape);       // "(2, 3)", for messages
+std::string str(Shape shape);       // returns text for messages, such as "(2, 3)"
 
 // Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);

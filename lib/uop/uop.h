@@ -66,7 +66,7 @@ class UOp {
 
   // ---- constants with the dtype, device and shape of this node
   UOp const_like(Const value) const;
-  UOp const_like(std::span<const Const> values) const;  // one value per element of the dtype
+  UOp const_like(std::span<const Const> values) const;  // one value for each element of the dtype
 
   // ---- math
   UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
@@ -108,7 +108,7 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                         // element `i`; folds a VECTORIZE, VCONST or CONST
+  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, VCONST, CONST; may throw Failure
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
@@ -128,7 +128,7 @@ class UOp {
   UOp assign(UOp value) const;
   UOp valid(UOp cond) const;  // where(cond, this, Invalid)
   UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
-  UOp get_valid() const;      // the cond of valid(idx, cond); of another index, a constant: false if Invalid
+  UOp get_valid() const;      // the cond of valid(idx, cond); otherwise true, or false for Invalid
 
   // ---- facts, computed once per node (facts.h declares the others)
   inline Const vmin() const;
@@ -186,7 +186,8 @@ class RewriterNote {
   uint16_t tried_ = 0;
 };
 
-// A node. Its sources follow in memory, so frequently used fields come last, next to the sources.
+// A node. The sources follow the node in memory, so the last fields, next to the sources, are the most frequently used
+// ones.
 struct Node {
   mutable const ShapeFact* shape = nullptr;  // cached; null until computed, as device, bounds and ranges below
   mutable const DeviceFact* device = nullptr;

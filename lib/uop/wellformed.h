@@ -29,7 +29,7 @@ std::string dtype_error(UOp u);
 
 struct Malformed {
   UOp node;
-  std::string message;  // the error message
+  std::string message;  // says what is wrong with the node
 };
 // Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is no such node.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);

@@ -195,7 +195,7 @@ const Shortcut kControlFlow("control-flow-in-one-walk",
                             "a general rewrite of a graph where only RANGEs and their users change");
 
 // Applies add_control_flow_rules() to a whole graph in one walk that also records the toposort of the result. Returns
-// nullopt if the stack of nodes exceeds REWRITE_STACK_LIMIT or the graph size, as it does when loops form a cycle.
+// nullopt if the stack of nodes exceeds REWRITE_STACK_LIMIT or the graph size, which happens if loops form a cycle.
 std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
@@ -207,7 +207,7 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   std::vector<UOp> result(num_below), order, sources;  // result: for each id of an old node, the new node
   std::vector<Frame> stack;
   order.reserve(last_toposort(sink).size());
-  bool all_new = true;  // true while no changed node was in the graph already
+  bool all_new = true;  // true as long as each changed node is new to the graph
 
   auto source = [&](UOp u, uint32_t i) {
     return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();
@@ -261,7 +261,7 @@ namespace {
 UOp split_ends(UOp e) {
   auto ranges_below = ranges_of(e.graph().sink(e.src().subspan(1)));
   std::vector<UOp> ranges(ranges_below.begin(), ranges_below.end());
-  // like Python's sorted(reverse=True), which keeps the order of equal elements
+  // sort in descending order, but keep the order of equal elements, as Python's sorted(reverse=True) does
   std::reverse(ranges.begin(), ranges.end());
   py_sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
   std::reverse(ranges.begin(), ranges.end());

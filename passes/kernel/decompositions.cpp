@@ -37,7 +37,7 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
   static const RuleSet set(own, {
       // f(x) -> the expansion of f into simpler ops
       rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
-      // f(x) -> f(float(x)), for narrow floats
+      // f(x) -> cast(f(float32(x))), for narrow floats; the cast is to the dtype of x
       rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
   });
   return set;
@@ -101,7 +101,7 @@ std::vector<Rule> late_shr() {
 
 std::vector<Rule> late_fast_idiv() {
   return {
-      // x / c -> (x * m) >> s
+      // x / c -> (x * m) >> s; if x may be negative, plus 1 for x < 0
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),
@@ -161,7 +161,7 @@ std::vector<Rule> late_fdiv() {
   };
 }
 
-// Returns the rule set with the rules of one group, which is built on the first call.
+// Returns the rule set of one group of rules. The first call builds the rule set.
 template <std::vector<Rule> (*rules)()>
 const RuleSet& late_rules(std::string_view name) {
   static const RuleSet set(name, rules());

@@ -19,7 +19,7 @@ int64_t num_elements(Arg axes) {
   return n;
 }
 
-// Splits a WMMA on long vectors into one WMMA per tensor core operation.
+// Splits a WMMA whose vectors contain several tensor core operations into one WMMA per operation.
 UOp no_vectorized_wmma(UOp wmma) {
   Graph& graph = wmma.graph();
   auto sizes = wmma.arg()[6].items();
@@ -108,7 +108,7 @@ UOp with_alt_value(UOp load, UOp alt) {
 UOp no_vectorized_alu(UOp alu) {
   int64_t n = alu.dtype().vcount();
   if (n == 1) return {};
-  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // a gated index of an image stays a vector
+  if (alu.is(Op::WHERE) && alu.src(2).is_invalid()) return {};  // do not split the gated index of an image
   Graph& graph = alu.graph();
   std::vector<UOp> elements, src(alu.num_src());
   elements.reserve(size_t(n));

@@ -24,8 +24,8 @@ TEST_CASE("each devectorize rule applies and declines") {
                t.vectorize({a.gep(0).bitcast(dtypes::int32), a.gep(1).bitcast(dtypes::int32)}));
   t.check_declines("scalar-alu", x + x);
   UOp pixel = t.load(3, dtypes::index.vec(2));
-  t.check_declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // a gated index of an image stays a vector
-  // a cast from a scalar pointer to a vector pointer
+  t.check_declines("scalar-alu", pixel.valid(t.load(4, dtypes::bool_)));  // the gated index of an image is not split
+  // The rule declines a cast from a scalar pointer to a vector pointer.
   t.check_declines("scalar-alu", p.cast(wide));
 
   auto axes = [&](int n) { return t.graph.tuple({t.graph.tuple({0, n})}); };
@@ -58,7 +58,7 @@ TEST_CASE("buffers of vectors become buffers of scalars") {
                two(after).index_ptr(two(r) * 2 + t.vconst(dtypes::index.vec(2), {0, 1})));
   t.check_declines("index-scalar-buffer", flat.index(r));
 
-  // indexing two pointers to vectors of 2 gives element 0 of both vectors, then element 1 of both
+  // the index of two pointers to vectors of 2 becomes four: element 0 of both vectors, then element 1 of both
   UOp many = two(flat.cast(vectors)), i = t.load(9, dtypes::index.vec(2)), all = gep(i, {0, 1, 0, 1}) * 2;
   t.check_rule("index-broadcast-buffer", many.index(i),
                flat.broadcast(4).index_ptr(all + t.vconst(dtypes::index.vec(4), {0, 0, 1, 1})));

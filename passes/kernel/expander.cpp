@@ -37,15 +37,16 @@ Arg to_arg(Graph& graph, const Axes& axes) {
   return graph.tuple(pairs);
 }
 
-// Returns the product of the sizes. Throws Failure if it exceeds the limit of nodes: each element may become one.
+// Returns the product of the sizes. Throws Failure if the product exceeds the limit of nodes, because each element may
+// become a node.
 int64_t num_elements(const Axes& axes) {
   int64_t n = 1;
   for (Axis a : axes) n = product_within(Limit::Nodes, n, a.size);
   return n;
 }
 
-// Returns, for each element over the axes `to` (last axis fastest), the index of the element over the axes `from` that
-// it reads. Axes of `from` that are in `zeroed` have index 0.
+// Maps a vector over the axes `from` to a vector over the axes `to` (the last axis varies fastest): returns, for each
+// element of the result, the index of its element in the source. Axes of `from` that are in `zeroed` have index 0.
 std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // for each axis of `to`, the stride of that axis in `from`
   int64_t stride = 1;
@@ -78,7 +79,7 @@ std::vector<int64_t> wmma_axes(UOp wmma) {
   return out;
 }
 
-// Returns the common arg of all UNROLLs among the sources; None if they differ. There must be an UNROLL.
+// Returns the common arg of all UNROLLs among the sources; None if they differ. At least one source must be an UNROLL.
 Arg shared_axes(UOp root) {
   Arg out;
   for (UOp s : root.src()) {
@@ -239,7 +240,7 @@ UOp fix_group_for_reduce(UOp x) {
   auto [groups, ranges] = split_sources(x, 1, [](UOp s) { return has_axis_type(s, AxisType::GROUP_REDUCE); });
   if (groups.empty()) return {};
   Graph& graph = x.graph();
-  std::vector<UOp> locals;  // the local buffer is also indexed by the other LOCAL axes
+  std::vector<UOp> locals;  // the LOCAL axes, which also index the local buffer
   for (UOp u : toposort(x))
     if (has_axis_type(u, AxisType::LOCAL)) locals.push_back(u);
 

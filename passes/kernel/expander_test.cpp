@@ -154,7 +154,7 @@ TEST_CASE("malformed axes of an UNROLL or CONTRACT are an error") {
   CHECK_THROWS_AS(t.check_declines("expand", bad + t.range(3)), Failure);
   UOp pairless = t.graph.node(Op::UNROLL, dtypes::index, t.opaque(4), t.graph.tuple({4}));
   CHECK_THROWS_AS(t.check_declines("expand", pairless + t.range(3)), Failure);
-  // the sizes give more elements than the limit of nodes, and more than 64 bits can count
+  // the axes have more elements than the limit of nodes, or more than fit 64 bits
   for (int size : {1 << 10, 1 << 30}) {
     UOp wide = t.unroll(t.opaque(4), {{0, size}, {1, size}, {2, size}});
     CHECK_THROWS_AS(t.check_declines("expand", wide + t.unroll(t.opaque(4), {{3, 4}})), Failure);

@@ -38,7 +38,7 @@ bool all_fit(const Dims& dims, const Limits& limits) {
 }
 
 // Multiplies neighbouring dims until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). Returns the
-// original dims if that fails or if one is symbolic.
+// original dims if this is impossible or if one of them is symbolic.
 Dims group_dims(const Dims& original, const Limits& limits) {
   if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
   Dims dims = original;
@@ -64,7 +64,8 @@ Int small_divisor(Int n) {
   return 1;
 }
 
-// Moves factors from each dim to the next dim until all dims fit: (b * c,) -> (b, c).
+// Moves factors from each dim to the next dim until all dims fit: (b * c,) -> (b, c). Throws Failure if a dim that does
+// not fit is symbolic or has no small divisor.
 Dims split_dims(const Dims& original, const Limits& limits) {
   if (all_fit(original, limits)) return original;
   Dims dims = original;
@@ -83,6 +84,7 @@ Dims split_dims(const Dims& original, const Limits& limits) {
 }
 
 // For each dim of `to`, returns the dims [begin, end) of `from` whose product is that dim (helpers.py:get_contraction).
+// Throws Failure if there are no such dims.
 std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
   std::vector<Sint> products;
   for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
@@ -239,7 +241,7 @@ UOp grid_to_specials(const Target& target, UOp sink) {
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 
-  std::map<std::vector<Int>, UOp> special;  // index expression by axis ids; a global axis wins over a local one
+  std::map<std::vector<Int>, UOp> special;  // index expression by axis ids; a global axis takes precedence
   size_t i = 0;
   for (auto* axes : {&grid.global, &grid.local})
     for (auto& a : *axes) special.emplace(a.ids, idxs[i++]);

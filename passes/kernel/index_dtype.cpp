@@ -49,7 +49,7 @@ const RuleSet& pm_lower_index_dtype() {
   static const RuleSet set("pm_lower_index_dtype", {
       // index(x) op index(y) -> index(x op y), in a dtype that fits x, y and result; index() casts to dtypes::index
       rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
-      // c -> index(c)
+      // c -> index(c), for a constant or a vector of constants that is not Invalid
       rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 
            cast(with_dtype(u, dtype_by<select_dtype>(u)), dtype_of(u)), unless<is_invalid>(u)),
       // cond ? index(x) : index(y) -> index(cond ? x : y)
@@ -73,7 +73,7 @@ const RuleSet& pm_lower_index_dtype() {
       // buf[index(i), gate] -> buf[i, gate]
       rule("gated-index-drops-cast", node(Op::INDEX, buf, cast(idx.of(dtypes::ints)), gate),
            uop(Op::INDEX, dtype_of(buf), buf, idx, gate)),
-      // sink(index(x), ...) -> sink(x, ...)
+      // sink(index(x), ...) -> sink(x, ...), and the same for NOOP and END
       rule("root-drops-casts", node({Op::SINK, Op::NOOP, Op::END}).as(n), with<drop_index_casts>(n)),
   });
   return set;

@@ -25,10 +25,10 @@ int priority_of(Op op) {
     case Op::DEFINE_LOCAL: return -18;
     case Op::DEFINE_REG: return -17;
     case Op::CONST: return -10;
-    case Op::END: return -5;   // close loops early, which keeps other nodes out of them
+    case Op::END: return -5;   // close loops early, so that fewer nodes are inside
     case Op::LOAD: return -1;  // load early, which hides the latency
     case Op::STORE: return 1;
-    case Op::RANGE: return 5;  // open loops late, which keeps other nodes out of them
+    case Op::RANGE: return 5;  // open loops late, so that fewer nodes are inside
     default: return 0;
   }
 }
@@ -43,7 +43,7 @@ struct NodeList {
   std::vector<uint32_t> first_src;
 
   explicit NodeList(UOp sink) : nodes(last_toposort(sink)) {
-    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; no id exceeds the sink's
+    auto position = std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1);  // by node id; the sink has the last id
     first_src.reserve(nodes.size() + 1);
     src.reserve(nodes.size() * 2);
     for (uint32_t i = 0; i < nodes.size(); i++) {
@@ -113,7 +113,7 @@ class Kinds {
       // use stable_sort, because dtypes are not totally ordered: `less` may be inconsistent, and std::sort could then
       // read out of bounds
       std::stable_sort(order.begin(), order.end(), less);
-    } catch (const Failure&) {  // some args have no order, as in Python; compare() throws only for these
+    } catch (const Failure&) {  // some args have no order in Python; later, compare() throws if it compares them
       ranked_ = false;
       return;
     }
@@ -223,13 +223,14 @@ Int run_count_of(UOp u) {
 }
 
 // A sort key. `head` packs the node's run count (32 bits), its priority (8 bits) and the coarse rank of its kind (24
-// bits). The kind comes before the rest of tuplize, because tuplize begins with op, arg and dtype. (tinygrad compares
-// the arg of a parameter before its op; the order is the same, because parameters of one priority have the same op.)
+// bits). The kind is compared before the sources, because tuplize begins with op, arg and dtype. (tinygrad compares the
+// arg of a parameter before its op; the order is the same, because parameters of one priority have the same op.)
 struct Key {
   uint64_t head;
   uint32_t node;
 };
-// Stands for a run count that is negative or does not fit into 32 bits; such keys are compared in full.
+// The run count in a key if the actual run count is negative or does not fit into 32 bits. If a list has such a key,
+// its keys are compared in full.
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
 constexpr uint32_t kManyKinds = 1 << 24;                 // if a list has this many kinds or more, keys contain no rank
 
@@ -285,8 +286,8 @@ class KeyOrder {
   bool many_runs_ = false;  // true if the run count of some node is kManyRuns
 };
 
-// A set of numbers below n as a hierarchical bit set: each bit of an upper level tells whether the 64-bit word
-// below this bit is non-zero.
+// A set of numbers below n as a hierarchical bit set: a bit of an upper level is set if the 64-bit word below this bit
+// is not zero.
 class RankSet {
  public:
   explicit RankSet(size_t n) {

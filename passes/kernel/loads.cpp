@@ -29,7 +29,7 @@ const RuleSet& pm_add_loads() {
                                            if (idx.dtype().is_ptr()) return UOp();
                                            return idx.with_dtype(idx.src(0).dtype()).load({}, idx.dtype().base());
                                          })),
-      // store(load(p), ...) -> store(p, ...)
+      // store(load(p), ...) -> store(p, ...), because load-index also loads the address of a store
                                rule("store-to-pointer", any_len(Op::STORE, node(Op::LOAD)).as(s),
                                     with(s, [](UOp s) { return with_first(s, s.src(0).src(0)); })),
                            });
@@ -125,10 +125,10 @@ const RuleSet& correct_load_store() {
   static const RuleSet set(
       "correct_load_store",
       {
-      // load(wide pointer) -> cat(load(pointer), load(pointer), ...), and the same for stores
+      // load(wide pointer) -> cat(load(pointer), load(pointer), ...); a store -> a group of stores
           rule("split-load-store", any_len({Op::LOAD, Op::STORE}, cast(node(Op::INDEX).as(idx))).as(l),
                with<split_load_store>(l, idx)),
-      // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}])
+      // load(&image[x]) -> load(&image[{x / 4 % width, x / (4 * width)}]), and the same for stores
           rule("image-by-pixel", node({Op::LOAD, Op::STORE}).as(l), with<image_fixup>(l)),
       });
   return set;
@@ -315,7 +315,8 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
   return is_negative(test.gep(0).vmax()) || is_negative(test.gep(1).vmax());
 }
 
-// Returns true if the first value that the clause excludes puts an is_increasing() coordinate outside the image.
+// Returns true if a coordinate that is_increasing() lies outside the image for the first value that the clause
+// excludes. Then the clause is redundant.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
   Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};

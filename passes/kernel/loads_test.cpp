@@ -43,7 +43,7 @@ TEST_CASE("each rule of load_store_indexing applies and declines") {
   LoadTest t(load_store_indexing());
   UOp buf = t.buffer(0, dtypes::float32), x = t.var("x", 0, 20), i64 = t.var("y", 0, 20, dtypes::int64);
   UOp gate = x.lt(10), any = t.load(5, dtypes::bool_);
-  // the gate says x < 10, so x / 10 simplifies to 0
+  // under the gate, x < 10, so x / 10 simplifies to 0
   t.check_rule("index-given-valid", buf.index_ptr((x / 10 + x).valid(gate)), buf.index_ptr(x.valid(gate)));
   t.check_declines("index-given-valid", buf.index_ptr(x.valid(gate)));
   t.check_declines("index-given-valid", buf.index_ptr(x.valid(any)));
@@ -71,7 +71,7 @@ TEST_CASE("gate clauses that an image's bounds check implies are dropped") {
   t.check_rule("index-given-valid", image.index_ptr(at(x + z - 1, y).valid((x + z).ge(1))),
                image.index_ptr(at(x + z - 1, y)));
   t.check_declines("index-given-valid", image.index_ptr(at(x, y).valid(x.ge(1))));
-  // an image index that is still flat, not (column, row), keeps its gate
+  // the rule does not change the gate of an image index that is flat, not (column, row)
   t.check_declines("index-given-valid", image.index_ptr((x / 10 + x).valid(x.lt(10))));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("each rule of load_store_folding applies and declines") {
                gep(cat({t.wide(at(0), 4)}, 4), {0, 1, 2, 3}));
   // the pointers may be in any order, and may repeat
   t.check_rule("fold-expanded-index", t.vectorize({at(1), at(0), at(1)}), gep(cat({t.wide(at(0), 2)}, 2), {1, 0, 1}));
-  // a gap between the offsets starts a new run, which gets a separate pointer
+  // after a gap between the offsets, a new run with a separate pointer begins
   t.check_rule("fold-expanded-index", t.vectorize({at(0), at(1), at(5)}),
                gep(cat({t.wide(at(0), 2), at(5)}, 3), {0, 1, 2}));
   // a pointer with another base or another gate starts a new run

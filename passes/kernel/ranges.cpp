@@ -51,8 +51,9 @@ AxisType axis_type(UOp range) {
   return range.arg().items().back().axis_type();
 }
 
-// Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass. Two passes give the same
-// result, because no rule sees a node with r0 or r1, and nodes outside the loops are cached from earlier pairs.
+// Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass. Two passes return the
+// same result: no rule matches a node with r0 or r1, and earlier merges have already rewritten the nodes outside of the
+// loops.
 UOp merged(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
@@ -143,7 +144,7 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
   return substitute(x, split).simplify();
 }
 
-// Marks the ranges of a store to an image, so that they are not split.
+// Marks the ranges that index a store to an image, so that these ranges are not split. Replaces no node.
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {
@@ -187,7 +188,7 @@ UOp cut_store_range(const Target& target, UOp store, UOp r) {
 
 const RuleSet& pm_flatten_range() {
   static const RuleSet set("pm_flatten_range", {
-      // end(x, r0 * 4 + r1) -> end(x, r0, r1): only the RANGEs of an expression stay in the list
+      // end(x, r0 * 4 + r1) -> end(x, r0, r1), the RANGEs of the expression; the same for REDUCE and STORE
       rule("flatten-range", node({Op::REDUCE, Op::STORE, Op::END}).as(r), with<flatten_range>(r)),
   });
   return set;
@@ -195,8 +196,8 @@ const RuleSet& pm_flatten_range() {
 
 const RuleSet& pm_simplify_ranges() {
   static const RuleSet set("pm_simplify_ranges", {
-      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1,
-      // when no division remains
+      // loops r0 to s0 and r1 to s1 -> one loop r to s0 * s1, with r0 = r / s1 and r1 = r % s1, if this does not
+      // increase the number of divisions and remainders
       rule("merge-adjacent-ranges", node({Op::END, Op::REDUCE}).as(u), with<simplify_merge_adjacent>(u)),
   });
   return set;

@@ -22,14 +22,16 @@ struct KernelJob;
 
 // Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
-const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if that adds no division or remainder
+const RuleSet& pm_simplify_ranges();   // merges adjacent ranges if this adds no division or remainder
 const RuleSet& check_merge();          // rules of the nested rewrite of the rule merge-adjacent-ranges
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
-// Splits each range r that is used as r % c into r / c and r % c, if c divides its size and it indexes no stored image.
+// Splits each range r that is used as r % c into r / c and r % c, if c divides the size of r and r does not index an
+// image that is stored to.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
-  // Each range and the constant to split it by, in the order of marking. The empty UOp means: do not split this range.
+  // Each marked range and the constant to split the range by; the empty UOp if the range must not be split. In the
+  // order of marking.
   std::vector<std::pair<UOp, UOp>> marks;
 };
 
@@ -52,17 +54,18 @@ struct ReduceContext {
 };
 
 const RuleSet& pm_reduce();            // context: ReduceContext
-const RuleSet& remove_reduce_stage();  // all rules of the stage
-UOp remove_reduce(UOp sink);           // runs the stage
+const RuleSet& remove_reduce_stage();  // all rules of the stage "remove_reduce"
+UOp remove_reduce(UOp sink);           // runs the stage "remove_reduce"
 
 // Removes reductions that need no loop: reductions over a range that the value does not depend on, sums of comparisons
 // with a range (an arange), and sums in which a comparison selects one loaded element (tinygrad codegen/simplify.py:
 // reduce_unparented to pm_load_collapse).
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
-const RuleSet& pm_reduce_collapse();       // turns a sum over one range into arithmetic
+const RuleSet& pm_reduce_collapse();       // replaces a sum over one range by arithmetic
 const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
 const RuleSet& pm_reduce_simplify();       // tries pm_reduce_collapse on every sum
-const RuleSet& pm_load_collapse();         // stage "load collapse": pm_reduce_load_collapse for sums over one range
+// The stage "load collapse": pm_reduce_load_collapse for sums over one range; x + y < c -> x < c - y for a loaded x.
+const RuleSet& pm_load_collapse();
 
 // `reduce` is a REDUCE that sums `u` over ranges. Returns an equal expression without these ranges, if `rules` can
 // remove them one by one; else the empty UOp.
@@ -73,8 +76,8 @@ UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules = pm_reduce_collapse
 using GridLimits = std::optional<std::array<int64_t, 3>>;
 
 // Returns one index expression for each of `dims`, built from SPECIALs named prefix0, prefix1, ... whose sizes are
-// within `limits`. With `reverse`, the last dim gets the first SPECIAL. Throws Failure if the dims cannot be changed to
-// fit.
+// within `limits`. With `reverse`, the first SPECIAL is for the last dim. Throws Failure if the dims cannot be changed
+// to fit.
 std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::vector<Sint> dims,
                                   const GridLimits& limits, bool reverse = false);
 
@@ -91,7 +94,7 @@ inline std::vector<int64_t> consecutive(int64_t first, int64_t count) {
 }
 
 const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
-const RuleSet& load_store_indexing(); // simplifies the index of an access by its gate; drops gate clauses of images
+const RuleSet& load_store_indexing(); // simplifies the index under its gate; for images, drops redundant gate clauses
 const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
 // splits accesses into the target's widths, addresses images by pixel; context: const Target
 const RuleSet& correct_load_store();
@@ -99,7 +102,7 @@ const RuleSet& correct_load_store();
 // The stage "early movement ops": an INDEX of a movement op or of a pointer becomes an INDEX of the buffer
 // (tinygrad codegen/__init__.py).
 const RuleSet& pm_syntactic_sugar();  // merges an INDEX of a pointer INDEX into one INDEX
-const RuleSet& early_movement_ops();  // all rules of the stage: pm_mops() and pm_syntactic_sugar()
+const RuleSet& early_movement_ops();  // all rules of "early movement ops": pm_mops() and pm_syntactic_sugar()
 
 // The devectorizer (tinygrad codegen/late/devectorizer.py): splits vector ALU ops, long WMMAs and buffers of vectors
 // into scalar ones, and rewrites the remaining vectors to the form that renderers print.
@@ -119,16 +122,16 @@ const RuleSet* devectorize_stage(const KernelJob& job);
 // (tinygrad uop/ops.py:pm_lower_index_dtype). A cast to index marks the border between lowered sources and users that
 // are not lowered yet. The casts move towards the users, until an INDEX, SINK, NOOP or END removes them.
 const RuleSet& pm_lower_index_dtype();
-const RuleSet& lower_index_dtype_stage();  // all rules of the stage
+const RuleSet& lower_index_dtype_stage();  // all rules of the stage "lower all index dtypes"
 
 // Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
 // integer divisions by constants by multiplications and shifts.
 
 // Selects which of the late rules apply.
 struct LateRules {
-  OpSet ops;                        // the ops that the target renders (Target::code_for_op)
+  OpSet ops;                          // the ops that the target renders (Target::code_for_op)
   bool force_transcendental = false;  // expand exp2, log2 and sin even if the target renders them
-  bool fast_idiv = true;
+  bool fast_idiv = true;              // replace division by a constant with multiplication and shift if `ops` has SHR
   friend bool operator==(const LateRules&, const LateRules&) = default;
 };
 
@@ -139,7 +142,8 @@ const RuleSet& late_rewrite_patterns(const LateRules& choice);
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
 
-// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax, for d > 0 (Hacker's Delight, chapter 10).
+// Returns (m, s) with x / d == (x * m) >> s for all 0 <= x <= vmax (Hacker's Delight, chapter 10). Throws Failure if
+// `vmax` is negative, `d` is not positive, or one of them needs more than 64 bits.
 std::pair<Int, int> magicgu(Int vmax, Int d);
 // Computes x / d by multiplication and shift, in a wider dtype if the product needs one and `dont_cast` is false.
 // Returns the empty UOp if the product fits no allowed dtype. Throws Failure for d <= 0.
@@ -160,13 +164,13 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if there is no such order: a loop would have to run both before and after itself or another loop.
+  // Throws Failure if there is no order that respects the dependencies of the loops.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
   // is the first sibling; the empty UOp if there is neither.
   UOp waits_for(UOp range) const;
-  // All pairs of a RANGE and the node that it must come after; of several pairs of a RANGE, the last one counts.
+  // All pairs of a RANGE and the node that it must come after; if a RANGE has several pairs, the last one is used.
   std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
 
  private:

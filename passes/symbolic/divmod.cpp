@@ -25,7 +25,7 @@ class Summand {
   explicit Summand(UOp u) : u_(u), factor_(const_factor(u)) {
     bool plain =
         u.is(Op::MUL) && u.src(1).is_const() && factor_ != 1 && !u.src(0).in({Op::MUL, Op::ADD, Op::CONST, Op::VCONST});
-    like_term_ = plain ? u.src(0) : term();  // for x * c: x has the bounds of term() and exists already
+    like_term_ = plain ? u.src(0) : term();  // if u is x * c, x has the bounds of term() and is in the graph already
   }
   Int factor() const { return factor_; }
   UOp term() const { return divides(u_, factor_); }
@@ -90,7 +90,8 @@ class DivMod {
     return int_vmin(x) >= 0 ? x % y_ : UOp();
   }
 
-  // If the numerator has a single term with only two possible values, interpolates the result linearly between these.
+  // If the numerator has a single term with only two possible values, the result is linear in the term: interpolates
+  // it.
   UOp fold_binary_numerator() const {
     if (summands_.size() != 1) return {};
     Int v0 = summands_[0].vmin(), v1 = summands_[0].vmax();
@@ -104,7 +105,7 @@ class DivMod {
   }
 
   // Reduces every factor modulo c. If the reduced sum stays within one interval [q * c, (q + 1) * c), the remainder is
-  // the reduced sum minus q * c.
+  // the reduced sum minus q * c, and the quotient is q plus the removed multiples of c, divided by c.
   UOp fold_congruence() const {
     if (x_may_be_negative() && d_.graph().settings().CORRECT_DIVMOD_FOLDING) return {};
     Int low = floor_mod(constant_, c_), high = low;  // bounds of the reduced sum

@@ -13,7 +13,7 @@ TEST_CASE("each division and remainder rule applies and declines") {
   t.check_rule("div-of-div-plus-const", (x / 3 + 2) / 4,
                (x + t.constant(dtypes::index, 2) * t.constant(dtypes::index, 3)) /
               (t.constant(dtypes::index, 3) * t.constant(dtypes::index, 4)));
-  // n is negative but 2 is positive: truncation would differ
+  // n may be negative while 2 is positive, so both sides could round differently
   t.check_declines("div-of-div-plus-const", (n / 3 + 2) / 4);
   t.check_rule("div-negative-denominator", x / below, -(x / -below));
   t.check_declines("div-negative-denominator", x / n);
@@ -52,7 +52,7 @@ TEST_CASE("symbolic() folds division and remainder of sums") {
       neg = t.var("neg", -10, 10);
   UOp two = t.var("two", 3, 4);
   t.check_rewrite((x % 6 + z) % 3, (x + z) % 3);                      // 3 divides 6, so the nested remainder is dropped
-  // the nested remainder may be negative, so it stays
+  // the nested remainder may be negative, so it is not dropped
   t.check_rewrite((neg % 6 + z) % 3, (z + neg % 6) % 3);
   t.check_rewrite((two * 5 + 1) % 7, two * -2 + 8);                   // the numerator has only two possible values
   t.check_rewrite((x * 5 + z) / 5, x);                                // the factor 5 is congruent to 0 modulo 5

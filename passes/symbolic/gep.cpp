@@ -50,7 +50,7 @@ UOp gep_of_vconst(UOp gep, UOp c) {
   return gep.const_like(picked);
 }
 
-// Returns true if the GEP takes all elements of its source in order.
+// Returns true if the GEP selects all elements of its source in order.
 bool takes_all_in_order(UOp g) {
   if (g.dtype().is_ptr()) return false;
   auto items = g.arg().items();

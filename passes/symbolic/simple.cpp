@@ -1,5 +1,5 @@
-// Phase 1 of the symbolic rules: generic folding that inspects only a node and its nearest sources.
-// Mirrors tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
+// Phase 1 of the symbolic rules: generic folding that inspects only a node, its sources and their sources. Mirrors
+// tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -184,7 +184,7 @@ const RuleSet& symbolic_simple() {
       rule("mul-zero", x * 0, branch("nan", const_like(x, kNan), when<not_finite>(x)), branch("zero", const_like(x, 0))),
       // ---- casts
       rule("cast-const", cast(c).as(root), const_like(root, c)),
-      // cast(x) -> x, when the cast does not change the dtype
+      // cast(x) -> x and bitcast(x) -> x, when x has the same dtype
       rule("cast-noop", node({Op::CAST, Op::BITCAST}, x).as(root), x, when<same_dtype>(root, x)),
       rule("bitcast-const", node(Op::BITCAST, c).as(root), with<fold_bitcast>(root, c)),
       // cast(cast(x, a), b) -> x, when x has the dtype b and a can represent all values of b

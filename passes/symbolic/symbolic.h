@@ -28,7 +28,7 @@ struct BoundClause {
 // Returns the bound that an integer comparison x < c or !(x < c) states; nullopt for other clauses (parse_valid).
 std::optional<BoundClause> parse_valid(UOp clause);
 
-// Returns `u` simplified under the assumption that `valid` holds, or `u` itself if that does not help. With
+// Returns `u` simplified under the assumption that `valid` holds, or `u` itself if this changes nothing. With
 // `try_simplex`, also tries each clause alone, and splits a clause x0 + x1 + ... >= 1 into the cases xi >= 1.
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex = true);
 

@@ -120,7 +120,7 @@ struct GivenValidByCases {
 }  // namespace
 
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
-  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized, because stages repeat it
+  auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized: stages repeat such calls
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
   return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
                      : memoize<GivenValid>(u.graph(), key, simplify);
@@ -130,7 +130,7 @@ namespace {
 
 // Simplifies each clause of an AND under the assumption that the clauses before it hold.
 FoldingResult simplify_valid(UOp valid) {
-  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // leave the condition, because it reads memory
+  if (op_in_backward_slice_with_self(valid, Op::INDEX)) return {};  // do not simplify a condition that reads memory
   std::vector<UOp> clauses = split_uop(valid, Op::AND);
   // put clauses whose expression occurs in other clauses first, because such clauses may simplify the other clauses
   std::vector<std::pair<int, UOp>> sorted;
@@ -161,7 +161,7 @@ FoldingResult simplify_valid(UOp valid) {
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
 UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
-  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // tinygrad keeps divisions of image indices
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // as in tinygrad, do not simplify divisions
   return cond.where(uop_given_valid(cond, x, false), inv);
 }
 

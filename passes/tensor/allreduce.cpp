@@ -14,8 +14,8 @@ using namespace pat;
 
 namespace {
 
-// tinygrad's rule for an allreduce in two steps, first within groups of devices and then between groups. It never
-// applies: in tinygrad 0.12.0, all devices are in one group.
+// tinygrad's rule for an allreduce in two steps, first within groups of devices and then between groups. The rule never
+// applies, because tinygrad 0.12.0 puts all devices in one group.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
 enum class Algorithm { Naive, Ring, AllToAll };
@@ -34,7 +34,7 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on a device of its own.
+// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on another device.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)

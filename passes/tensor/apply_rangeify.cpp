@@ -1,5 +1,5 @@
-// The rules of the stage "apply rangeify": put the ranges of the IndexingContext into the graph
-// (tinygrad schedule/indexing.py:pm_apply_rangeify).
+// The rules of the stage "apply rangeify", which insert the ranges of the IndexingContext into the graph (tinygrad
+// schedule/indexing.py:pm_apply_rangeify).
 
 #include "lib/uop/facts.h"
 #include "passes/tensor/stages.h"

@@ -121,7 +121,7 @@ UOp flatten_bufferize(UOp x) {
   auto flat = apply_reshape(graph, ShapeVec{prod(shape)}, shape, ranges);
   UOp out = forced_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
   if (std::any_of(ranges.begin(), ranges.end(), [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); })) {
-    std::vector<std::pair<Sint, Sint>> bounds;  // cuts each axis to the size of its range, which may be symbolic
+    std::vector<std::pair<Sint, Sint>> bounds;  // shrinks each axis to the size of its range, which may be symbolic
     for (UOp r : ranges) bounds.emplace_back(0, r.is_const() ? Sint(1) : Sint(r.src(0)));
     out = shrink(out, bounds);
   }
@@ -136,7 +136,8 @@ bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
-// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW.
+// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW. Declines for other
+// devices.
 UOp late_buffer_view(UOp t, UOp b) {
   if (!on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
@@ -181,7 +182,7 @@ UOp drop_contiguous(LocalAddBufferContext& ctx, UOp x) {
   return x.src(0);
 }
 
-// Turns a vector INDEX into local memory into one vector LOAD.
+// Replaces a vector INDEX of local memory by one vector LOAD.
 UOp load_from_local(UOp buffer, UOp idx) {
   if (idx.dtype().is_ptr()) return {};
   return idx.replace({.dtype = buffer.dtype(), .arg = Arg()})
@@ -202,10 +203,10 @@ const RuleSet& to_bufferview() {
   static const RuleSet set(
       "to_bufferview",
       {
-      // bufferize(contiguous(file)) -> bufferize(view(file))
+      // bufferize(contiguous(file)) -> bufferize(view(file)), and the same for BITCAST
           rule("bufferize-of-file", any_len(Op::BUFFERIZE, node({Op::BITCAST, Op::CONTIGUOUS}).as(t)).as(b),
                with<late_buffer_view>(t, b)),
-      // view(contiguous(x)) -> view(x)
+      // view(contiguous(x)) -> view(x), and the same for BITCAST
           rule("view-drops-contiguous", node(Op::BUFFER_VIEW, node({Op::BITCAST, Op::CONTIGUOUS})).as(b),
                with(b, [](UOp b) { return b.with_src(b.src(0).src()); })),
       });
@@ -221,7 +222,7 @@ const RuleSet& pm_add_buffers() {
                                                                     [](LocalAddBufferContext& ctx, UOp x, UOp idx) {
                                                                       return bufferize_to_store(ctx, x, idx, false);
                                                                     })),
-      // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y))
+      // mstack(reshape(x), reshape(y)) -> reshape(mstack(x, y)), and the same for MSELECT
                                rule("reshape-above-choice", each({Op::MSELECT, Op::MSTACK}, node(Op::RESHAPE)).as(m),
                                     with<reshape_above_choice>(m)),
       // kernel(reshape(x)) -> kernel(x)

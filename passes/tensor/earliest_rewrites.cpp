@@ -109,8 +109,8 @@ const RuleSet& split_reduceop_rules() {
 
 namespace {
 
-// Returns for each axis of `x` whether it has size 1 or is expanded, that is, whether the base's index does not depend
-// on it.
+// For each axis of `x`, returns true if the axis has size 1 or is expanded, that is, if the index into the base of `x`
+// does not depend on the axis.
 std::vector<bool> expanded_axes(UOp x, Shape shape) {
   Graph& graph = x.graph();
   if (shape_of(base_of(x)).empty()) return std::vector<bool>(shape.size(), true);  // every axis of a scalar is expanded
@@ -147,8 +147,9 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
   return std::nullopt;
 }
 
-// Splits a reduction of many elements to few into two kernels, so that the first one has enough outputs to keep the
-// device busy.
+// Splits a reduction of many elements to few into two kernels, because one kernel with few outputs would use few of the
+// device's threads. Declines if a size is symbolic, if each output has few elements, or if no reduced axis can be
+// split.
 UOp split_reduceop(UOp reduce, UOp x) {
   const Settings& settings = x.graph().settings();
   Shape shape = shape_of(x), out = shape_of(reduce);
@@ -197,7 +198,8 @@ UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
 }
 
 // If `src` is a permuted or reshaped view of its base and `contig` the contiguous copy of `src`, undoes these movements
-// on `contig` and records the result, so that elementwise ops can read the result instead of the base.
+// on `contig` and records the result, so that elementwise ops can read the result instead of the base. Does not replace
+// the CONTIGUOUS.
 UOp found_contiguous(ContiguousViews& views, UOp contig, UOp src) {
   UOp base = base_of(src);
   for (UOp x = src; !(x == base); x = x.src(0)) {
@@ -253,7 +255,7 @@ const RuleSet& earliest_rewrites() {
   static const RuleSet own(
       "earliest_rewrites",
       {
-          // detach(x) -> x
+          // detach(x) -> x, and the same for CONTIGUOUS_BACKWARD
           rule("drop-detach", node({Op::DETACH, Op::CONTIGUOUS_BACKWARD}).as(x),
                with(x, [](UOp x) { return x.src(0); })),
           // throws Failure, because the kernel of a CUSTOM_KERNEL is a Python function
@@ -277,10 +279,10 @@ const RuleSet& earliest_rewrites() {
           // a tensor without elements -> a constant 0
           rule("empty", node(OpSet::all() - Op::SINK).as(x),
                with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
-          // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
+          // copy(contiguous(swizzle(file))) -> copy(swizzle(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
                with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first(copy, x) : UOp(); })),
-          // copy(swizzle(file)) -> swizzle(copy(file))
+          // copy(swizzle(file)) -> swizzle(copy(file)), for a PERMUTE, EXPAND, PAD or FLIP
           rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
           // copy(c) -> c
           rule("copy-of-const", node(Op::COPY, s, anything()).as(x),

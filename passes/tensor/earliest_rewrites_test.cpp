@@ -16,7 +16,8 @@ TEST_CASE("values that are already in memory and empty tensors are folded") {
   t.check_rule("empty", none.exp2().rtag(7), none.const_like(0).rtag(7));
   t.check_declines("empty", x.exp2());
   auto reduced = [&](UOp u, Op op) { return reduce_axis(u, op, std::array<int64_t, 1>{0}); };
-  // `none` has shape (0, 4). Its reduction has shape (1, 4); that of its transpose has shape (1, 0), without elements.
+  // `none` has shape (0, 4) and its reduction shape (1, 4). The reduction of the transpose has shape (1, 0), without
+  // elements.
   UOp most = reduced(t.permuted(none), Op::MAX), sum = reduced(none, Op::ADD);
   t.check_rule("reduce-of-nothing", sum, sum.const_like(0));
   t.check_rule("reduce-of-nothing", reduced(none, Op::MAX), sum.const_like(-std::numeric_limits<double>::infinity()));
@@ -33,7 +34,7 @@ TEST_CASE("a long reduction is split in two") {
   t.check_declines("split-reduce", sum(t.tensor(0, {1024}), 0));
   // 65537 has no divisor from 8 to 256
   t.check_declines("split-reduce", sum(t.tensor(0, {65537}), 0));
-  // the reduced axis is expanded from one element, so splitting it gains nothing
+  // the rule does not split an axis that is expanded from one element
   t.check_declines("split-reduce", sum(expand(t.tensor(0, {1}), ShapeVec{65536}), 0));
 }
 

@@ -133,7 +133,7 @@ class RangeAssigner {
     ctx_.range_map[x] = {in, *out};
   }
 
-  // DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]", as tinygrad prints it.
+  // Prints the ranges of `x` as tinygrad does under DEBUG_RANGEIFY=1: "*** 1 Ops.ADD (4, 4) 0 [r0][r1]".
   void print(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
@@ -204,8 +204,9 @@ class RangeAssigner {
     return merge(x, used);
   }
 
-  // Merges the index expressions of several users. If the users disagree on an axis, that axis (without PCONTIG, every
-  // axis) gets a new range and is realized. If all axes agree, the merged index is valid if any user's index is.
+  // Merges the index expressions of several users. If the users index an axis differently, makes a new range for this
+  // axis (without PCONTIG, for every axis) and realizes it. If all axes agree, the merged index is valid if any user's
+  // index is.
   std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
@@ -271,7 +272,8 @@ class RangeAssigner {
     return false;
   }
 
-  // Returns the input ranges of `x`. A movement op maps the output ranges; a reduction gets new ranges for its axes.
+  // Returns the input ranges of `x`. For a movement op, maps the output ranges to indices of the source. For a
+  // reduction, makes new ranges for the reduced axes.
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
@@ -327,7 +329,7 @@ const RuleSet& pm_generate_realize_map() {
       rule("realize-outer-reduce", node(Op::REDUCE).as(r), with_ctx<Ctx>(r, [](Ctx& ctx, UOp r) {
              return std::any_of(r.src().begin() + 1, r.src().end(), is_outer) ? realize(ctx, r) : UOp();
            })),
-      // realizes the sources of copies, MSELECT and MSTACK
+      // realizes the sources of COPY, MSELECT, MSTACK and ENCDEC
       rule("realize-sources", node({Op::COPY, Op::MSELECT, Op::MSTACK, Op::ENCDEC}).as(r), with<realize_sources>(r)),
       // realizes an assignment and the assigned value
       rule("realize-assign", node(Op::ASSIGN).as(a), with<realize_assign>(a)),

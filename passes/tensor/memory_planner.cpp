@@ -42,7 +42,7 @@ class Planner {
     explicit Device(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
     int64_t peak = 0;
-    size_t number = 0;  // index of the device's shared buffer in MemoryPlan::shared_index
+    size_t number = 0;  // index of the device's shared buffer in the plan
   };
 
   size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }

@@ -1,4 +1,5 @@
-// The memory planner: lets intermediate buffers with disjoint lifetimes share memory (tinygrad engine/memory.py).
+// The memory planner: assigns the same memory to intermediate buffers with disjoint lifetimes (tinygrad
+// engine/memory.py).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,14 +13,14 @@ namespace tgc {
 
 // The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
 struct BufferPlace {
-  std::optional<size_t> shared_index = {};  // index into MemoryPlan::shared_index
-  int64_t offset_bytes = 0;                 // byte offset in that shared buffer
+  std::optional<size_t> shared_index = {};  // index of the shared buffer in the plan
+  int64_t offset_bytes = 0;                 // byte offset in the shared buffer
   std::optional<size_t> shared_with = {};   // number of the schedule buffer whose memory this buffer reuses
 };
 
 struct SharedBuffer {
   std::string device;
-  int64_t size_bytes = 0;  // bytes
+  int64_t size_bytes = 0;
 };
 
 struct MemoryPlan {
@@ -30,13 +31,12 @@ struct MemoryPlan {
   int64_t total_bytes_before = 0, total_bytes_after = 0;      // total bytes of all buffers, without and with sharing
 };
 
-// Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, each buffer gets separate memory.
+// Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, plans separate memory for each buffer.
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 
 // A two-level segregated fit (TLSF) allocator of one address range, for the memory planner. The first level of free
 // lists has one class for each power of two of block sizes; the second level divides each class into equal intervals.
-// From a list, allocate() takes the block that was freed first.
-// Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
+// allocate() uses the block of a list that was freed first. Mirrors tinygrad runtime/support/memory.py:TLSFAllocator.
 class TlsfAllocator {
  public:
   // Manages `size` bytes in blocks of at least `block_size` bytes. The second level has 2**bit_length(lv2_count) lists.

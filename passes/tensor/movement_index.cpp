@@ -37,7 +37,7 @@ const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding 
 // The key of the per-graph cache of reshapes. The same shapes are often reshaped with other ranges, so the cached
 // indices are rewritten over numbered placeholders instead of ranges.
 struct ReshapeKey {
-  Shape from, to;  // shapes; the cache keeps them in the graph's arena
+  Shape from, to;  // the cache copies their elements to the graph's arena
   UOp general;     // a SINK of the indices, with placeholders instead of ranges
 
   bool operator==(const ReshapeKey& other) const {
@@ -70,7 +70,8 @@ class RangeReplacer {
  public:
   RangeReplacer(std::span<const UOp> from, std::span<const UOp> to) : from_(from), to_(to) {}
 
-  // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has an op that the replacer lacks.
+  // Returns `u` with the ranges replaced; the empty UOp if `u` is too large or has an op that this class does not
+  // support.
   UOp operator()(UOp u) {
     if (u.is(Op::RANGE)) {
       auto at = std::ranges::find(from_, u);
@@ -186,8 +187,8 @@ bool gated_stays_unchanged(UOp index, Int size) {
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
 }
 
-// Returns true if an index into an axis of `size` stays the same when the rules flatten the shape and split it again.
-// This then holds for any indices of the other axes that share no range with `index`.
+// Returns true if the rules leave an index into an axis of `size` unchanged when they flatten the shape and split it
+// again, whatever the indices of the other axes are. Those indices must share no range with `index`.
 bool stays_unchanged(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
   if (index.is(Op::WHERE)) return index.src(2).is_invalid() && gated_stays_unchanged(index, size.as_int());

@@ -75,7 +75,7 @@ TEST_CASE("reshape shortcuts give the same indices as a reshape of the whole sha
       below(3) ? to.push_back(size) : split(size, to);
     }
     std::vector<UOp> indices;
-    int64_t next = below(5), step = below(2) ? 1 : -1;  // the ranges get ascending or descending ids
+    int64_t next = below(5), step = below(2) ? 1 : -1;  // the ids of the ranges ascend or descend
     if (step < 0) next += 100;
     auto range = [&](int64_t n) {
       return g.range(Const(n), std::exchange(next, next + step), below(2) ? AxisType::LOOP : AxisType::REDUCE);

@@ -85,7 +85,7 @@ int64_t axis_or_throw(UOp u) {
 }
 
 // Applies the op to each device's parts of its operands. Shards operands that are not sharded. Gathers operands that
-// are sharded along another axis, and shards them again along the op's axis.
+// are sharded along another axis, and shards them along the axis of the op.
 UOp alu_multi(UOp root) {
   for (UOp s : root.src())
     if (!(device_or_throw(s) == device_or_throw(root.src(0))))
@@ -229,7 +229,7 @@ const RuleSet& multi_pm() {
                     [](UOp m, UOp d, UOp red) {
                       return multi(allreduce(m.src(0), red.arg().op(), d), axis_of_multi(m));
                     })),
-      // cast(multi(x)) -> multi(cast(x))
+      // cast(multi(x)) -> multi(cast(x)), and the same for the other ops that keep the shape
           rule("pass-through-multi",
                node({Op::CAST, Op::BITCAST, Op::CONTIGUOUS, Op::DETACH, Op::CONTIGUOUS_BACKWARD}, multi_m).as(root),
                with(root, m,

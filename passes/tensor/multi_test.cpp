@@ -15,7 +15,7 @@ TEST_CASE("movement ops on a MULTI become movement ops on its parts") {
   TensorTest t(multi_pm());
   auto [part, m] = Halves(t);
   t.check_rule("reshape-multi", reshape(m, ShapeVec{4, 2, 2}), multi(reshape(part, ShapeVec{2, 2, 2}), 0));
-  UOp none = t.on_pair(2, {0, 2});  // has no elements; the reshape below drops its sharded axis
+  UOp none = t.on_pair(2, {0, 2});  // without elements; the reshape below drops the sharded axis
   t.check_rule("reshape-multi", reshape(multi(none, 1), ShapeVec{0}), multi(reshape(none, ShapeVec{0}), 1));
   UOp column = t.on_pair(1, {2, 1});
   t.check_rule("expand-multi", expand(multi(column, 0), ShapeVec{4, 3}), multi(expand(column, ShapeVec{2, 3}), 0));

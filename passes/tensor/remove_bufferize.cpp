@@ -21,6 +21,7 @@ namespace {
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::COPY, Op::ASSIGN, Op::ENCDEC, Op::NOOP};
 
 // Removes from the buffer the axes over which the value does not vary, and expands the smaller buffer to the old shape.
+// Declines if there are no such axes, if a range is symbolic, or if the value must be stored.
 UOp cleanup_dead_axes(UOp b) {
   UOp value = b.src(0);
   if (value.in(kAlwaysStored)) return {};
@@ -61,7 +62,8 @@ UOp remove_noop_bufferize(UOp idx, UOp b) {
 
 // ---- the cost of recomputing a value
 
-// What determines the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its reductions.
+// The nodes that determine the cost of recomputing a value: the buffers and INDEX nodes that it reads, and its
+// reductions.
 struct RecomputeCost {
   std::vector<UOp> buffers, indexes, reduces;
 };
@@ -288,7 +290,8 @@ size_t buffers_read(UOp root) {
   return count;
 }
 
-// Returns the operand `s`, stored in a new buffer and read back. The kernel that fills the buffer gets new LOOP ranges.
+// Stores the operand `s` in a new buffer, which a kernel with new LOOP ranges fills. Returns an INDEX that reads the
+// buffer.
 UOp through_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);

@@ -37,7 +37,7 @@ TEST_CASE("an image dtype is dropped unless the buffer consists of whole rows of
     return bufferize(x, ranges, {.device = t.graph.str("CL")}).with_dtype(dtype);
   };
   t.check_declines("image-misfit", kept({2, 4, 4}, image));
-  // has half the image's size
+  // the buffer has half the size of the image
   t.check_rule("image-misfit", kept({2, 4, 2}, image), kept({2, 4, 2}, dtypes::float32));
   t.check_rule("image-misfit", kept({4, 4, 2}, image), kept({4, 4, 2}, dtypes::float32));    // each row is half a pixel
   t.check_declines("image-misfit", kept({2, 4, 2}, dtypes::float32));
@@ -86,7 +86,7 @@ TEST_CASE("limit-buffers buffers operands of a kernel that binds too many buffer
   t.check_rule("limit-buffers", sum(t, r), through.index(r, dtypes::float32) + t.tensor(1, {8}).index(r), ctx);
   t.check_declines("limit-buffers", t.tensor(0, {8}).index(r) + t.tensor(0, {8}).index(r), ctx);
   free.check_declines("limit-buffers", sum(free, free.range(8, 5)), free_ctx);
-  // the stage does not throw on a node without a device, because it looks up a device only where tinygrad does
+  // the stage accepts a node without a device: like tinygrad, it looks up the devices of some nodes only
   UOp part = mselect(free.var("n", 0, 3), 1);
   UOp sink = free.graph.sink(bufferize(part, {}, {.device = free.graph.str("A")}));
   CHECK(limit_buffers(sink, free_ctx) == sink);

@@ -36,7 +36,8 @@ class KernelOrder {
     }
   }
 
-  // Returns the steps in execution order: takes ready steps from a first-in, first-out queue.
+  // Returns the steps in execution order. Among the steps whose dependencies have run, the one that became ready first
+  // is next. Throws Failure if the steps depend on each other in a cycle.
   std::vector<UOp> run() {
     std::deque<UOp> ready;
     for (UOp k : order_)
@@ -111,7 +112,7 @@ struct Run {
   std::vector<std::pair<std::string, int64_t>> fixed_vars;
 };
 
-// Unrolls OUTER ranges: a kernel inside such a range gets one Run per iteration.
+// Unrolls OUTER ranges: returns one Run per iteration for a kernel inside such a range, and one for any other kernel.
 std::vector<Run> unroll(const std::vector<UOp>& steps) {
   std::vector<Run> out;
   std::unordered_map<UOp, int64_t> turn;
@@ -260,10 +261,10 @@ bool in_memory(UOp s) {
   return base.in({Op::AFTER, Op::BUFFER});
 }
 
-// Returns the buffer that holds a source of the sink; the empty UOp for a constant.
+// Returns the buffer with the value of a source of the sink; the empty UOp for a constant.
 UOp holder_of(UOp s) { return in_memory(s) ? buf_uop(base_of(s)) : UOp(); }
 
-// Renumbers the buffers in order of first use by the items. Buffers that no item uses come last.
+// Renumbers the buffers in order of first use by the items. Buffers that no item uses are last.
 void number_by_use(Schedule& schedule) {
   std::vector<size_t> order;
   std::vector<std::optional<size_t>> number(schedule.buffers.size());

@@ -14,12 +14,12 @@ namespace tgc {
 struct ScheduleBuffer {
   UOp uop;                             // the BUFFER; for an input, the BUFFER of the original graph
   std::string device;
-  int64_t num_elements = 0;                    // number of elements
+  int64_t num_elements = 0;                    
   DType dtype;
-  std::optional<size_t> view_of = {};  // for a view: the number of the buffer that it is a part of
-  int64_t offset_bytes = 0;            // byte offset of a view
+  std::optional<size_t> view_of = {};  // for a view: the number of the buffer of which it is a part
+  int64_t offset_bytes = 0;            // for a view: byte offset in that buffer
   bool is_input = false;               // true for a BUFFER of the original graph
-  bool is_output = false;              // true if the buffer holds the value of a source of the original sink
+  bool is_output = false;              // true if the value of a source of the original sink is in the buffer
 
   int64_t nbytes() const { return num_elements * dtype.itemsize(); }
 };
@@ -39,7 +39,7 @@ struct Schedule {
   std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
   // for each source of the sink, its buffers, one per device; empty for a constant
   std::vector<std::vector<size_t>> outputs;
-  UOp sink;                                                   // the original sink; AFTERs replace computed values
+  UOp sink;  // the original sink, with each computed value replaced by an AFTER of its buffer
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`.

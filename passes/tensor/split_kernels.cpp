@@ -18,7 +18,7 @@ using Ctx = LocalAddBufferContext;
 bool is_outer(UOp range) { return range.arg().items().back() == Arg(AxisType::OUTER); }
 bool is_empty_tuple(Arg a) { return a.is_tuple() && a.items().empty(); }
 
-// Throws Failure if a kernel reads a buffer both before and after another kernel writes it.
+// Throws Failure if a kernel reads a buffer both before and after another kernel writes the buffer. Replaces no node.
 UOp find_bufs(UOp store) {
   std::vector<std::pair<UOp, Op>> read_from;  // a vector, because a kernel binds few buffers
   auto may_be_read = [](UOp u) { return !u.is(Op::AFTER); };
@@ -150,7 +150,7 @@ const RuleSet& to_define_global() {
           rule("define-global", node(Op::BUFFER).as(buf), with<define_global>(buf)),
       // bind(v, _) -> v
           rule("unbind", node(Op::BIND).as(b), with<unbind>(b)),
-      // after(buffer, kernel) -> buffer; the AFTER becomes a source of the kernel that reads the buffer
+      // after(buffer, kernel) -> buffer, and the same for MSELECT and MSTACK; the node becomes a source of the kernel
           rule("buffer-of-after", node({Op::MSTACK, Op::MSELECT, Op::AFTER}).as(a), with<buffer_of_after>(a)),
           rule("const-drops-sources", node({Op::CONST, Op::DEFINE_VAR}).as(x),
                with(x, [](UOp x) { return x.with_src({}); })),

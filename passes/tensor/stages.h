@@ -35,13 +35,13 @@ const RuleSet& add_tags();
 // Runs the stage "earliest rewrites".
 UOp rewrite_earliest(UOp sink);
 const RuleSet& earliest_rewrites_stage();  // all rules of the stage "earliest rewrites"
-const RuleSet& split_reduceop_rules();     // nested rewrite of split-reduce: pushes an index down to the base
+const RuleSet& split_reduceop_rules();     // rules of a nested rewrite of split-reduce: move an index to the base
 const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous() and of the stage. If a permuted view of a value has a contiguous copy, maps the
-// value to this copy with the permutation undone.
+// The context of replace_contiguous() and of the stage. If a permuted or reshaped view of a value has a contiguous
+// copy, maps the value to this copy with the movements undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };
@@ -53,22 +53,23 @@ struct ContiguousViews {
 UOp device_node(Graph& graph, Arg device);                 // DEVICE; `device` is a name or a tuple of names
 UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
 UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
-UOp multi(UOp part, int64_t axis);                         // throws Failure unless `part` is on several devices
+UOp multi(UOp part, int64_t axis);                         // MULTI; throws Failure unless `part` is on several devices
 UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
 UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
-// `u` is a value of which every device has a full copy. Shrinks each copy to the device's part (UOp._shard).
+// `u` is a value of which every device has a full copy. Shrinks each copy along `axis` to the device's part
+// (UOp._shard). Throws Failure if the number of devices does not divide the axis.
 UOp shard(UOp u, int64_t axis);
-// Pads each device's part with zeros to the size of the whole value (UOp._unshard).
+// Pads each device's part along `axis` with zeros to the size of the whole value (UOp._unshard).
 UOp unshard(UOp u, int64_t axis);
 
 // ---- rule sets and stages
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
 const RuleSet& replace_allreduce();  // expands ALLREDUCE, and copies between one device and several
 
-// Runs the stage "multi_pm": replaces every MULTI by its parts. Records job.scheduled and job.multi_map.
-// Returns `sink` unchanged if the whole graph is on one device.
+// Runs the stage "multi_pm": replaces every MULTI by its parts. Records job.scheduled_sink and job.multi_map. Returns
+// `sink` unchanged if the whole graph is on one device.
 UOp rewrite_multi(TensorJob& job, UOp sink);
 bool is_multi_device(UOp sink);  // true if some node is on several devices
 
@@ -80,17 +81,17 @@ struct IndexingContext {
   // Why a value is stored in a buffer.
   enum class StoreReason : uint8_t {
     Output,       // the value is a source of the sink
-    OwnKernel,    // the value is made by an op that needs a kernel or copy of its own: CONTIGUOUS, COPY, ASSIGN
-    Source,       // the op `by` reads a buffer: COPY, MSELECT, ASSIGN
-    UsersDiffer,  // users of the value index it differently
-    LoopsEnd,     // an EXPAND above it would compute it again in each iteration of the expanded loops
+    OwnKernel,    // the op of the value needs a kernel or copy of its own, such as CONTIGUOUS, COPY or ASSIGN
+    Source,       // an op such as COPY, MSELECT or ASSIGN can only read the value from a buffer
+    UsersDiffer,  // the users of the value read it at different indices
+    LoopsEnd,     // an EXPAND would make each iteration of the expanded loops compute the value again
   };
   // The axes over which a value is stored in a buffer.
   struct Realized {
     bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
-    UOp by = {};
+    UOp by = {};  // the op that reads the value, if the reason is Source; else empty
     bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.
@@ -115,7 +116,7 @@ const RuleSet& pm_generate_realize_map();
 // index expressions; realized values become BUFFERIZEs read by INDEX.
 UOp run_rangeify(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_apply_rangeify();
-const RuleSet& mark_movements();     // nested rewrite: tags the movement ops of an ASSIGN's target
+const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movement ops of an ASSIGN's target
 
 // A BUFFERIZE marks a value that is stored in a buffer, indexed by the ranges that the BUFFERIZE ends. The rules here
 // replace the BUFFERIZE by a buffer, a STORE and an AFTER. Mirrors tinygrad schedule/indexing.py:BufferizeOpts and
@@ -158,18 +159,19 @@ UOp add_local_buffers(UOp sink);
 // "limit buffers". Mirrors tinygrad schedule/rangeify.py (cleanup_dead_axes to pm_limit_bufs).
 const RuleSet& pm_const_buffer_folding();  // removes BUFFERIZEs of constants and buffers, and axes of equal values
 const RuleSet& pm_remove_bufferize();      // recomputes a value instead of storing it, if recomputing is cheap
-const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes that do not depend on them
+const RuleSet& gated_substitute();         // nested rewrite: substitutes ranges; skips nodes without these ranges
 const RuleSet& remove_bufferize_stage();   // all rules of "symbolic+reduce_collapse+debuf"
 
 // The properties of a BUFFERIZE that can keep pm_remove_bufferize() from recomputing its value.
 struct KeptBufferize {
   bool is_removable = true;     // false if its BufferizeOpts or the op of its value require the buffer
-  size_t num_buffers = 0;       // number of buffers that its value reads; a value that reads many is not recomputed
+  size_t num_buffers = 0;       // number of buffers that its value reads; if it is large, the value is not recomputed
   bool reduces_buffer = false;  // true if its value has a reduction of a buffer, which would be recomputed for each use
 };
 KeptBufferize buffer_requirements(UOp bufferize);
 
-// Runs the stage "limit buffers": buffers operands of kernels that would read more buffers than the device can bind.
+// Runs the stage "limit buffers": if a kernel would bind more buffers than its device allows, stores some operands in
+// new buffers, which other kernels fill.
 UOp limit_buffers(UOp sink, IndexingContext& ctx);
 const RuleSet& pm_limit_bufs();
 
@@ -177,7 +179,7 @@ const RuleSet& pm_limit_bufs();
 // Mirrors tinygrad schedule/rangeify.py (split_store, get_rangeify_map).
 
 // Runs the stage "bufferize to store": replaces every BUFFERIZE by a buffer and a STORE, and tags every RANGE. Returns
-// a sink of the nodes that hold tensors of the input graph.
+// a SINK of the nodes with the values of tensors of the input graph.
 UOp bufferize_to_store(UOp sink);
 const RuleSet& bufferize_to_store_stage();
 const RuleSet& pm_add_range_tags();
@@ -199,8 +201,8 @@ const RuleSet& remove_all_tags();
 // keys. Renumbers buffers in rewrite order and removes the values of bound variables.
 // Mirrors tinygrad engine/schedule.py:pm_pre_sched_cache.
 
-// Runs the stage. Records job.given, job.keyed, job.inputs and job.var_vals.
-// Throws Failure if a variable is bound to two values.
+// Runs the stage. Records job.original_sink, job.normalized_sink, job.input_buffers and job.var_vals. Throws Failure if
+// a variable is bound to two values.
 UOp rewrite_for_sched_cache(TensorJob& job, UOp sink);
 const RuleSet& pm_pre_sched_cache();
 

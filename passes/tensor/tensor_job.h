@@ -20,7 +20,7 @@ struct TensorJob {
   const Settings& settings() const { return graph.settings(); }
 
   // set by "rewrite for sched cache"
-  UOp original_sink = {};                                              // the original sink
+  UOp original_sink = {};                                              // the sink before this stage
   // the normalized sink, which determines the cache key
   UOp normalized_sink = {};
   // Pairs, in order of appearance, of a node of `original_sink` (input buffer, unique constant or bound variable) and

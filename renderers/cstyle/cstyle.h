@@ -74,7 +74,8 @@ class CStyle : public TextRenderer {
     if (letter == 's') stripped_source(u, number);
     else print_rare_hole(letter, number, u);
   }
-  // Appends the name of the type of `d`. `written` matters only for images: true if the kernel stores to the image.
+  // Appends the name of the type of `d`. `written` is used only for images: true if the kernel stores to the image.
+  // Throws Failure if the language has no such type.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)"
   std::string type(DType d) {
@@ -122,8 +123,8 @@ std::string element_name(int i);
 // Returns the names of `count` elements, each preceded by `before`: "float x, float y".
 std::string element_names(int count, std::string_view before = {});
 
-// Returns the source of a kernel in a dialect. The printer of each dialect (see renderers.def) calls this function.
-// `added`: see TextRenderer.
+// Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. The printer
+// of each dialect (see renderers.def) calls this function. `added`: see TextRenderer.
 std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 

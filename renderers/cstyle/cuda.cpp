@@ -25,7 +25,8 @@ std::span<const CRow> cuda_rows() {
   return rows;
 }
 
-// Returns the definitions of a vector type that CUDA does not have, and of the function that makes its values.
+// Returns the definitions of a vector type that CUDA does not have, and of the function that makes a vector of this
+// type.
 std::string vector_struct(CStyle& c, DType d) {
   std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names(d.count());
   return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +

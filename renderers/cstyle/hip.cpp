@@ -87,7 +87,8 @@ static inline __attribute__((device)) unsigned char f32_to_fp8(float v, int is_b
 }
 )";
 
-// Calls RDNA3's tensor core with a half accumulator, which has 16 halfs, of which only the even ones are used.
+// The parameters and body of a function that calls RDNA3's tensor core for halves. The accumulator of the instruction
+// has 16 halves, of which only those at even indices are used.
 constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
   half16 c_frag = {}; half8 d; for (int n = 0; n < 8; n++) { c_frag[n*2] = c[n]; }
   c_frag = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(a, b, c_frag, false);

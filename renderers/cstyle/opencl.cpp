@@ -10,7 +10,7 @@ constexpr TypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar
 
 bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
 
-// Prints a bfloat16 constant as its bits, because OpenCL stores bfloat16 as ushort.
+// Prints the bits of a bfloat16 constant, because bfloat16 is ushort in OpenCL.
 bool print_bf16_const(CStyle& c, UOp u) {
   if (!is_bf16_const(u)) return false;
   c.output += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';

@@ -5,7 +5,7 @@
 
 namespace tgc {
 
-// Returns the LLVM IR of a kernel. `added`: see TextRenderer.
+// Returns the LLVM IR of a kernel. Throws Failure for a node that LLVM IR cannot express. `added`: see TextRenderer.
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class LlvmIr;

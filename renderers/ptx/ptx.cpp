@@ -206,7 +206,7 @@ Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::strin
   for (size_t i = list.size(); i-- > 0;) node_positions_[list[i]] = i;
 }
 
-// Adds lines to the body. To align the operands, puts a tab before each line and replaces its first space by tabs.
+// Adds lines to the body. To align the operands, inserts a tab before each line and replaces its first space by tabs.
 void Ptx::add_lines(std::string_view text) {
   if (text.empty()) return;
   for (size_t at = 0; at <= text.size();) {

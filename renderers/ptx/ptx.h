@@ -6,7 +6,8 @@
 
 namespace tgc {
 
-// Returns the PTX of a kernel. Stores in `added`, unless null, the text that each node of `list` adds to the body.
+// Returns the PTX of a kernel. Throws Failure for a node that PTX cannot express. Stores in `added`, unless null, the
+// text that each node of `list` adds to the body.
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class Ptx;
@@ -26,10 +27,10 @@ class Ptx : public TextRenderer {
   // registers.
   std::string_view type(UOp u, DType d) const;
   std::string_view memory(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;            // returns `v` as an immediate operand
+  std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure if `v` is too large
   size_t position(UOp u) { return *node_positions_.find(u); }  // index of `u` in the list
 
-  // Returns the registers of the elements of `u`, a vector or a buffer in registers.
+  // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
   std::span<const std::string_view> vector(UOp u);
   void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
   Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
@@ -44,15 +45,15 @@ class Ptx : public TextRenderer {
   // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
   // code only for a STORE to such a buffer. Returns false for any other node.
   bool stands_for_registers(UOp u);
-  void name_node(UOp u);                    // gives the node new registers
-  void share_registers(UOp u, UOp from);    // gives `u` the registers of `from`
-  void share_element(UOp u, const Int& i);  // gives `u` element `i` of its source 0
+  void name_node(UOp u);                    // assigns new registers to the node
+  void share_registers(UOp u, UOp from);    // assigns the registers of `from` to `u`
+  void share_element(UOp u, const Int& i);  // assigns element `i` of source 0 of `u` to `u`
   void share_accessed(UOp u);
 
   // Counts the registers with one prefix and type; the count is the number in the next register's name.
   struct Counter {
-    std::string_view prefix, type;  // "val", "f32"
-    std::string name;               // "%val_f32_"
+    std::string_view prefix, type;  // such as "val" and "f32"
+    std::string name;               // a register's name without its number: "%val_f32_"
     uint32_t count;
   };
   Counter& counter(std::string_view prefix, std::string_view type);

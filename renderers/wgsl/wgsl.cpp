@@ -12,7 +12,8 @@ constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"},
                                {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
                                {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
-// Returns true if several values of the dtype share an atomic<u32>: those smaller than 4 bytes, except halves.
+// Returns true if several values of the dtype share an atomic<u32>: values of less than 4 bytes, except halves and
+// values in registers.
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
@@ -155,7 +156,7 @@ std::string assemble(CStyle& c, std::string_view function_name) {
 var<uniform> INFINITY : f32;
 )";
   std::string local_buffers = take_local_buffers(c.body);
-  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // drops the last newline
+  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // as in tinygrad, no newline follows
   out += local_buffers;
   int binding = 1;
   for (const Parameter& p : c.parameters()) {

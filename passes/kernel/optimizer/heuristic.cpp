@@ -132,7 +132,8 @@ bool optimize_matvec(Scheduler& k) {
 
 // ---- groups
 
-// Lets 16 threads share a reduce if the kernel has few outputs, because most threads would be idle otherwise.
+// If the kernel has few outputs, makes groups of 16 threads share a reduce, because most threads would be idle
+// otherwise.
 bool group_reduce(Scheduler& k) {
   if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
@@ -158,8 +159,8 @@ void upcast_masked(Scheduler& k) {
   for (size_t i = chosen.size(); i-- > 0;) k.apply_opt({OptOps::UPCAST, int64_t(chosen[i]), 0});
 }
 
-// A candidate axis for an upcast. The best candidate has the fewest accesses that depend on the axis; among equals, the
-// smallest sum of strides.
+// A candidate axis for an upcast. The best candidate has the fewest accesses that depend on the axis. Among equals, it
+// has the smallest sum of strides, then the lowest axis number.
 struct UpcastChoice {
   int64_t num_strides;
   Int sum_strides;
@@ -233,7 +234,7 @@ void upcast_reused(Scheduler& k) {
     for (size_t axis : k.upcastable_dims()) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
       bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
-      // along a candidate, some access that depends on all upcast axes loads the same value again
+      // skip an axis along which no access that depends on all upcast axes loads the same value again
       if ((!by3 && !by4) ||
           std::all_of(indices.begin(), indices.end(), [&](UOp idx) { return k.depends_on(idx, axis); }))
         continue;
@@ -253,7 +254,7 @@ void upcast_reused(Scheduler& k) {
 }
 
 // If few steps are upcast or unrolled yet, unrolls the last reduce axis: completely if it is short, else by 4 if 4
-// divides its size. If this axis and the one before it have at most 3 steps, unrolls both.
+// divides its size. Also unrolls the reduce axis before it if both axes have at most 3 steps.
 void unroll_reduce(Scheduler& k) {
   auto last_size = [&] { return k.full_shape()[k.unrollable_dims().back()].as_int(); };
   auto unroll_last = [&](int64_t amount) {

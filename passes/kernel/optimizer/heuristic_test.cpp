@@ -95,7 +95,7 @@ TEST_CASE("the heuristics choose upcasts") {
   CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");  // all of axis 1, because the mask depends on it
   CHECK(chosen("CUDA", masked(100, 8)) == "UPCAST(1,4) LOCAL(0,4) LOCAL(1,2)");
   auto columns = [](int64_t rows) { return [=](TestBench& b) { return b.scale_columns(rows, 48); }; };
-  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // all values of r0 reuse data2
+  CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");  // data2[r1] is reused for each r0
   CHECK(chosen("CUDA", columns(128)) == "UPCAST(1,3) UPCAST(0,4) LOCAL(0,32) LOCAL(0,4)");
   CHECK(chosen("CUDA", columns(16)) == "UPCAST(1,4) LOCAL(0,16) LOCAL(0,4)");
 }

@@ -8,21 +8,23 @@
 
 namespace tgc {
 
-// Runs the stage. The opts come from job.opts, else from the kernel's opts_to_apply, else from find_opts(). If there
-// are no opts, the heuristics run, unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs.
+// Runs the stage; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from job.opts,
+// else from the kernel's opts_to_apply, else from find_opts(). If there are no opts, the heuristics run, unless NOOPT
+// is set or the kernel already has applied opts or BUFFERIZEs.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
 // (codegen/__init__.py:get_program).
 UOp with_opts(UOp sink, std::span<const Arg> opts);
 
-// A nested rewrite of SWAP: removes the tags that mark the ranges that SWAP has replaced.
+// The rules of a nested rewrite of the opt SWAP: remove the tags by which SWAP marks the ranges that it has replaced.
 const RuleSet& swap_remove_tags();
 
 // A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
 // (tinygrad codegen/opt/postrange.py:apply_opts).
 
-// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. Called on any thread.
+// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. May be called on any
+// thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.
@@ -52,11 +54,11 @@ UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);
 
 // The environment variables that define the search space.
 struct ActionLimits {
-  int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: product of all UPCAST and UNROLL sizes, except a tensor core's
-  int64_t local_max = 1024;  // BEAM_LOCAL_MAX: threads per group
+  int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: greatest product of UPCAST and UNROLL sizes, without a tensor core's
+  int64_t local_max = 1024;  // BEAM_LOCAL_MAX: greatest number of threads per group
   bool padto = false;        // BEAM_PADTO: include PADTO actions
   bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
-  int64_t tc = 1;            // TC: whether and how tensor cores are used
+  int64_t tc = 1;            // TC: 0 off, 1 on, 2 split the axes for a tensor core but emit no WMMA
   // TC_OPT: which kernels may use tensor cores. 0: only exact matches; 1: also reshaped kernels; 2: also padded
   // kernels.
   int64_t tc_opt = 2;

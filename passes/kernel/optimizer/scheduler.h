@@ -30,8 +30,8 @@ struct Opt {
 Arg to_arg(Graph& graph, const Opt& opt);
 Opt to_opt(Arg record);
 
-// Thrown for an opt that does not fit the kernel. For an optional opt, the heuristics catch this error; for a forced
-// opt, the stage fails with this error.
+// Thrown for an opt that does not fit the kernel. The heuristics catch this error if the opt is optional; otherwise the
+// stage "apply opts" fails with it.
 class KernelOptError : public Failure {
  public:
   using Failure::Failure;
@@ -72,7 +72,7 @@ class Scheduler {
   Scheduler(UOp ast, const Target& target);
   Scheduler(Scheduler&&) = default;
   Scheduler& operator=(Scheduler&&) = default;
-  Scheduler copy() const;  // the copy numbers its new axes from the largest axis id in its AST
+  Scheduler copy() const;  // in the copy, the ids of new axes begin after the largest axis id of the AST
 
   // ---- properties of the kernel
   UOp ast() const { return ast_; }
@@ -94,7 +94,7 @@ class Scheduler {
   std::vector<UOp> ranges_of(AxisTypes types) const;
   std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
   std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
-  Int upcast_size() const;                      // product of the sizes of all UPCAST and UNROLL axes
+  Int upcast_size() const;                      // product of UPCAST and UNROLL sizes; throws Failure if one is symbolic
   bool has(AxisTypes types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 

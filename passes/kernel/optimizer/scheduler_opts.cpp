@@ -138,7 +138,7 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
   check_opt(type != AxisType::UPCAST && type != AxisType::UNROLL, "cannot pad upcasted");
   check_opt(type != AxisType::THREAD, "cannot pad thread");
   if (UOp r = reduceop(); r && (type == AxisType::GROUP_REDUCE || type == AxisType::REDUCE)) {
-    // zero padding preserves a sum if all ops below it map 0 to 0
+    // zero padding preserves a sum if all ops that compute its terms map 0 to 0
     bool safe = r.arg().is(Op::ADD) && std::none_of(r.src().begin(), r.src().end(), [](UOp s) {
                   return op_in_backward_slice_with_self(s, ops::UnsafePad);
                 });

@@ -187,7 +187,7 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
   CHECK(left[0].vmax().as_int() + 1 == Int(4));  // N / 8
   CHECK(left[1].vmax().as_int() + 1 == Int(2));  // M / 8
   CHECK(left[2].vmax().as_int() + 1 == Int(8));  // K / 8
-  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // the operands, not the result, have K's unrolled axes
+  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // K's unrolled axes are only in the operands
   UOp reduce = t.k.reduceop();
   REQUIRE(reduce);
   CHECK(reduce.src(0).is(Op::UNROLL));
@@ -223,8 +223,8 @@ TEST_CASE("TC is refused if it does not fit") {
   t.refuses({OptOps::TC, 0, t.tc(5, 0, 1)}, "tensor core opts must have valid tc_select");
   t.refuses({OptOps::TC, 0, t.tc(-1, 3, 1)}, "tensor core opts must have valid tc_opt");
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 0)}, "use_tensor_cores value is not valid");
-  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // there is only choice 0 of (N, M, K)
-  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // tensor core 0 takes other dtypes
+  t.refuses({OptOps::TC, 1, t.tc(-1, 0, 1)}, "no tensor core available");  // choice 0 of (N, M, K) is the only one
+  t.refuses({OptOps::TC, 0, t.tc(0, 0, 1)}, "no tensor core available");   // tensor core 0 is for other dtypes
   t.k.apply_opt({OptOps::UPCAST, 0, 4});
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 1)}, "tensor core opts must be first");
 

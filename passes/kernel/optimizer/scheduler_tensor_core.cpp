@@ -81,8 +81,9 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   throw KernelOptError("no tensor core available");
 }
 
-// Returns axes N, M and K: combination number `choice` of a range of B only (N), a range of A only (M) and a reduced
-// range (K). Returns nullopt if there are fewer combinations.
+// Returns axes N, M and K. Each combination of a range of B only (N), a range of A only (M) and a reduced range (K) has
+// a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if there are fewer
+// combinations.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
@@ -158,7 +159,6 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   };
   UOp srcs[2] = {operand(0), operand(1)};
 
-  // for each of A, B and C, its log2(elements per thread) upcast axes as pairs (axis id, 2)
   auto shape = shape_str();
   auto id_of = [&](TcAxis axis) {
     auto it = std::find(shape.begin(), shape.end(), axis);
@@ -168,7 +168,7 @@ void Scheduler::emit_wmma(const TensorCore& tc, const std::vector<UOp>& split) {
   std::vector<Arg> reduce_ids, base;
   for (int i = 0; i < tc.num_reduce_axes(); i++) reduce_ids.push_back(id_of({'r', i}));
   for (TcAxis axis : tc.base_upcast_axes()) base.push_back(g.tuple({id_of(axis), Arg(2)}));
-  Arg upcast_axes[3];
+  Arg upcast_axes[3];  // for each of A, B and C, its log2(elements per thread) upcast axes as pairs (axis id, 2)
   for (size_t i = 0; i < 3; i++)
     upcast_axes[i] = g.tuple(std::span(base).first(size_t(std::bit_width(uint64_t(tc.elements_per_thread[i])) - 1)));
 

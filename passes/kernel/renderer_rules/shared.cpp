@@ -24,7 +24,7 @@ UOp alu_as_float(UOp alu) {
 
 const RuleSet& extra_pm() {
   static const RuleSet set("extra_pm", {
-      // an op on vectors of bools -> a vector of the op on each element
+      // an op whose result is a vector of bools -> a vector of the op on each element
       rule("scalar-bools", node(ops::Elementwise | OpSet{Op::INDEX}).of(kBool).as(alu_node), with<no_vectorized_alu>(alu_node)),
       // a cast of a vector of bools -> a vector of the cast of each element
       rule("scalar-cast-of-bool", node(Op::CAST, anything().of(kBool)).as(alu_node), with<no_vectorized_alu>(alu_node)),
@@ -46,7 +46,7 @@ std::vector<Rule> non_native_float_rules(DTypeSet dts, bool casting) {
                 })),
       // op(x, ...) -> narrow(op(float(x), ...)), for a narrow float dtype
       rule("alu-as-float", node(ops::ALU).of(dts).as(x), with<alu_as_float>(x)),
-      // x < y -> float(x) < float(y)
+      // x < y -> float(x) < float(y), and the same for the other comparisons, for a narrow float dtype
       rule("compare-as-float", node(ops::ALU, x.of(dts), y.of(dts)).of(kBool).as(alu_node),
            with(alu_node, x, y,
                 [](UOp alu, UOp x, UOp y) {
@@ -71,7 +71,7 @@ UOp cast_float_to_bf16(UOp x) {
     throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // infinity keeps its bits; a NaN gets a bit in the upper half, so that it is still a NaN without the lower half
+  // keep the bits of infinity; set a bit in the upper half of a NaN, so that the upper half alone is a NaN
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);

@@ -57,7 +57,8 @@ UOp sign_extend(UOp value, int bits) {
   return (upper | value.bitcast(dtypes::uint32)).bitcast(dtypes::int32);
 }
 
-// Loads the word and extracts the element's bits. `alt`, if not empty, is the element's value for a false gate.
+// Loads the word and extracts the element's bits. If `alt` is not empty, it is the value of the element if the gate is
+// false.
 UOp packed_load(UOp load, UOp index, UOp alt) {
   DType dtype = load.dtype();
   if (!is_packed(dtype, index.dtype())) return {};
@@ -79,13 +80,13 @@ const RuleSet& wgsl_rules() {
       rule("bool-as-int", node({Op::CMPLT, Op::XOR}, a.of(kBool), b).as(alu_node), with(a, b, alu_node, [](UOp a, UOp b, UOp alu) {
              return a.cast(dtypes::int32).alu(alu.op(), b.cast(dtypes::int32)).cast(dtypes::bool_);
            })),
-      // load(&buf[i, gate], c) -> the bits of element i, taken from its word; c if the gate is false
+      // load(&buf[i, gate], c) -> the bits of element i, extracted from its word; c if the gate is false
       rule("packed-load-alt", any_len(Op::LOAD, b, c).as(l), with<packed_load>(l, b, c)),
-      // load(&buf[i]) -> the bits of element i, taken from its word
+      // load(&buf[i]) -> the bits of element i, extracted from its word
       rule("packed-load", any_len(Op::LOAD, b).as(l), with(l, b, [](UOp l, UOp b) { return packed_load(l, b, {}); })),
       // store(&buf[i], x) -> a store of the word of element i, with the element's bits replaced by x
       rule("packed-store", any_len(Op::STORE, b, v), with<packed_store>(b, v)),
-      // a << b -> uint(a) << uint(b)
+      // a << b -> bitcast(uint(a) << uint(b)), with the bits of a
       rule("shl-of-uint", a << b, with(a, b, [](UOp a, UOp b) {
              if (b.dtype() == dtypes::uint32) return UOp();
              return (a.bitcast(dtypes::uint32) << b.cast(dtypes::uint32)).bitcast(a.dtype());
