@@ -140,7 +140,8 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
                    .dtypes = n.dtypes.bits(),
                    .ops = n.ops,
                    .pattern = &n};
-    // the masks check the root and the ops and dtypes of the first sources, so the steps do not check them
+    // the masks check the root's op, dtype and sources' number, and the ops and dtypes of its first sources; steps do
+    // not
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;

@@ -50,7 +50,7 @@ class Pages {
   std::vector<T*> pages_;
 };
 
-// The rewriter's fields in a node; all access to them goes through this class.
+// The rewriter's fields in a node; all code accesses them through this class.
 struct NodeNotes {
   static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.slot_; }
   // the number of the set of rules that declined the node (matcher.h)
@@ -59,7 +59,8 @@ struct NodeNotes {
 
 // ---- result slots
 
-// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` tells their meaning:
+// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` determines whether a
+// slot is valid:
 //
 //   mark == epoch   the slot has the node's result
 //   mark == run     the current run has begun the node's visit, but the result is not known yet
@@ -129,8 +130,8 @@ struct Workspace {
   }
 };
 
-// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, and the rules that
-// alternate with the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
+// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
+// alternate, and the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
 // the message lists only applications made during that visit.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
