@@ -20,8 +20,8 @@ struct CompareOptions {
   bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
-  // options for the tolerance, arrays of --expect must match exactly, and others up to what another order of operations
-  // changes.
+  // options for the tolerance, arrays of --expect must match exactly, and other arrays may differ as far as another
+  // order of operations explains.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 

@@ -13,8 +13,8 @@
 
 namespace tgc {
 
-// A step from the origin of a bad value to the output: an operation that makes an infinity of finite numbers or a NaN
-// of numbers, or a load of a bad value.
+// A step from the origin of a bad value (a NaN or an infinity) to the output: an operation that makes an infinity from
+// finite numbers, or a NaN from operands that are not NaN; or a load of a bad value.
 struct NanStep {
   UOp node;              // the node of the AST
   std::string operation_text;      // the operation with its values, such as "log2(0) = -inf"

@@ -22,7 +22,7 @@ struct EquivalenceResult {
     Same,    // equal at every point, up to rounding
     Differ,  // different at some point
     Unlike,  // the dtypes or numbers of elements differ, so nothing was evaluated
-    Open,    // unknown: a side has no value, or the side `after` depends on leaves that `before` does not
+    Open,    // unknown: for example, a side has no value, or `after` depends on leaves that `before` does not
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike

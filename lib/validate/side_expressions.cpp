@@ -83,7 +83,7 @@ bool is_element_at(UOp u, UOp index) {
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
 }
 
-// The value that a STORE writes, and the conditions under which it does.
+// The value that a STORE writes, and the conditions under which it writes the value.
 struct GatedValue {
   UOp value;  // the value; null if the element keeps its old value
   std::vector<std::pair<UOp, bool>> gates = {};  // conditions, each with the value that it must have
@@ -154,7 +154,7 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   }
   UOp x = isolator_.load_value(s.before), y = isolator_.load_value(s.after);
   if (!x || !y || isolator_.is_opaque(s.before)) return {};
-  // a size that depends on other ranges
+  // true if the rewrite made the loop's size depend on leaves that the old size does not depend on
   bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
   if (ends_alone ? adds_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
