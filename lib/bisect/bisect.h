@@ -11,8 +11,8 @@
 namespace tgc {
 
 struct BisectReport {
-  std::string kernel;               // what was bisected: the name or id of a kernel or tensor graph, or a model's path;
-                                    // then the failing kernel of it, if found
+  std::string kernel;               // what was bisected: the name or id of a kernel or tensor graph, or a model's path,
+                                    // followed by the failing kernel of the graph or model, if found
   std::string device;               // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the
                                     // target of the compilation
   std::string made_for = {};        // the tensor methods and program lines for which the kernel was made, if recorded
@@ -32,8 +32,8 @@ struct BisectReport {
   bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
-  int exit_code() const;  // 0: same, or known (1 with `is_strict` or `shown_by_given`); 1: any other verdict; 2: an
-                          // error, or refused
+  // Returns 0 for `same` and `known` (1 if is_strict or verdict.is_shown_by_given_inputs is set for a `known` verdict);
+  int exit_code() const;  // 2 for an error or `refused`; 1 for any other verdict
   std::string text() const;
   std::string json() const;  // one line
 };
@@ -53,7 +53,8 @@ struct BisectPlan {
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes
 // and has a golden record with texts of stages, compares these with the native pipeline's, unless an option or a seeded
 // fault changes the compilation. A kernel of another release is bisected by bisect_recorded() (recorded.h). With
-// `plan.against` or `plan.tinygrad`, only compares tgc's stages with tinygrad's. Errors are in BisectReport::error.
+// `plan.golden_input` or `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors are in
+// BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its

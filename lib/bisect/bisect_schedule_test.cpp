@@ -1,4 +1,5 @@
-// Seeds faults in rewrites of tensor graphs: the schedule becomes wrong, although its kernels are compiled correctly.
+// Tests bisecting tensor graphs whose schedule is wrong, although its kernels are compiled correctly. Most tests seed a
+// fault in a rewrite of the tensor graph.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -39,7 +39,7 @@ struct Verdict {
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
-  std::string buffer = {}, edge = {};       // for Order: the buffer that both kernels access, and the missing edge
+  std::string buffer = {}, edge = {};       // for Order: the buffer of both kernels, and the kind of the missing edge
   uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
@@ -58,7 +58,7 @@ inline constexpr std::string_view kWildConstant = "a constant that its dtype doe
 // The work of a bisection, as counts.
 struct BisectCounts {
   size_t num_runs = 0;                    // runs of kernels or graphs
-  // rewrites of the compilation, and those of them whose sides were compared
+  // number of rewrites of the compilation, and of those whose sides were compared
   size_t num_rewrites = 0, num_compared = 0;
 };
 
