@@ -21,7 +21,7 @@
 namespace tgc {
 namespace {
 
-// Raise this number if errors are measured in another way.
+// The version of the measurement, a part of the cache key. Raise it if errors are measured in another way.
 constexpr std::string_view kMeasurement = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -64,7 +64,7 @@ UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   return g.sink({out.index_ptr(i).store(stored).end({i})});
 }
 
-// Returns the graph without ops that have no instruction. The bits of a NaN may differ.
+// Returns the graph with other ops in place of those that LLVM IR has no instruction for. The bits of a NaN may differ.
 UOp with_plain_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {

@@ -191,7 +191,8 @@ UOp inside_ends(UOp u) {
   return u;
 }
 
-// Returns the RANGEs below the sources of a REDUCE after the first, each once: a merged loop is an expression.
+// Returns the RANGEs below all sources of a REDUCE but the first, each once: the source of a merged loop is an
+// expression of several RANGEs.
 static std::vector<UOp> loops_of(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))

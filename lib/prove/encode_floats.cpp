@@ -165,7 +165,7 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   if (is_bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
     return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.definedness};
   SmtValue out = unknown_value(u, lane);
-  // not a function, because NaN has many patterns
+  // assert the inverse, because SMT-LIB has no function from a float to its bits: a NaN has many bit patterns
   if (is_bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))
     text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
   return out;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kValues = 8;
 
-// Fills an array of the dtype with small values, zeros, and both limits of the dtype.
+// Fills an array with small values of the dtype; an array of floats also with zeros, one of integers also with both
+// limits of the dtype and with random values.
 void fill(Array& array, DType d, std::mt19937_64& random) {
   for (int64_t i = 0; i < kValues; i++) {
     int64_t small = int64_t(random() % 41) - 20;
@@ -167,7 +168,8 @@ TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
     CHECK(compare(Op::TRUNC, dtypes::int32, dtypes::int32, {FloatSense::Uninterpreted, ints}, 1) > 3);
 }
 
-// Returns true if the two sides that `make` makes are proven equal. `sense` (may be null) gets the sense of the proof.
+// Returns true if the two sides that `make` makes are proven equal. Stores the sense of the proof in `sense` (may be
+// null).
 bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* sense = nullptr) {
   Graph g;
   auto [before, after] = make(g);

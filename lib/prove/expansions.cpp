@@ -73,7 +73,7 @@ class Unexpander {
       if (!error->second) open_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMostUlp) open_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMostUlp) return;
-      out.approximation_error = *error->second, out.approximation = std::move(*a);  // those of the lanes are the same
+      out.approximation_error = *error->second, out.approximation = std::move(*a);  // equal in all lanes
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }

@@ -31,8 +31,8 @@ class NodeKeys {
 class KnownVerdicts {
  public:
   std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
-  // Keeps the verdict of a proven or sampled rewrite. Ignores others, because REF computes their values, or because
-  // more time may decide them.
+  // Keeps the verdict of a proven or sampled rewrite. Ignores other verdicts: REF must compute the values of a refuted
+  // rewrite again, and more time may decide an open one.
   void add_verdict(const std::string& key, const RewriteProof& proof);
   void write_verdicts();  // writes new verdicts to the compile cache
 

@@ -21,7 +21,7 @@ struct LinearSum {
 // Thrown if a form is too large.
 struct LargeForm : Unencodable {};
 
-// Computes with sums, and gives numbers to atoms and other forms. Forms with equal texts have the same number. Throws
+// Computes with sums, and assigns numbers to atoms and other forms. Forms with equal texts have the same number. Throws
 // LargeForm.
 class LinearSums {
  public:

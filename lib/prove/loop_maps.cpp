@@ -138,8 +138,8 @@ std::optional<Digit> digit_of(UOp u) {
   return of;
 }
 
-// Returns true if the targets of the map are the digits of one number: then each value of the number has other digits,
-// and all combinations of digits occur.
+// Returns true if the targets of the map are the digits of one number: then different values of the number have
+// different digits, and all combinations of digits occur.
 bool are_digits(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
@@ -202,9 +202,9 @@ bool are_variable_digits(const RangeMap& map) {
 // Returns true if `to` is a number whose digits are loops, and has as many values as the loop `range`.
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Enumerates the values of the loops. Returns true if each combination gives other indices of the ranges, and all
-// indices occur. If not, sets `wrong` to an iteration that shows it. Returns false without setting `wrong` if a size is
-// not constant, if there are too many iterations, or if an index cannot be evaluated.
+// Enumerates the values of the loops. Returns true if different combinations give different indices of the ranges, and
+// all indices occur. If not, sets `wrong` to an iteration that is lost or runs twice. Returns false without setting
+// `wrong` if a size is not constant, if there are too many iterations, or if an index cannot be evaluated.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;

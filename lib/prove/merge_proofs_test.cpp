@@ -48,7 +48,7 @@ TEST_CASE("merge_proofs: a shard without kernels is complete, and one that was s
   CHECK_THROWS_AS(merged({first, ""}), Failure);  // the second one was stopped before its first kernel
   CHECK_THROWS_AS(merged({a, second}), Failure);  // the first one was stopped after a kernel
   CHECK_THROWS_AS(merged({first}), Failure);  // the second one is missing
-  CHECK(merged({first, second, first, second}).json == a + a);  // of two inputs
+  CHECK(merged({first, second, first, second}).json == a + a);  // the shards of two inputs
 }
 
 TEST_CASE("merge_proofs: refuses other texts, and rules with kernels") {

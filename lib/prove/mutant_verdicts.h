@@ -24,7 +24,7 @@ struct MutantReport {
   // or has a smaller error.
   size_t num_refuted_by_rule = 0;
   size_t num_equivalent = 0;  // number of mutants whose sides are proven equal for all values of each instance
-  size_t num_open = 0;        // number of mutants that are neither
+  size_t num_open = 0;        // number of mutants that are neither refuted nor equivalent
   size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }
 };
 

@@ -53,7 +53,7 @@ struct Mutant {
 std::vector<Mutant> mutants_of(const Rule& rule);
 
 // Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes to which
-// the names are bound. Returns true if all instances were visited; if there are very many, only the first ones are.
+// the names are bound. Returns true if all instances were visited; of very many, visits only the first ones.
 using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
 bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 

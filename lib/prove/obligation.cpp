@@ -199,7 +199,7 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
       out = ask(session, options + question + "(check-sat)\n", limits_.question_seconds);
     }
-    // restore the global
+    // restore the option that `text` sets, because it is global
     if (text.starts_with("(set-option")) (void)session.ask_z3("(set-option :rewriter.flat true)");
   }
   const double seconds = seconds_since(begin);

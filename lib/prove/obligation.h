@@ -86,7 +86,7 @@ struct ProofLimits {
 
 struct ProofCounts {
   size_t num_questions = 0;  // questions to Z3
-  size_t num_hard = 0;       // questions that got a context of their own
+  size_t num_hard = 0;       // questions that were asked in a context of their own
   size_t num_cached = 0;     // questions that the cache answered
   size_t num_trivial = 0;    // obligations whose sides have the same text
   double z3_seconds = 0;     // time that Z3 took
@@ -115,7 +115,7 @@ class Prover {
     Brief,  // in a new context; with few resources if the text is long
     Hard,   // in a new context, with all resources
   };
-  // Asks in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
+  // Asks Z3 in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
   ProofOutcome ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
   SmtAnswer answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);

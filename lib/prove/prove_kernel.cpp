@@ -209,8 +209,8 @@ class KernelProver {
       add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
   }
 
-  // Makes a rewrite unknown that is proven in a weak sense if its value reaches an op that may turn a tiny difference
-  // into a large one.
+  // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
+  // depends on its value.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -231,7 +231,7 @@ class KernelProver {
         if (op) doubt_weak(r, *op);
       }
   }
-  // The same for a stage without its approximations.
+  // Like check_weak_values(number), for a stage without its approximations.
   void check_weak_values(const UnexpandedStage& stage) {
     std::map<size_t, UOp> weak;  // by the rewrite
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;

@@ -60,7 +60,8 @@ class SidesProver {
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide_sides(const SidePairs& pairs);
 
-  // Evaluates in REF rewrites that are not proven, and sets their verdicts `open`. pairs[i] are the sides of open[i].
+  // Evaluates in REF rewrites that are not proven, and sets their verdicts in `open`. pairs[i] are the sides of
+  // open[i].
   void sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.

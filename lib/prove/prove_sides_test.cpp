@@ -91,7 +91,7 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), (at.ge(0) & at.lt(11)).where(load(at), zero)));
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), inside.where(load(num(11) - at), zero)));
   CHECK_FALSE(is_proven(sum_of((r * num(2)).cast(dtypes::int32)), inside.where(load(at), zero)));
-  // a product by 0 is 0 for numbers alone
+  // a product by 0 is 0 only for finite numbers
   auto product_of = [&](UOp value) {
     const UOp is_selected = r.cast(dtypes::int32).ne(i).ne(g.constant(dtypes::bool_, true));
     return (is_selected.cast(dtypes::float32) * value).reduce(std::vector<UOp>{r}, Op::ADD);
@@ -220,7 +220,7 @@ TEST_CASE("SidesProver: stores of reductions of a variable length are compared a
   CHECK_FALSE(is_proven(before, out.index_ptr(column).store(most(at(i), r) + Const(1.0))));
   const UOp longer = loop_to(n + num(1), 0, AxisType::REDUCE);
   CHECK_FALSE(is_proven(before, out.index_ptr(i).store(most(i * num(10) + longer, longer) + Const(1.0))));
-  // x * 0 + x is x for numbers alone, and the unknown value of a reduction may be infinite
+  // x * 0 + x is x only for finite numbers, and the unknown value of a reduction may be infinite
   const UOp x = most(at(place), r);
   CHECK_FALSE(is_proven(out.index_ptr(i).store(x * Const(0.0) + x), out.index_ptr(i).store(most(at(i), r))));
 }

@@ -1,4 +1,4 @@
-// Rewrites that have no values to compare: REF runs the graphs of stages, and those between rewrites.
+// Tests how rewrites are decided that have no values to compare: REF runs the graphs after stages and between rewrites.
 #include <doctest/doctest.h>
 
 #include <algorithm>

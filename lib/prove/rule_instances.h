@@ -12,7 +12,7 @@ namespace tgc {
 class RuleInstances {
  public:
   // With `is_symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
-  // `has_shapes`, names also stand for expressions with known bounds, and for constants.
+  // `has_shapes`, names are also bound to expressions with known bounds, and to constants.
   RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes = false);
   virtual ~RuleInstances() = default;
 
