@@ -36,7 +36,7 @@ constexpr size_t kMaxNodes = 32;
 struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first, count;   // range in BucketPrograms::steps
-  uint32_t rule_index;     // index of its rule in BucketPrograms::rules
+  uint32_t rule_index;     // index of `rule` in BucketPrograms::rules
   uint64_t bound_outside;  // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
@@ -108,7 +108,7 @@ struct BucketPrograms {
   std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
   // numbers the ops in the programs' `needed_ops` from 1; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
-  size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
+  size_t num_classes = 1;                       // number of values of class_of(): 2 ** (number of numbered ops)
   // RuleStats::tries_by_index_[first_class + c] counts tries at nodes of class c
   size_t first_class = 0;
 

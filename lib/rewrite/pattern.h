@@ -225,7 +225,7 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* node_of(T p) { return p.node(); }
 
-// ---- algebra; a literal gets the dtype of the operand next to it, as in tinygrad's ufix
+// ---- algebra; a literal has the dtype of the operand next to it, as in tinygrad's ufix
 
 // The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
