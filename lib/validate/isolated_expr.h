@@ -1,8 +1,8 @@
 // ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
 // the kernel. Ranges, specials, variables and nodes that depend on the rest of the kernel (registers after a loop, long
-// reductions, tensor cores) become leaves, to which the caller gives a value for each point. Loads read the arrays of
-// the run; local memory and registers hold random numbers. Each node is isolated once for each set of reductions around
-// it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
+// reductions, tensor cores) become leaves, for which the caller supplies a value for each point. Loads read the arrays
+// of the run; local memory and registers contain random numbers. Each node is isolated once for each set of reductions
+// around it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <string>
@@ -27,7 +27,7 @@ struct IsolatedMemory {
   UOp define;          // the DEFINE_GLOBAL that isolated loads read
   UOp of;              // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
   int64_t define_number = 0;  // the arg of `define`
-  int64_t num_scalars = 0;    // size of the memory
+  int64_t num_scalars = 0;    // size of the memory, in scalars
 };
 
 // The isolated expression of a node.
@@ -36,7 +36,7 @@ struct IsolatedExpr {
   UOp valid;           // a bool for each element that is false if `value` is Invalid; null if it never is
   UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
   uint32_t leaf_set = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaf_set()
-  bool is_address() const { return bool(memory); }  // else the node is a value
+  bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
 // Returns a text that is equal for loops of equal size: the expression of the size without dtypes and casts of integers

@@ -215,7 +215,7 @@ std::string note_on_floats(const InputDistribution& draw) {
 std::set<std::string> constrained_inputs(UOp root) {
   std::set<std::string> out;
   for (UOp u : toposort(root)) {
-    size_t first = u.num_src();  // the first source that needs safe values
+    size_t first = u.num_src();  // index of the first source whose values are constrained
     if (u.in({Op::RANGE, Op::SPECIAL})) first = 0;
     if (u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) first = 1;
     for (UOp s : u.src().subspan(std::min(first, u.num_src())))

@@ -23,7 +23,7 @@ struct TrialInputs {
   std::string arrays_file = {};            // the file of `arrays`, for messages
   std::optional<uint64_t> seed = 0;        // seed of arrays and variables that are not given; unset: all must be given
   VariableValues variables = {};           // --var
-  VariableValues recorded_variables = {};  // values that the recorded program bound
+  VariableValues recorded_variables = {};  // values that the recorded program gave the variables
 };
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the

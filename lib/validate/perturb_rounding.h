@@ -15,7 +15,7 @@ inline constexpr int kPerturbations = 4;
 //   - a rounded float (a result of arithmetic or of a narrowing cast) is larger or smaller by its last bit, except in
 //     way 0
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
-//   - a cast of such a float to an integer, or its TRUNC, gets an operand that is a few bits larger or smaller
+//   - a cast of such a float to an integer, or its TRUNC, has an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
 //   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
 //     shift by the width or more, an overflow of a signed sum, product or left shift, a cast of a float that does not

@@ -38,7 +38,7 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
 
 // A pair of numbers to compare, one from each side.
 struct Part {
-  int64_t before, after;                        // the slots of the output array in which the two results are
+  int64_t before, after;                        // slots of the two results in the output array
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;

@@ -23,8 +23,8 @@ class TensorElementExpr {
   // have no value (stores, ends) or no expression, or if the expressions are too large.
   Sides element_sides(UOp before, UOp after);
 
-  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While
-  // tensors get their loops, these indices depend on loops that are not in the graph yet.
+  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While a
+  // stage adds loops to tensors, these indices depend on loops that are not in the graph yet.
   bool are_equal_except_places(UOp before, UOp after);
 
  private:
@@ -49,7 +49,7 @@ class TensorElementExpr {
   Graph& graph_;
   std::map<std::vector<uint32_t>, UOp> known_elements_;  // expressions, by node ids of the node and its indices
   std::unordered_map<UOp, UOp> bare_nodes_, placeless_nodes_;
-  std::unordered_map<UOp, UOp> memories_;  // by node: the memory that holds the node's values
+  std::unordered_map<UOp, UOp> memories_;  // by node: the memory with the node's values
   int64_t num_loops_ = 0;
   UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node
   int recursion_depth_ = 0, work_done_ = 0;
