@@ -199,7 +199,7 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
-  repro.options.output.repro_path = "";  // only the failing kernel gets a repro bundle, not the runs of the whole model
+  repro.options.output.repro_path = "";  // write a bundle only of the failing kernel, not of runs of the whole model
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
   watched.compare.reference_device = "none";

@@ -42,8 +42,8 @@ struct BisectReport {
 struct BisectPlan {
   std::string golden_input;      // golden records (an INPUT): find the first rewrite that differs from tinygrad's
   std::string tinygrad_command;  // a Python or a command that runs tinygrad: compare with this tinygrad's stages
-  // A shell command that decides whether a graph fails, instead of a run of the graph. {} stands for the file with the
-  // graph. The command exits with 0 if the graph fails.
+  // A shell command that decides whether a graph fails, instead of a run of the graph. {} in the command is replaced by
+  // the name of a file with the graph. The command exits with 0 if the graph fails.
   std::string test_command;
   bool may_crash = false;    // compile in a worker first, because tgc itself may crash
   bool is_strict = false;    // a known fault of tinygrad (Verdict::Kind::Known) is a failure

@@ -10,7 +10,7 @@ namespace tgc {
 
 struct FailingKernel {
   InputGraph graph;     // a copy of the kernel's AST
-  KernelArrays arrays;  // the arrays before the kernel ran, and what it should have stored
+  KernelArrays arrays;  // the arrays before the kernel ran, and those that it should have stored
   VariableValues variables;
   size_t kernel_number;  // index of the kernel in the schedule
 };

@@ -44,7 +44,7 @@ class ObservedList {
  private:
   struct Loop {
     size_t at;               // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
-    int64_t num_iterations;  // if is_shortened, fewer than in the list
+    int64_t num_iterations;  // number of iterations in the variants of the list
     bool is_shortened = false;
   };
   class Builder;

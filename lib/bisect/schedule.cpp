@@ -366,7 +366,7 @@ class ScheduleBisection {
   bool name_suspect(const std::vector<Suspect>& applications) {
     std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
-    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // the surest first
+    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // most points first
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {

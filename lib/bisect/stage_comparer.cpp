@@ -146,7 +146,7 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
 }
 
 // Returns the largest exponent of inputs for which the kernel is defined. It is small for kernels that cast floats to
-// integers, which C leaves undefined if the integer cannot hold the number, and for kernels with SIN, because
+// integers, which C leaves undefined if the integer cannot represent the number, and for kernels with SIN, because
 // tinygrad's sine of a double is wrong for very large numbers.
 int most_exponent(UOp root) {
   for (UOp u : toposort(root))

@@ -46,7 +46,7 @@ struct Verdict {
   std::string entry = {}, entry_text = {}, issue = {}, program = {};
   bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
-  std::string proof = {};  // how that was proven, or why it was not; empty if only runs without the culprit decided
+  std::string proof = {};  // how the culprit was confirmed, or why not; empty if only runs without the culprit decided
 
   bool can_be_confirmed() const;  // returns true if `is_confirmed` has a meaning for this kind of verdict
 };
