@@ -28,7 +28,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr OpSet kArithmetic = (ops::ALU - OpSet{Op::THREEFRY}) | OpSet{Op::CONST, Op::CAST, Op::BITCAST};
 
-// Returns the SHA-256 of the expressions. Ops and dtypes have their names in it, so that it is the same in each build.
+// Returns the SHA-256 of the expressions. Hashes the names of ops and dtypes, so that the hash is the same in each
+// build.
 std::string key_of(UOp function, UOp expansion) {
   std::string text;
   for (UOp root : {function, expansion}) {

@@ -33,7 +33,7 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
 
 // Returns a counterexample of any kind, from points with NaN, infinities, -0.0, and the smallest and largest floats.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
-// Returns such a counterexample for any pair of values of the two sides.
+// Returns a counterexample of any kind for any pair of values of the two sides; nullopt for sides that are stores.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
 // For a wrong variant of a rule whose right side is an approximation. `values` are the sides of the variant, and

@@ -105,7 +105,7 @@ std::string Encoder::float_literal(double value, DType d) {
     std::string exact = "((_ to_fp 11 53) " + std::string(bits) + ")";
     return d.is(Scalar::Float64) ? exact : "((_ to_fp " + w + ") RNE " + exact + ")";
   }
-  // an unknown constant of the sort, named after the value; nothing says that different constants differ
+  // an unknown constant of the sort, named after the value; no assertion states that different constants differ
   char name[64];
   std::snprintf(
       name, sizeof name, "c_%016llx",

@@ -131,7 +131,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
 // rounded once to float16, but twice (through float32) to other narrow dtypes.
 std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (from == to) return x;
-  if (is_real()) {  // a cast to a wider float keeps the value; one to a narrower float is an unknown function
+  if (is_real()) {  // a cast to a wider float changes no value; one to a narrower float is an unknown function
     if (can_lossless_cast(from, to)) return x;
     const std::string name = "CAST_" + name_of_scalar(to) + "_real";
     const std::string f = function(name, "Real", "Real"), term = define(to, call(f, x));

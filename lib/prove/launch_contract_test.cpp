@@ -101,8 +101,8 @@ TEST_CASE("is_shared_by_group: each thread has a place of its own") {
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 9, {t.l, t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {at}), t.shared(partial, at, 8, {t.group})));
   CHECK(!is_shared_by_group(t.buffer(partial, {collide}), t.shared(partial, collide, 8, {t.l, t.group})));
-  CHECK(!is_shared_by_group(t.buffer(partial, {t.group}), t.shared(partial, t.group, 4, {t.group})));  // l differs
-  CHECK(!is_shared_by_group(t.buffer(t.x, {at}), t.shared(t.x, at, 8, {t.l, t.group})));  // each iteration stores anew
+  CHECK(!is_shared_by_group(t.buffer(partial, {t.group}), t.shared(partial, t.group, 4, {t.group})));  // not one per l
+  CHECK(!is_shared_by_group(t.buffer(t.x, {at}), t.shared(t.x, at, 8, {t.l, t.group})));  // x depends on r, too
 }
 
 }  // namespace

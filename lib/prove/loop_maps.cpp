@@ -76,7 +76,7 @@ class LoopEvaluator {
   std::vector<Step> steps_;  // the nodes, sources first
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
-  std::vector<int64_t> sizes_;  // of the loops; -1: not constant
+  std::vector<int64_t> sizes_;  // number of iterations of each loop; -1 if it is not constant
 };
 
 }  // namespace
@@ -178,7 +178,7 @@ bool are_variable_digits(const RangeMap& map) {
   auto is_same = [](UOp a, UOp b) {
     return a == b || (a && b && (a.simplify() == b.simplify() || constant_integer((a - b).simplify()) == 0));
   };
-  std::vector<std::pair<UOp, VariableDigit>> digits;  // with the size of the replaced loop
+  std::vector<std::pair<UOp, VariableDigit>> digits;  // pairs of the size of a replaced loop and its digit
   for (auto& [range, to] : map) {
     const auto digit = variable_digit_of(to);
     // sizes below 0 run no iteration, but their product may be positive

@@ -46,7 +46,7 @@ TEST_CASE("decision_on: the sign of a zero reaches a reciprocal") {
   CHECK(decision_on(divided, weak, FloatSense::ButNan) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::Real) == std::nullopt);
   CHECK(has_discontinuous_op(inverse));
-  // the sense finite says nothing of quotients by zero, if the kernel's own quotients make them
+  // FloatSense::Finite does not cover quotients by zero, if the kernel's own quotients make infinities
   CHECK(decision_on(inverse, weak, FloatSense::Finite, true) == std::nullopt);
   CHECK(decision_on(inverse, weak, FloatSense::ButNan, true) == "RECIPROCAL");
   CHECK(decision_on(inverse.bitcast(dtypes::int32), weak, FloatSense::Finite, true) == "BITCAST");
@@ -72,7 +72,7 @@ TEST_CASE("decision_on: the sign of a value decides nothing if it is only a fact
   CHECK(decides(weak * right + right));
   CHECK(decides(weak * sign(weak, 1, 1)));
   CHECK(decides(weak * sign(weak, 0, INFINITY)));  // 0 * infinity is no number
-  CHECK(decides(weak * weak.lt(num(0)).where(other, num(0))));  // which may be infinite
+  CHECK(decides(weak * weak.lt(num(0)).where(other, num(0))));  // `other` may be infinite
   CHECK(decides((weak * right).lt(num(1)).where(num(2), num(3))));
 }
 

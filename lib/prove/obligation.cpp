@@ -140,9 +140,9 @@ void Prover::match_reductions(Frontier& cuts) {
 }
 
 // Asks Z3. Uses the shared context first, with few resources, because a new context costs more than most questions. A
-// question that is not decided there gets a new context with all resources, so that the answer does not depend on other
-// questions. In the new context, a question about numbers is asked twice: the older solver keeps to its resources, and
-// the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
+// question that is not decided there is asked in a new context with all resources, so that the answer does not depend
+// on other questions. In the new context, a question about numbers is asked twice: the older solver respects its
+// resource limit, and the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // for Unknown, which depends on the resources

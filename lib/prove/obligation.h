@@ -73,9 +73,9 @@ struct ProofLimits {
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   // processor time for one question: Z3 does not count the work on very large numbers
   double question_seconds = 5;
-  double brief_seconds = 2;           // the same for a first attempt in the shared context; see also shared_rlimit
-  size_t max_small_text_bytes = 450;  // most bytes of a text about floats that gets all resources at once
-  // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
+  double brief_seconds = 2;           // processor time for a first attempt in the shared context, as shared_rlimit
+  size_t max_small_text_bytes = 450;  // most bytes of a text about floats that is asked with all resources at once
+  // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context
   size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
@@ -108,7 +108,7 @@ class Prover {
   struct Frontier;
   ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                           bool over_reals);
-  // Which context of Z3 is asked: the one that each thread has, or a new one, which is expensive.
+  // Which context of Z3 is asked: the thread's shared context, or a new one, which is expensive.
   enum class Effort : uint8_t {
     Light,  // in the shared context
     Usual,  // in the shared context, then in a new one

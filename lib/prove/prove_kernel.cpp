@@ -117,7 +117,7 @@ class KernelProver {
     return r.kind != Kind::Proven || (r.has_floats && r.sense >= FloatSense::ButNan);
   }
 
-  // Decides nested rewrites by the rewrite that contains them: if that is proven, they are right as parts of it. Marks
+  // Decides nested rewrites by the rewrite that contains them: if this rewrite is proven, so are its parts. Marks
   // rewrites of an attempt that was discarded.
   void settle_parts() {
     for (size_t i = list().size(); i-- > 0;) {
@@ -233,7 +233,7 @@ class KernelProver {
   }
   // Like check_weak_values(number), for a stage without its approximations.
   void check_weak_values(const UnexpandedStage& stage) {
-    std::map<size_t, UOp> weak;  // by the rewrite
+    std::map<size_t, UOp> weak;  // by index of a rewrite: its weakly proven value
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
     for (auto& e : stage.expansions) weak[e.rewrite_index] = e.function;
     for (auto [k, value] : weak) {
@@ -307,7 +307,7 @@ class KernelProver {
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
-  std::map<size_t, UnexpandedStage> unexpanded_;  // by stage
+  std::map<size_t, UnexpandedStage> unexpanded_;  // by number of the stage
   std::optional<bool> divides_;                   // the AST has a quotient
 };
 

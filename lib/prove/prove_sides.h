@@ -31,7 +31,7 @@ struct RewriteProof {
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
-  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is
+  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};  // if not Proven: the reason
   std::optional<double> largest_error = {};  // for a proof over the reals: the largest error at sample points, in ulp

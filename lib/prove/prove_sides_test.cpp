@@ -193,7 +193,7 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
   auto is_proven = [&](UOp value) { return decide_sides(g, sum, value).kind == RewriteProof::Kind::Proven; };
   CHECK(is_proven(sum_of({set, r}, {r})));
   CHECK(is_proven(sum_of({set, at(reg, 0, 1).store(term), r}, {r})));
-  // another store may set the element: element 2 again, or one that is not known
+  // another store may set element 2: a store to element 2, or one to an unknown element
   CHECK_FALSE(is_proven(sum_of({set, at(reg, 0, 2).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
   CHECK_FALSE(is_proven(sum_of({set, reg.index_ptr(row).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
   CHECK_FALSE(is_proven(sum_of({at(reg, 1, 0).store(zero), r}, {r})));  // set before the loop over rows

@@ -27,7 +27,7 @@ bool depends_on_bounds(const Rule& rule);
 // an order.
 bool needs_shapes(const Rule& rule);
 
-// Returns the conjunction of two bools; null stands for true.
+// Returns the conjunction of two bools; null means true.
 inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).

@@ -45,7 +45,7 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool is_symbolic_, has_shapes_;
-  std::vector<int> power_captures_;  // the captures that are powers of two by a guard
+  std::vector<int> power_captures_;  // ids of the captures that a guard requires to be powers of two
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made
