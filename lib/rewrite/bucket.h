@@ -106,7 +106,7 @@ struct BucketPrograms {
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
-  // numbers the ops in the programs' `needed_ops` from 1; 0 for other ops
+  // indexed by op: the number, from 1, of an op that occurs in the `needed_ops` of a program; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
   size_t num_classes = 1;                       // number of values of class_of(): 2 ** (number of numbered ops)
   // RuleStats::tries_by_index_[first_class + c] counts tries at nodes of class c

@@ -421,7 +421,7 @@ FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const Rew
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
-                      !state.trial;  // then any order is correct, because the counts do not depend on it
+                      !state.trial;  // then take the depth-first order: it gives the same counts
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};

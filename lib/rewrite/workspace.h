@@ -119,7 +119,7 @@ struct Workspace {
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
-  size_t num_hits = 0;  // number of rule applications; the last application is recent[(num_hits - 1) % kRecent]
+  size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
   // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
   template <class ResultOf>
@@ -171,7 +171,7 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
   return options.name.empty() ? rules.name() : options.name;
 }
 
-// Reports the begin and end of a rewrite to the graph's observer, if the graph has an observer.
+// Reports the begin and end of a rewrite to the graph's observer, if the graph has one that receives events.
 class ObserverScope {
  public:
   ObserverScope(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
@@ -203,7 +203,8 @@ class ObserverScope {
   ContextRef outer_context_;
 };
 
-// Takes a workspace from the graph's pool, and returns it to the pool when this object is destroyed.
+// Takes a workspace from the graph's pool (or makes one if the pool is empty), and puts it into the pool when this
+// object is destroyed.
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {
