@@ -102,7 +102,7 @@ class ArgumentUnits {
   bool share_memory(UOp x, UOp y) const {
     return x == y || (place(x) && place(y) && place(x)->memory_number == place(y)->memory_number);
   }
-  // Returns the size of a unit in bytes, which divides the elements and offsets of both buffers.
+  // Returns the size of a unit in bytes. It divides the element sizes and the offsets of both buffers.
   int64_t unit(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})

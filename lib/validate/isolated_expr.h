@@ -46,7 +46,7 @@ std::string loop_size_text(UOp loop);
 class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
-  // Number of the DEFINE_GLOBAL with the values of leaves of type double. kLeaves + 1 has those of type long.
+  // Number of the DEFINE_GLOBAL with the values of leaves of type double. The next number is for those of type long.
   static constexpr int64_t kLeaves = 1000000;
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
