@@ -26,8 +26,8 @@ constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved. Like the other
-// check_ functions, it returns only verdicts without a culprit.
+// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved. All strategies
+// named check_... return only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};

@@ -32,8 +32,9 @@ struct BisectReport {
   bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
-  // Returns 0 for `same` and `known` (1 if is_strict or verdict.is_shown_by_given_inputs is set for a `known` verdict);
-  int exit_code() const;  // 2 for an error or `refused`; 1 for any other verdict
+  // Returns 2 for an error or `refused`, 0 for `same` and `known`, and 1 for any other verdict. Returns 1 for `known`,
+  // too, if is_strict or verdict.is_shown_by_given_inputs is set.
+  int exit_code() const;
   std::string text() const;
   std::string json() const;  // one line
 };

@@ -387,7 +387,7 @@ class RecordedBisection {
       const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
-      if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // culprit unknown
+      if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // the culprit is unknown
       return nested ? nested : &whole;
     }
     return nullptr;

@@ -34,8 +34,8 @@ struct Verdict {
   std::vector<CycleStep> rule_cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of
-  // tinygrad. For Order, it should make the missing edge or, without `edge`, caused the fault; for Hazard, it should
+  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.
+  // For Order, it should make the missing edge or, if no edge is missing, caused the fault; for Hazard, it should
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
