@@ -149,7 +149,7 @@ class Ulp {
   }
 
  private:
-  bool is_of_one_;  // count in units of the last place of 1
+  bool is_of_one_;  // true (for SIN): errors are in units of the last place of 1
   int digits_, least_;
   double limit_;
 };
@@ -163,7 +163,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
   for (size_t i = 0; i < values.size(); i++) {
     const double operand = double(float_of(first + uint32_t(i), d)), exact = exact_value(function, operand);
     if (is_float && float(exact) == values[i]) {
-      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // correctly rounded
+      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // the value is the correctly rounded exact value
       continue;
     }
     const double error = ulp.error(values[i], exact);

@@ -60,7 +60,7 @@ TEST_CASE("error_of: those of 32-bit floats are known, others need time") {
     REQUIRE(other);
     CHECK(!error_of(*other));
     CHECK(!approximation_of(function, expand(x) * element(g, dtypes::float32).alu(Op::SQRT), x + x));
-    CHECK(!approximation_of(function, expand(x * x), x + x));  // another operand
+    CHECK(!approximation_of(function, expand(x * x), x + x));  // x + x is not the operand of `function`
     CHECK(!approximation_of(g.node(Op::SQRT, dtypes::float32, {x}), expand(x), x));
   }
 }

@@ -184,7 +184,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (!sides.can_run()) return std::nullopt;
     std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
-    // large numbers for a sine only, because other functions would only enlarge rounding errors
+    // add large numbers, but only for a sine: for other functions, they would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
     if (auto out = search(sides, points, Kind::Value)) return out;

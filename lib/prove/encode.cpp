@@ -331,7 +331,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       const bool any_sign = !b.interval.lower_bound ||
                             (*b.interval.lower_bound < 0 && !(b.interval.upper_bound && *b.interval.upper_bound < 0));
       std::string q = natural ? call("div", a.term, b.term)
-                      : any_sign  // both signs use the same quotient of magnitudes
+                      : any_sign  // the quotient of the magnitudes, negated if the signs differ
                           ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
                                 call("div", magnitude(a), magnitude(b)),
                                 "(- (div " + magnitude(a) + " " + magnitude(b) + "))")

@@ -61,7 +61,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
         return out;
       }
       case Op::TRUNC:
-      case Op::MOD:  // both jump at some operands, so rounding may change them by any amount
+      case Op::MOD:  // TRUNC and MOD jump, so a rounded operand may change the result by any amount
         if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded_value(u, lane);
         [[fallthrough]];
       default: return unknown_value(u, lane);

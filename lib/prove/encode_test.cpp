@@ -223,7 +223,7 @@ TEST_CASE("prove: equal and different sides") {
       },
       &sense));
   CHECK(sense == FloatSense::Finite);
-  // a bool or an integer that differs for a NaN is wrong
+  // sides that are bools or integers and differ for a NaN must not be proven
   auto is_nan_lost = [&](auto make) {
     return proves([&](Graph& g) {
       UOp x = load(g, dtypes::float32), is_nan = x.ne(x), never = is_nan.const_like(Const(false));
@@ -236,7 +236,8 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
   }));
-  // casts through a float that can represent all values of an integer, or of a narrower float
+  // returns true if the cast from -> wide -> to is proven to equal the cast from -> to: only if `wide` is exact for
+  // `from`
   auto through = [&](DType from, DType wide, DType to) {
     bool equal = proves(
         [&](Graph& g) {
@@ -256,12 +257,12 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::bfloat16);
     return std::pair(x.exp2(), x.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));
   }));
-  // polynomials of integers that wrap around
+  // equal polynomials are proven equal, although their integers wrap around
   CHECK(proves([&](Graph& g) {
     UOp x = load(g, dtypes::int64);
     return std::pair((x + Const(3)) * (x + Const(5)), x * x + x * Const(8) + Const(15));
   }));
-  // unsigned sums wrap around
+  // x + 200 < 250 is not x < 50, because the sum of uint8 wraps around
   CHECK(!proves([&](Graph& g) {
     UOp x = load(g, dtypes::uint8);
     return std::pair((x + x.const_like(200)).lt(x.const_like(250)), x.lt(x.const_like(50)));

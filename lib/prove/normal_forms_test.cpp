@@ -65,7 +65,7 @@ TEST_CASE("NormalForms: words that are joined from disjoint bits") {
   CHECK_FALSE(f.are_equal(joined(Op::OR, 31), joined(Op::ADD, 31)));
   const UOp i = f.i.cast(dtypes::int32) - f.num(100, dtypes::int32), eight = f.num(8, dtypes::int32);
   CHECK(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)) + i.alu(Op::AND, f.num(7, dtypes::int32)), i));
-  CHECK_FALSE(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)), i / eight * eight));  // rounds toward zero
+  CHECK_FALSE(f.are_equal(i.alu(Op::AND, f.num(-8, dtypes::int32)), i / eight * eight));  // i / 8 rounds toward zero
 }
 
 TEST_CASE("NormalForms: a node whose form is too large is equal to itself") {

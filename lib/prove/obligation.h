@@ -39,7 +39,7 @@ class ProofCache {
   std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
   size_t num_read_ = 0;                                 // number of answers that were read from the compile cache
-  static constexpr size_t kEntry = 33;                  // bytes of an entry in the file
+  static constexpr size_t kEntry = 33;                  // bytes per answer in the compile cache's entry
 };
 
 // The statement that one lane of two sides differs for some values of the leaves.

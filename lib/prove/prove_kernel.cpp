@@ -308,7 +308,7 @@ class KernelProver {
   const UOp ast_;
   SidesProver prover_;
   std::map<size_t, UnexpandedStage> unexpanded_;  // by number of the stage
-  std::optional<bool> divides_;                   // the AST has a quotient
+  std::optional<bool> divides_;                   // true if the AST has a quotient; nullopt: not known yet
 };
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,

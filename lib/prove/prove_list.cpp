@@ -20,9 +20,9 @@ using Kind = RewriteProof::Kind;
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-// Returns decide(), and logs the rewrite if this took long.
+// Returns decide(), and logs the rewrite if decide() took more than kLong seconds.
 RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
-  constexpr double kLong = 0.5;  // seconds
+  constexpr double kLong = 0.5;
   auto begin = Clock::now();
   RewriteProof out = decide();
   if (const double seconds = seconds_since(begin); seconds > kLong)

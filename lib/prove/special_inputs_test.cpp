@@ -35,7 +35,7 @@ TEST_CASE("special inputs: numbers of the sides show a difference that usual inp
   Kernels k;
   const UOp n = k.input(dtypes::int32, 1), limit = n.const_like(Const(int64_t(123456)));
   const auto found = k.difference(n.lt(limit).where(n, n + limit), n);
-  REQUIRE(found.size() == 1);  // one element suffices
+  REQUIRE(found.size() == 1);  // one element of data1 is enough to show it
   CHECK(found.begin()->first.starts_with("data1["));
   CHECK(std::stoll(found.begin()->second) >= 123456);
   const UOp least = n.const_like(Const(int64_t(-2147483648)));

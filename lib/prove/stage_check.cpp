@@ -138,7 +138,7 @@ class StageCheck {
     return true;
   }
 
-  // Returns true if, for each of these stages, repeating its rewrites gives its result.
+  // Returns true if, for each of the stages first..last, repeating its rewrites gives its result.
   bool explains(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
       if (!replays(i)) return false;
