@@ -96,7 +96,7 @@ class BackendBisection {
   }
 
  private:
-  // The value of job_.passes that compiles C to LLVM IR and then runs all passes one by one.
+  // The value of job_.max_passes that compiles C to LLVM IR and then runs all passes one by one.
   static constexpr int64_t kAllPasses = INT64_MAX;
 
   Verdict verdict(Kind kind, const std::string& detail) {

@@ -8,7 +8,7 @@ namespace tgc {
 namespace {
 
 // Returns a rewrite whose sides differ only by rounding or in the sign of a zero, if the kernel passes without this
-// rewrite's rule. Such a difference can grow: if a later stage divides by the zero, an infinity gets the wrong sign.
+// rewrite's rule. Such a difference can grow: if a later stage divides by the zero, an infinity has the wrong sign.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);

@@ -26,8 +26,8 @@ constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategy for a linear list, which has no rewrites: passes, or is unresolved. Like the other check_ functions, it
-// returns only verdicts without a culprit.
+// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved. All strategies
+// named check_... return only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
@@ -177,8 +177,8 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
   if (!options.device.name.empty()) placement_for(session, options.device.name, in).value_or_throw();
 }
 
-// Returns the report that `work` fills in a session with the plan's time limit, its time and, if it throws, its error
-// (Unresolved if the session was cancelled).
+// Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Returns the report with the
+// wall time and, if `work` throws, its error (or the verdict Unresolved if the session was cancelled).
 template <class Work>
 BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
@@ -199,7 +199,7 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;
-  repro.options.output.repro_path = "";  // only the failing kernel gets a repro bundle, not the runs of the whole model
+  repro.options.output.repro_path = "";  // write a bundle only of the failing kernel, not of runs of the whole model
   FailingKernelFinder finder(session);
   RunOptions watched = repro.options;
   watched.compare.reference_device = "none";

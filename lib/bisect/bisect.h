@@ -11,8 +11,8 @@
 namespace tgc {
 
 struct BisectReport {
-  std::string kernel;               // what was bisected: the name or id of a kernel or tensor graph, or a model's path;
-                                    // then the failing kernel of it, if found
+  std::string kernel;               // what was bisected: the name or id of a kernel or tensor graph, or a model's path,
+                                    // followed by the failing kernel of the graph or model, if found
   std::string device;               // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the
                                     // target of the compilation
   std::string made_for = {};        // the tensor methods and program lines for which the kernel was made, if recorded
@@ -32,8 +32,9 @@ struct BisectReport {
   bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
-  int exit_code() const;  // 0: same, or known (1 with `is_strict` or `shown_by_given`); 1: any other verdict; 2: an
-                          // error, or refused
+  // Returns 2 for an error or `refused`, 0 for `same` and `known`, and 1 for any other verdict. Returns 1 for `known`,
+  // too, if is_strict or verdict.is_shown_by_given_inputs is set.
+  int exit_code() const;
   std::string text() const;
   std::string json() const;  // one line
 };
@@ -42,8 +43,8 @@ struct BisectReport {
 struct BisectPlan {
   std::string golden_input;      // golden records (an INPUT): find the first rewrite that differs from tinygrad's
   std::string tinygrad_command;  // a Python or a command that runs tinygrad: compare with this tinygrad's stages
-  // A shell command that decides whether a graph fails, instead of a run of the graph. {} stands for the file with the
-  // graph. The command exits with 0 if the graph fails.
+  // A shell command that decides whether a graph fails, instead of a run of the graph. {} in the command is replaced by
+  // the name of a file with the graph. The command exits with 0 if the graph fails.
   std::string test_command;
   bool may_crash = false;    // compile in a worker first, because tgc itself may crash
   bool is_strict = false;    // a known fault of tinygrad (Verdict::Kind::Known) is a failure
@@ -53,7 +54,8 @@ struct BisectPlan {
 // Finds why a kernel fails. Runs the kernel as run_kernel() does and, if it fails, looks for the culprit. If it passes
 // and has a golden record with texts of stages, compares these with the native pipeline's, unless an option or a seeded
 // fault changes the compilation. A kernel of another release is bisected by bisect_recorded() (recorded.h). With
-// `plan.against` or `plan.tinygrad`, only compares tgc's stages with tinygrad's. Errors are in BisectReport::error.
+// `plan.golden_input` or `plan.tinygrad_command`, only compares tgc's stages with tinygrad's. Errors are in
+// BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file), or a tensor graph: finds the first kernel whose results differ from those of its

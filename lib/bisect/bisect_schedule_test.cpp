@@ -1,4 +1,5 @@
-// Seeds faults in rewrites of tensor graphs: the schedule becomes wrong, although its kernels are compiled correctly.
+// Tests bisecting tensor graphs whose schedule is wrong, although its kernels are compiled correctly. Most tests seed a
+// fault in a rewrite of the tensor graph.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -89,7 +90,7 @@ TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the 
 }
 
 TEST_CASE("bisect: a fault without effect in a tensor graph is no failure") {
-  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // application 2 is of a node without effect
+  BisectReport report = bisected_schedule("sym_add", "tensor:add-zero@2");  // application 2 affects no result
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Same);
 }

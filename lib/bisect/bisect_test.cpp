@@ -105,7 +105,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.is_confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // many nodes have no C line
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // many nodes have no own C line
     }
 }
 

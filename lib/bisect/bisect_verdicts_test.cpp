@@ -175,7 +175,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
     Settings settings;
     settings.REWRITE_STACK_LIMIT = limit;
     BisectReport report = bisected(text, "", {.device = {.name = "REF"}}, settings);
-    // an unwatched compilation needs more, too
+    // skip limits that are too low even for an unwatched compilation
     if (report.failure_text.find("does not end") != std::string::npos) continue;
     CAPTURE(limit);
     INFO(report.text(), report.error);
@@ -345,7 +345,7 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
     CHECK(report.verdict.is_confirmed);
     endless += report.verdict.detail.find("does not end: nodes wait for each other") != std::string::npos;
   }
-  CHECK(endless == 1);  // only one of the three faults is in the constant 1
+  CHECK(endless == 1);  // only the fault that changes the constant 1 makes nodes wait for each other
 }
 
 TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule around it") {

@@ -122,9 +122,9 @@ class Divergence {
     return inner;
   }
 
-  // Looks for a node that both have, and that tinygrad rewrites but tgc does not. If there is one, describes tinygrad's
-  // rewrite in the verdict and returns true. The sources of `ours` are the stage's input and result, followed by both
-  // sides of each of the stage's rewrites.
+  // Looks for a node that occurs in both compilations, and that tinygrad rewrites but tgc does not. If there is one,
+  // describes tinygrad's rewrite in the verdict and returns true. The sources of `ours` are the stage's input and
+  // result, followed by both sides of each of the stage's rewrites.
   bool describe_missing(std::span<const Rewrite> theirs, UOp ours) {
     UOpSet met(theirs_), rewritten(theirs_);
     for (UOp u : toposort(ours)) met.insert(u);
@@ -180,7 +180,7 @@ class Divergence {
   Compilation ours_;
   bool is_refused_ = false;
   const GoldenRecord* record_ = nullptr;  // tinygrad's compilation
-  Graph theirs_;  // holds the nodes of tinygrad's recorded rewrites
+  Graph theirs_;  // the graph of tinygrad's recorded rewrites
 };
 
 }  // namespace

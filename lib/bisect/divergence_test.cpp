@@ -1,5 +1,5 @@
-// Tests that bisect finds divergences from tinygrad. The native pipeline without the seeded fault stands in for
-// tinygrad, and small scripts stand in for the process that runs tinygrad.
+// Tests that bisect finds divergences from tinygrad. In place of tinygrad's recordings, uses records of the native
+// pipeline, in some of which one rule is suppressed. Small scripts replace the process that runs tinygrad.
 #include <doctest/doctest.h>
 
 #include <algorithm>

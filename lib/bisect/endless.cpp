@@ -148,7 +148,8 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   if (!stage) return std::nullopt;
   const std::string& message = watched.outcome.diag.message;
   Verdict out{.kind = Verdict::Kind::Endless,
-              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),  // of the innermost stage
+              // the part of the message about the innermost stage
+              .detail = message.substr(std::min(message.rfind("stage '"), message.size())),
               .stage = std::string(stage->row->name)};
   std::span<const Application> all = watched.application_log.all_rewrites();
   WaitCycleLog log;

@@ -52,8 +52,8 @@ class Executor {
   // Returns the watched run. The first call compiles the kernel with its rewrites recorded, and runs the result (with
   // --each-stage, also the graph after each stage, in REF). With --cmd, it only compiles.
   WatchedRun& watched_run();
-  // Compares the two sides of each of the first `most` applications, and stores the results in watched_run().sides. If
-  // that fails, sets watched_run().comparison_error.
+  // Compares the two sides of each of the first `most` applications, and stores the results in
+  // watched_run().compared_sides. If that fails, sets watched_run().comparison_error.
   void compare_sides(size_t most = SIZE_MAX);
   // Returns the first outcome that did not pass, of those of first_outcome(), second_outcome() and watched_run().
   // Passes if all passed so far, or if first_outcome() was not called.
@@ -84,7 +84,7 @@ class Executor {
   // Returns the executable of `list` for the device and target with which the kernel fails.
   Result<Executable> make_executable(std::span<const UOp> list) const;
   Outcome run_kernel(Executable& kernel, Device& device);
-  // Run a list on the device, or in REF. `more` holds arrays for buffers that the list has and the kernel lacks.
+  // Run a list on the device, or in REF. `more` has the arrays for buffers that the list has and the kernel lacks.
   Result<Execution> run_on_device(std::span<const UOp> list, const Arrays& more = {});
   Result<Execution> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices;

@@ -68,7 +68,7 @@ void FailingKernelFinder::take_unfinished() {
   FailingKernel& k = *kernel_;
   Sample sample;
   KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
-  auto done = catch_failures([&] { return expect(step, sample); });  // throws if REF cannot run it
+  auto done = catch_failures([&] { return expect(step, sample); });  // an exception: REF cannot run the AST
   has_found_ = done && *done;
   if (has_found_)
     k.arrays.expected = std::move(sample.values), k.arrays.known_elements = std::move(sample.flat_indices);

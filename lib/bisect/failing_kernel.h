@@ -10,7 +10,7 @@ namespace tgc {
 
 struct FailingKernel {
   InputGraph graph;     // a copy of the kernel's AST
-  KernelArrays arrays;  // the arrays before the kernel ran, and what it should have stored
+  KernelArrays arrays;  // the arrays before the kernel ran, and those that it should have stored
   VariableValues variables;
   size_t kernel_number;  // index of the kernel in the schedule
 };
@@ -22,8 +22,8 @@ class FailingKernelFinder {
   explicit FailingKernelFinder(const Session& session) : session_(session) {}
 
   void begin_kernel(const KernelStep& step);
-  // Compares what the kernel stored. Throws Failure, to end the run, if that is wrong, if the AST itself fails in REF,
-  // or if the two cannot be compared.
+  // Compares what the kernel stored. Throws Failure, to end the run, if the stored values are wrong, if the AST itself
+  // fails in REF, or if the values cannot be compared.
   void end_kernel(const KernelStep& step);
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
@@ -38,7 +38,7 @@ class FailingKernelFinder {
   bool expect(const KernelStep& step, Sample& sample);
 
   const Session& session_;
-  // the ASTs of kernels that stored the right values; compared again with less work
+  // the ASTs of kernels that stored the right values; a later kernel with such an AST is compared with less work
   std::unordered_set<UOp> right_asts_;
   bool has_found_ = false, is_running_ = false;
   std::optional<FailingKernel> kernel_;  // the kernel that is running or, if has_found_, the failing kernel

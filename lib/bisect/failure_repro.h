@@ -47,7 +47,7 @@ struct KernelArrays {
 Arrays selected_elements(const Arrays& arrays, const KnownElements& elements);
 
 struct FailureRepro {
-  // `session` and `in` must outlive the repro.
+  // The session and the input graph must outlive the repro.
   const Session& session;
   InputGraph& in;
   RunOptions options;

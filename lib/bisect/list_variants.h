@@ -44,7 +44,7 @@ class ObservedList {
  private:
   struct Loop {
     size_t at;               // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
-    int64_t num_iterations;  // number of iterations
+    int64_t num_iterations;  // number of iterations in the variants of the list
     bool is_shortened = false;
   };
   class Builder;
@@ -55,7 +55,7 @@ class ObservedList {
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  // for each node: indices of its loops, outermost first; a RANGE's own, too
+  // for each node: indices in loops_ of the loops around it, outermost first; for a RANGE, including its own loop
   std::vector<std::vector<size_t>> loops_of_nodes_;
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;

@@ -1,4 +1,4 @@
-// Finds rewrites whose result uses a loop outside of this loop.
+// Finds rewrites whose result uses the index of a loop outside of this loop.
 #pragma once
 
 #include <span>

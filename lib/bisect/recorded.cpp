@@ -147,7 +147,7 @@ class RecordedBisection {
         if (is_usual && !comparer_.is_large()) compare_between(t, rows);
         return std::nullopt;
       }
-      const Row *right = nullptr, *wrong = nullptr;  // right: the last row before the first wrong one
+      const Row *right = nullptr, *wrong = nullptr;  // `right`: the last right row before `wrong`
       for (const Row* row : rows) {
         if (first_row_ && row < first_row_) continue;
         const StageResult result = comparer_.outcome(t, *row);
@@ -190,7 +190,7 @@ class RecordedBisection {
     return true;
   }
 
-  // Returns true if the AST stores a value to an element that depends on another element of the same array.
+  // Returns true if the AST stores to an element a value that depends on another element of the same array.
   bool reads_other_stored_elements() const {
     for (UOp store : toposort(in_.root)) {
       if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
@@ -300,7 +300,7 @@ class RecordedBisection {
         return verdict(t, *row, *m);
       }
     for (const Row* row = first; row <= &wrong; row++) {
-      if (row != &wrong && row->changes_graph()) {  // a row between the two whose graph REF cannot run
+      if (row != &wrong && row->changes_graph()) {  // a row between `right` and `wrong` that REF cannot run
         out.stage = stage_name(*row);
         out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
                      stage_name(wrong) + "' after it computes something else";
@@ -360,8 +360,8 @@ class RecordedBisection {
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
-  // Searches for the first rewrite before which the graph is right, and after which it is wrong. With `only_whole`,
-  // graphs in which only some uses of a loop have been rewritten count as unknown.
+  // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it;
+  // null if none is found. With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
   const Rewrite* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
@@ -387,7 +387,7 @@ class RecordedBisection {
       const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
-      if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // one may be the cause
+      if (!nested && comparer_.is_exact() && has_nested_rewrites(row, whole)) return nullptr;  // the culprit is unknown
       return nested ? nested : &whole;
     }
     return nullptr;

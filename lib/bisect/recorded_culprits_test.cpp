@@ -1,4 +1,5 @@
-// Tests the verdicts of bisect on recordings of public reports: testdata/verdicts.
+// Tests the verdicts of bisect on the recordings in testdata/verdicts: of publicly reported faults, and of faults that
+// were made in copies of tinygrad.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -107,7 +107,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
   Graph graph(in.graph->settings());
   auto matches = read_rewrites(graph, record, producer, in.file);
   if (!matches || matches->empty() || v.detail.find("infinite loop") == std::string::npos) return;
-  std::map<std::string, std::pair<size_t, const Rewrite*>> uses;  // by place, in the stage that did not end
+  std::map<std::string, std::pair<size_t, const Rewrite*>> uses;  // by place: the number of rewrites, and the last one
   for (const Rewrite& m : *matches)
     if (m.stage == matches->back().stage) uses[m.source_place].first++, uses[m.source_place].second = &m;
   for (auto& [place, use] : uses)
@@ -123,7 +123,7 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
-// Returns true if the graph after the first stage of the record is a LINEAR list of kernels.
+// Returns true if the graph after the first stage of the record is a LINEAR list of kernels, or a CALL of such a list.
 bool is_list_of_kernels(const InputGraph& in) {
   const auto pipeline = recorded_pipeline(in);
   auto rows = pipeline->rows();

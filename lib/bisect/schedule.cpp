@@ -19,7 +19,7 @@ namespace {
 using Kind = Verdict::Kind;
 using IsRight = std::function<bool(const RunOptions&)>;
 
-constexpr double kRuleSeconds = 30;  // limit for the time in which rules are suppressed one by one
+constexpr double kRuleSeconds = 30;  // time limit, in seconds, for suppressing rules one by one
 constexpr size_t kMostSuspects = 8;
 
 // A copy of an Application without its nodes, whose graph is freed as soon as the schedule is made.
@@ -127,7 +127,7 @@ class OrderWatcher : public Watcher {
                return item.ast == kernel.arg()[0].uop() && schedule.buffers[item.buffers[0]].uop == buffer;
              }) - schedule.items.begin();
     };
-    std::vector<UOp> writes;  // the AFTERs of the kernels, each of which stands for a buffer after a store
+    std::vector<UOp> writes;  // the AFTERs of the kernels; each is a buffer after a kernel has stored to it
     for (UOp u : toposort(kernels_))
       if (u.is(Op::AFTER) && u.num_src() > 1 && u.src(1).is(Op::KERNEL) && u.src(1).num_src()) writes.push_back(u);
     for (UOp write : writes)
@@ -216,7 +216,7 @@ class ScheduleBisection {
   RunOptions watched(Watcher* watcher) const {
     RunOptions out = options_;
     out.model.watcher = watcher;
-    // the names in it are of another schedule's buffers
+    // a file of --expect names the buffers of another schedule
     if (unscheduled_.is_computed_in_ref) out.compare.expected_file = "";
     return out;
   }
@@ -268,7 +268,8 @@ class ScheduleBisection {
   }
 
   // Copies the elements of result `i` that depend on how REF rounds from the reference to `to`, so that they count as
-  // equal. These elements change if roundings are perturbed, or are nearer to a sum that is computed more exactly.
+  // equal. These are the elements that change if roundings are perturbed, and those that, in `to`, equal the results
+  // with sums in float64.
   void leave_out_sensitive(Array& to, size_t i, const ToleranceOptions& tolerance) const {
     const Array& expected = unscheduled_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
@@ -365,7 +366,7 @@ class ScheduleBisection {
   bool name_suspect(const std::vector<Suspect>& applications) {
     std::vector<Suspect> suspects = applications;
     std::erase_if(suspects, [](const Suspect& s) { return s.points == 0; });
-    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // the surest first
+    std::ranges::stable_sort(suspects, std::greater(), &Suspect::points);  // most points first
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {

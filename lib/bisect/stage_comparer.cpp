@@ -46,7 +46,8 @@ bool only_casts_floats(UOp root) {
 
 // Returns a graph like `root` that stores bounds of the magnitudes: for a sum, the sum of the operands' magnitudes; for
 // a product, the product of the operands' magnitudes, where those below 1 count as 1. If a bound is far from overflow,
-// no order of the operations overflows. Returns the empty UOp for a graph with AFTERs, which reads what it stores.
+// no order of the operations overflows. Returns the empty UOp for a graph that stores no floats, or that has AFTERs and
+// so may read what it stores.
 UOp with_magnitudes(UOp root) {
   std::unordered_map<UOp, UOp> bounds;
   Substitution stored;
@@ -113,7 +114,7 @@ bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& e
 }
 
 // Returns numbers that are edge cases of rules: halves, small whole numbers, the limits of float16 and ties of its
-// rounding, and the constants with which the kernel compares.
+// rounding, and the constants with which the kernel compares, also plus and minus 1.
 std::vector<double> edge_numbers(UOp root) {
   std::vector<double> out{0.5,  1.5,  2.5,  -0.5, -1.5,    -2.5,    1,       2,     3,     -1,     -2,
                           -3,   5,    -7,   126.5, 127.25, -149.5,  65504,   65520, 70000, -70000, 2049,
@@ -145,7 +146,7 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
 }
 
 // Returns the largest exponent of inputs for which the kernel is defined. It is small for kernels that cast floats to
-// integers, which C leaves undefined if the integer cannot hold the number, and for kernels with SIN, because
+// integers, which C leaves undefined if the integer cannot represent the number, and for kernels with SIN, because
 // tinygrad's sine of a double is wrong for very large numbers.
 int most_exponent(UOp root) {
   for (UOp u : toposort(root))
@@ -232,7 +233,7 @@ void StageComparer::make_trials() {
   if (expected.empty()) expected = std::move(run_graph(usual, input_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
-  // the arrays may be those of any trial
+  // the arrays of a bundle may be those of any trial
   const bool is_of_bundle = input_.read_report.repro && options_.input.arrays_file.empty();
   usual.has_wide_values = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
   has_float_sums_ = has_float_sums(input_.root);

@@ -34,19 +34,19 @@ struct Verdict {
   std::vector<CycleStep> rule_cycle = {};     // for Endless: one round of the cycle of rules
   // A point where the sides differ: maps ranges and variables to values, "before" and "after" to the sides' values.
   std::map<std::string, std::string> witness = {};
-  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of
-  // tinygrad. For Order, it should make the missing edge or, without `edge`, caused the fault; for Hazard, it should
+  // For Compiler: LLVM's pass, and the function that it ran on. For other kinds, `function` is a function of tinygrad.
+  // For Order, it should make the missing edge or, if no edge is missing, caused the fault; for Hazard, it should
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
-  std::string buffer = {}, edge = {};       // for Order: the buffer that both kernels access, and the missing edge
+  std::string buffer = {}, edge = {};       // for Order: the buffer of both kernels, and the kind of the missing edge
   uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
   std::string entry = {}, entry_text = {}, issue = {}, program = {};
   bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
-  std::string proof = {};  // how that was proven, or why it was not; empty if only runs without the culprit decided
+  std::string proof = {};  // how the culprit was confirmed, or why not; empty if only runs without the culprit decided
 
   bool can_be_confirmed() const;  // returns true if `is_confirmed` has a meaning for this kind of verdict
 };
@@ -58,7 +58,7 @@ inline constexpr std::string_view kWildConstant = "a constant that its dtype doe
 // The work of a bisection, as counts.
 struct BisectCounts {
   size_t num_runs = 0;                    // runs of kernels or graphs
-  // rewrites of the compilation, and those of them whose sides were compared
+  // number of rewrites of the compilation, and of those whose sides were compared
   size_t num_rewrites = 0, num_compared = 0;
 };
 

@@ -16,7 +16,7 @@ enum class Proof : uint8_t {
   ByStage,  // in REF the graph after the stage is wrong, and right if this one application is suppressed
 };
 
-// Proves which rewrite of executor.watched() is the culprit.
+// Proves which rewrite of executor.watched_run() is the culprit.
 class RewriteProver {
  public:
   RewriteProver(const FailureRepro& repro, Executor& executor)

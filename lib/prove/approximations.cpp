@@ -21,14 +21,15 @@
 namespace tgc {
 namespace {
 
-// Raise this number if errors are measured in another way.
+// The version of the measurement, a part of the cache key. Raise it if errors are measured in another way.
 constexpr std::string_view kMeasurement = "1";
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr OpSet kArithmetic = (ops::ALU - OpSet{Op::THREEFRY}) | OpSet{Op::CONST, Op::CAST, Op::BITCAST};
 
-// Returns the SHA-256 of the expressions. Ops and dtypes have their names in it, so that it is the same in each build.
+// Returns the SHA-256 of the expressions. Hashes the names of ops and dtypes, so that the hash is the same in each
+// build.
 std::string key_of(UOp function, UOp expansion) {
   std::string text;
   for (UOp root : {function, expansion}) {
@@ -64,7 +65,7 @@ UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
   return g.sink({out.index_ptr(i).store(stored).end({i})});
 }
 
-// Returns the graph without ops that have no instruction. The bits of a NaN may differ.
+// Returns the graph with other ops in place of those that LLVM IR has no instruction for. The bits of a NaN may differ.
 UOp with_plain_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {
@@ -148,7 +149,7 @@ class Ulp {
   }
 
  private:
-  bool is_of_one_;  // count in units of the last place of 1
+  bool is_of_one_;  // true (for SIN): errors are in units of the last place of 1
   int digits_, least_;
   double limit_;
 };
@@ -162,7 +163,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
   for (size_t i = 0; i < values.size(); i++) {
     const double operand = double(float_of(first + uint32_t(i), d)), exact = exact_value(function, operand);
     if (is_float && float(exact) == values[i]) {
-      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // correctly rounded
+      sum.max_ulp = std::max(sum.max_ulp, 0.5);  // the value is the correctly rounded exact value
       continue;
     }
     const double error = ulp.error(values[i], exact);

@@ -28,19 +28,19 @@ inline constexpr double kMostUlp = 8;
 
 // The error of an approximation, over all values of the operand.
 struct ApproximationError {
-  // The largest difference where the exact value is a number or the operand is none, divided by the distance of two
+  // The largest difference where the exact value is finite or the operand is not, divided by the distance of two
   // neighbouring floats at the exact value; for a sine, at 1. Infinity if only one of the values is a NaN, or if the
   // exact value is zero and the other one is not.
   double max_ulp = 0;
-  // The number of operands, among numbers, for which the exact value is a NaN or an infinity, and the other one is not.
-  // No sense of floats but the two strongest covers these.
+  // The number of finite operands for which the exact value is a NaN or an infinity, and the value of the approximation
+  // differs. A proof in FloatSense::Finite or a weaker sense says nothing about these operands.
   uint64_t special_case_input = 0;
 };
 
-// Returns the error of an approximation. Those of tinygrad's releases are in known_approximations.def. Others are
-// measured, and kept in the compile cache: with REF for the 2^16 values of a 16-bit float, else with compiled code for
-// 2^32 values. That takes minutes, and is an error if less time is left. Without a time limit, those of the file are
-// measured, too.
+// Returns the error of an approximation. Those of tinygrad's releases are in known_approximations.def. Other errors are
+// measured, with REF for the 2^16 values of a 16-bit float, else with compiled code for 2^32 values, and are stored in
+// the compile cache. Measuring 2^32 values takes minutes; fails if less time is left. Without a time limit, the errors
+// in known_approximations.def are measured, too.
 Result<ApproximationError> error_of(const Approximation& a);
 
 }  // namespace tgc

@@ -41,7 +41,7 @@ bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
   const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
     std::vector<LaneForms::Form> expected, actual;
-    if (is_scalar) {  // the term may be a sum itself, whose operands are the terms
+    if (is_scalar) {  // if the term is itself a sum, the operands of the sum are the terms
       const std::vector<UOp> parts = split_uop(reduce.src(0), reduce.arg().op());
       for (UOp u : parts) expected.push_back(lanes.form_of_value(u, 0, {}));
     } else {
@@ -63,13 +63,13 @@ class RegisterElement {
  public:
   RegisterElement(UOp reg, int64_t element) : reg_(reg), element_(element) {}
 
-  // Returns true if `u` is the element, without a gate.
+  // Returns true if `u` is an INDEX of this element, without a gate.
   bool is_place(UOp u) const {
     return u.is(Op::INDEX) && u.num_src() == 2 && behind_after(u.src(0)) == reg_ &&
            constant_integer(u.src(1)) == element_;
   }
-  // Returns the only store to the element below `root`; null if there is none, if there are several, if it has a gate,
-  // or if another store may write the element.
+  // Returns the only store to this element below `root`; null if there is none, if there are several, if it has a gate,
+  // or if a store with an unknown index may write the element.
   UOp only_store_below(UOp root) const {
     UOp out;
     for (UOp u : toposort(root)) {
@@ -191,7 +191,8 @@ UOp inside_ends(UOp u) {
   return u;
 }
 
-// Returns the RANGEs below the sources of a REDUCE after the first, each once: a merged loop is an expression.
+// Returns the RANGEs below all sources of a REDUCE but the first, each once: the source of a merged loop is an
+// expression of several RANGEs.
 static std::vector<UOp> loops_of(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))

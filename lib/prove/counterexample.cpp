@@ -64,7 +64,7 @@ std::vector<Const> special_values(const Input& in) {
   }
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   auto [least, most] = ends_of(in.dtype);
-  // the last ones are exponents at which powers of two overflow or underflow a dtype
+  // 16.0 to -1074.0 are exponents at which powers of two overflow or underflow a dtype
   return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
           std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
           -1074.0, 4096.5, 1e5, -3e7};
@@ -184,7 +184,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (!sides.can_run()) return std::nullopt;
     std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
     if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPoints);
-    // large numbers for a sine only, because other functions would only enlarge rounding errors
+    // add large numbers, but only for a sine: for other functions, they would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
     if (auto out = search(sides, points, Kind::Value)) return out;
@@ -214,7 +214,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
     if (!sides.can_run()) return std::nullopt;
     const std::vector<Point> points = points_for(sides, special_values);
     if (auto out = search(sides, points, std::nullopt)) return out;
-    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {  // in parts: one run has so many points
+    for (size_t i = 0; i < points.size(); i += SideEvaluator::kPoints) {  // one run has kPoints points
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)

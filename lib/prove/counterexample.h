@@ -23,7 +23,7 @@ struct Counterexample {
 
 // Returns the first counterexample of kind Value; nullopt if none is found, or if REF cannot evaluate the sides. Skips
 // points at which `before` is undefined (lib/prove/README.md). `rlimit` is the limit for Z3's work; with 0, Z3 is not
-// asked, and fewer points are tried.
+// used, and fewer points are tried.
 std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, const ComparedValues& values,
                                                   uint64_t rlimit = 300'000);
 
@@ -33,13 +33,13 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
 
 // Returns a counterexample of any kind, from points with NaN, infinities, -0.0, and the smallest and largest floats.
 std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
-// Returns such a counterexample for any pair of values of the two sides.
+// Returns a counterexample of any kind for any pair of values of the two sides; nullopt for sides that are stores.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
 // For a wrong variant of a rule whose right side is an approximation. `values` are the sides of the variant, and
 // `right` those of the rule. Returns a point at which `values` differ and `right` do not, or at which the error of
-// `values` is 100 times that of `right` and of a few roundings. If `right` is null, returns a point at which `values`
-// differ in any bit of a number. Returns nullopt if no such point is found.
+// `values` is more than 100 times the error of `right` and of a few roundings. If `right` is null, returns a point at
+// which `values` differ in any bit of a number. Returns nullopt if no such point is found.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 

@@ -112,14 +112,14 @@ TEST_CASE("counterexample: special values of floats") {
   };
   CHECK(find(times_zero).empty());
   CHECK_FALSE(find(times_zero, true).empty());
-  // a comparison that is true for NaN
+  // x != x is true only for a NaN, so only the search for special values finds it
   auto not_equal = [](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x.ne(x), g.constant(dtypes::bool_, Const(false)));
   };
   CHECK(find(not_equal).empty());
   CHECK(find(not_equal, true) == Point{{"data1", "nan"}, {"before", "1"}, {"after", "0"}});
-  // a difference that rounding explains
+  // the sides differ, but only by rounding, so there is no counterexample
   CHECK(find([](Graph& g) {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * Const(0.1) * Const(0.1), x * Const(0.01));
@@ -137,7 +137,7 @@ TEST_CASE("counterexample: an error that the right side of the rule has not") {
                                    right == before ? nullptr : good.compared_values.data());
     return found ? found->point : Point();
   };
-  // a double that is nearly half a unit of float16 above 1 is rounded twice
+  // a double that is slightly more than half a unit of float16 above 1 becomes 1.0 if it is rounded to float32 first
   CHECK(find_error(half, x.cast(dtypes::float32).cast(dtypes::float16), half).at("after") == "1.0");
   CHECK(find_error(half, (x + Const(0.0)).cast(dtypes::float16), half).at("data1") == "-0.0");
   // a relative error of 0.001 is too large for rounding; an error of a few last places may come from rounding

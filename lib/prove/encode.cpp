@@ -105,7 +105,7 @@ std::string Encoder::float_literal(double value, DType d) {
     std::string exact = "((_ to_fp 11 53) " + std::string(bits) + ")";
     return d.is(Scalar::Float64) ? exact : "((_ to_fp " + w + ") RNE " + exact + ")";
   }
-  // an unknown constant of the sort, named after the value; nothing says that different constants differ
+  // an unknown constant of the sort, named after the value; no assertion states that different constants differ
   char name[64];
   std::snprintf(
       name, sizeof name, "c_%016llx",
@@ -331,7 +331,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
       const bool any_sign = !b.interval.lower_bound ||
                             (*b.interval.lower_bound < 0 && !(b.interval.upper_bound && *b.interval.upper_bound < 0));
       std::string q = natural ? call("div", a.term, b.term)
-                      : any_sign  // both signs use the same quotient of magnitudes
+                      : any_sign  // the quotient of the magnitudes, negated if the signs differ
                           ? ite("(= (< " + a.term + " 0) (< " + b.term + " 0))",
                                 call("div", magnitude(a), magnitude(b)),
                                 "(- (div " + magnitude(a) + " " + magnitude(b) + "))")

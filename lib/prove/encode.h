@@ -1,5 +1,5 @@
-// Encoder: encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md says what
-// each op means; REF computes the same, and encode_test.cpp compares both on random points for every op and dtype.
+// Encoder: encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. lib/prove/README.md defines
+// what each op means; REF computes the same, and encode_test.cpp compares both on random points for every op and dtype.
 #pragma once
 #include <map>
 #include <optional>
@@ -77,7 +77,8 @@ struct SmtValue {
   const std::string& exact_term() const { return unwrapped_term.empty() ? term : unwrapped_term; }
 };
 
-// A variable of the text, which stands for a leaf, a load or a node that was cut off. Used to read counterexamples.
+// A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off. Used to read
+// counterexamples.
 struct SmtVariable {
   std::string name;     // the name in the SMT-LIB text
   UOp node;             // the leaf's node, the LOAD, or the node that was cut off

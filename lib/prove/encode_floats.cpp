@@ -61,7 +61,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
         return out;
       }
       case Op::TRUNC:
-      case Op::MOD:  // both jump at some operands, so rounding may change them by any amount
+      case Op::MOD:  // TRUNC and MOD jump, so a rounded operand may change the result by any amount
         if (!std::ranges::all_of(u.src(), [&](UOp s) { return is_exact_real(s); })) return rounded_value(u, lane);
         [[fallthrough]];
       default: return unknown_value(u, lane);
@@ -131,7 +131,7 @@ std::string Encoder::float_term(Op op, DType d, const std::vector<std::string>& 
 // rounded once to float16, but twice (through float32) to other narrow dtypes.
 std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
   if (from == to) return x;
-  if (is_real()) {  // a cast to a wider float keeps the value; one to a narrower float is an unknown function
+  if (is_real()) {  // a cast to a wider float changes no value; one to a narrower float is an unknown function
     if (can_lossless_cast(from, to)) return x;
     const std::string name = "CAST_" + name_of_scalar(to) + "_real";
     const std::string f = function(name, "Real", "Real"), term = define(to, call(f, x));
@@ -165,7 +165,7 @@ SmtValue Encoder::bitcast(UOp u, int lane) {
   if (is_bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
     return {define(to, "((_ to_fp " + ieee_widths(to) + ") " + a.term + ")"), {}, a.definedness};
   SmtValue out = unknown_value(u, lane);
-  // not a function, because NaN has many patterns
+  // assert the inverse, because SMT-LIB has no function from a float to its bits: a NaN has many bit patterns
   if (is_bits && is_ieee() && has_ieee_sort(from) && dtypes::is_int(to))
     text_ += "(assert (= ((_ to_fp " + ieee_widths(from) + ") " + out.term + ") " + a.term + "))\n";
   return out;

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kValues = 8;
 
-// Fills an array of the dtype with small values, zeros, and both limits of the dtype.
+// Fills an array with small values of the dtype; an array of floats also with zeros, one of integers also with both
+// limits of the dtype and with random values.
 void fill(Array& array, DType d, std::mt19937_64& random) {
   for (int64_t i = 0; i < kValues; i++) {
     int64_t small = int64_t(random() % 41) - 20;
@@ -167,7 +168,8 @@ TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
     CHECK(compare(Op::TRUNC, dtypes::int32, dtypes::int32, {FloatSense::Uninterpreted, ints}, 1) > 3);
 }
 
-// Returns true if the two sides that `make` makes are proven equal. `sense` (may be null) gets the sense of the proof.
+// Returns true if the two sides that `make` makes are proven equal. Stores the sense of the proof in `sense` (may be
+// null).
 bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* sense = nullptr) {
   Graph g;
   auto [before, after] = make(g);
@@ -221,7 +223,7 @@ TEST_CASE("prove: equal and different sides") {
       },
       &sense));
   CHECK(sense == FloatSense::Finite);
-  // a bool or an integer that differs for a NaN is wrong
+  // sides that are bools or integers and differ for a NaN must not be proven
   auto is_nan_lost = [&](auto make) {
     return proves([&](Graph& g) {
       UOp x = load(g, dtypes::float32), is_nan = x.ne(x), never = is_nan.const_like(Const(false));
@@ -234,7 +236,8 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
   }));
-  // casts through a float that can represent all values of an integer, or of a narrower float
+  // returns true if the cast from -> wide -> to is proven to equal the cast from -> to: only if `wide` is exact for
+  // `from`
   auto through = [&](DType from, DType wide, DType to) {
     bool equal = proves(
         [&](Graph& g) {
@@ -254,12 +257,12 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::bfloat16);
     return std::pair(x.exp2(), x.cast(dtypes::float32).exp2().cast(dtypes::bfloat16));
   }));
-  // polynomials of integers that wrap around
+  // equal polynomials are proven equal, although their integers wrap around
   CHECK(proves([&](Graph& g) {
     UOp x = load(g, dtypes::int64);
     return std::pair((x + Const(3)) * (x + Const(5)), x * x + x * Const(8) + Const(15));
   }));
-  // unsigned sums wrap around
+  // x + 200 < 250 is not x < 50, because the sum of uint8 wraps around
   CHECK(!proves([&](Graph& g) {
     UOp x = load(g, dtypes::uint8);
     return std::pair((x + x.const_like(200)).lt(x.const_like(250)), x.lt(x.const_like(50)));

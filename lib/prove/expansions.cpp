@@ -36,7 +36,7 @@ class Unexpander {
     UnexpandedStage out{.input = top.input};
     for (size_t k : functions) add_expansion(k, rewritten(list()[k].before, all), out);
     if (out.expansions.empty()) return {};
-    std::unordered_map<UOp, size_t> numbers;  // by the left side
+    std::unordered_map<UOp, size_t> numbers;  // numbers of rewrites, by their left sides
     Replacements rest;
     for (size_t k : top.application_indices) {
       if (std::ranges::find(out.expansions, k, &UnexpandedStage::Expansion::rewrite_index) != out.expansions.end())
@@ -73,7 +73,7 @@ class Unexpander {
       if (!error->second) open_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMostUlp) open_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMostUlp) return;
-      out.approximation_error = *error->second, out.approximation = std::move(*a);  // those of the lanes are the same
+      out.approximation_error = *error->second, out.approximation = std::move(*a);  // equal in all lanes
     }
     if (functions_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }
@@ -96,7 +96,7 @@ class Unexpander {
   const HistoryStage& stage_;
   std::map<size_t, std::string>& open_;
   std::map<std::string, Result<ApproximationError>> errors_;  // by the key of the approximation
-  Replacements functions_;  // by their approximations
+  Replacements functions_;  // functions, by their approximations
   Replacements unexpanded_;
 };
 

@@ -1,7 +1,7 @@
-// Stages that replace LOG2, EXP2 and SIN by approximations, and then rewrite these. A rule inside of an approximation,
-// such as x * 0 -> 0, need not hold for all values of its operands; the approximation as a whole is decided for all
-// values of its operand. So such a stage is decided as two steps: it rewrites the graph without the approximations, and
-// then replaces each function by the whole approximation.
+// Stages that replace LOG2, EXP2 and SIN by approximations, and then rewrite the approximations. A rule inside of an
+// approximation, such as x * 0 -> 0, need not hold for all values of its operands; the approximation as a whole is
+// decided for all values of its operand. So such a stage is decided as two steps: it rewrites the graph without the
+// approximations, and then replaces each function by the whole approximation.
 #pragma once
 #include <map>
 #include <optional>
@@ -33,8 +33,8 @@ struct UnexpandedStage {
 
 // Returns the stage without those approximations whose errors are known or can be measured, and are at most kMostUlp.
 // Returns nullopt if there are none, if the stage is not exactly one graph rewrite with a known result, or if its
-// rewrites without them do not lead to its result without them, node for node. Adds to `open` why an approximation is
-// not known, by the number of the rewrite.
+// rewrites without them do not lead to its result without them, node for node. Adds to `open`, by the number of the
+// rewrite, why the error of an approximation is unknown or too large.
 std::optional<UnexpandedStage> without_expansions(RewriteHistory& history, const HistoryStage& stage,
                                                   std::map<size_t, std::string>& open);
 

@@ -1,4 +1,4 @@
-// The facts on which rules lean: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. A formula states the
+// The facts on which rules rely: bounds of nodes (UOp::vmin, vmax), factors and exact quotients. A formula states the
 // bounds of each op for the bounds a0..a1 and b0..b1 of its operands. Z3 proves that the result lies within the formula
 // for all operands and bounds, and that UOp::bounds() computes the formula.
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ constexpr const char* kFunctions =
 
 struct Fact {
   Op op;
-  std::string when;           // for which bounds the formula holds
+  std::string when;           // condition on the bounds under which the formula is right
   std::string least, most;    // the bounds of the result
   std::string value;          // the result of the op
   std::vector<std::array<int64_t, 4>> samples;  // bounds on which UOp::bounds() is compared with the formula
@@ -155,7 +155,7 @@ TEST_CASE("facts: factors, exact quotients and constant terms of indices") {
     for (UOp v : all) {
       UOp common = gcd(std::vector<UOp>{u, v}).simplify();
       UOp p = divide_exact(u, common), q = divide_exact(v, common);
-      if (!p || !q) continue;  // exact division knows fewer quotients than gcd
+      if (!p || !q) continue;  // divide_exact() does not find every quotient
       CHECK(are_equal(g, p * common, u));
       common_divisors++;
     }

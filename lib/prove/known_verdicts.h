@@ -31,13 +31,13 @@ class NodeKeys {
 class KnownVerdicts {
  public:
   std::optional<RewriteProof> find_verdict(const std::string& key);  // the first call reads the compile cache
-  // Keeps the verdict of a proven or sampled rewrite. Ignores others, because REF computes their values, or because
-  // more time may decide them.
+  // Stores the verdict of a proven or sampled rewrite. Ignores other verdicts: REF must compute the values of a refuted
+  // rewrite again, and more time may decide an open one.
   void add_verdict(const std::string& key, const RewriteProof& proof);
   void write_verdicts();  // writes new verdicts to the compile cache
 
  private:
-  void read_verdicts();  // at the first use
+  void read_verdicts();  // called at the first use
 
   std::mutex mutex_;
   std::once_flag is_read_;

@@ -41,7 +41,7 @@ class LaneForms {
   Form form_of(std::string text);  // returns the form of the expression that `text` describes
 
  private:
-  using Axes = std::map<int64_t, int64_t>;  // axis -> size
+  using Axes = std::map<int64_t, int64_t>;  // by axis: its size
   const Axes& axes_of(UOp u);
   Position restrict_to(UOp u, const Position& at);
   Form make_form(UOp u, int lane, const Position& at);
@@ -54,7 +54,7 @@ class LaneForms {
   int depth_ = 0;  // depth of the recursion
 };
 
-// Computes and keeps a value for each lane of nodes, from the values of the sources' lanes.
+// Computes and caches a value for each lane of nodes, from the values of the sources' lanes.
 template <class Value>
 class LaneValues {
  public:

@@ -10,7 +10,7 @@ namespace tgc {
 bool is_as_long(UOp range, UOp to);
 
 // Returns `root` with gates at its stores to global memory: a store that does not depend on a local loop of the map
-// runs only in the first iteration of this loop. The graph stores the same as `root`. Returns null if no store gets a
+// runs only in the first iteration of this loop. The graph stores the same as `root`. Returns null if no store needs a
 // gate.
 UOp with_first_stores(UOp root, const RangeMap& map);
 

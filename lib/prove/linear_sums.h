@@ -21,7 +21,7 @@ struct LinearSum {
 // Thrown if a form is too large.
 struct LargeForm : Unencodable {};
 
-// Computes with sums, and gives numbers to atoms and other forms. Forms with equal texts have the same number. Throws
+// Computes with sums, and assigns numbers to atoms and other forms. Forms with equal texts have the same number. Throws
 // LargeForm.
 class LinearSums {
  public:
@@ -53,8 +53,8 @@ class LinearSums {
   LinearSum reduce_modulo(const LinearSum& a, const Int& by, bool is_symmetric) const;
 
   std::map<std::string, uint32_t> atom_numbers_;
-  std::map<uint32_t, Interval> intervals_;  // bounds of the atoms
-  std::map<uint32_t, Quotient> quotients_;  // atoms that are quotients
+  std::map<uint32_t, Interval> intervals_;  // by the number of an atom: its bounds
+  std::map<uint32_t, Quotient> quotients_;  // by the number of an atom that is a quotient
 };
 
 }  // namespace tgc

@@ -58,7 +58,7 @@ constexpr std::string_view kBecause = "because:";    // precedes the reason why 
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
 constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
 constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
-constexpr size_t kMostSpecial = 24;  // most proven instances for which a NaN or infinity that differs is searched
+constexpr size_t kMostSpecial = 24;  // most proven instances that are searched for NaNs and infinities that differ
 
 class LiveRulesProver {
  public:
@@ -272,13 +272,13 @@ class LiveRulesProver {
     }
   }
 
-  // Adds instances to rule.wrong for which REF computes different values.
+  // Adds to rule.refuted_instances those of `instances` for which REF computes different values.
   void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
       if (rule.refuted_instances.size() >= most_wrong_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
-        LiveRuleProof copy;  // gets what explain() writes about another instance
+        LiveRuleProof copy;  // explain() writes to this copy, not to `rule`
         RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
         if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
         if (proof.kind == Kind::Refuted) rule.refuted_instances.emplace_back(graph_of(*m), proof.counterexample);

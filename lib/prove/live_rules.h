@@ -46,10 +46,10 @@ struct LiveRuleProof {
   std::string condition = {};
   std::string before = {}, after = {}, reason = {};  // for an instance that is not proven: both sides, and the reason
   std::map<std::string, std::string> counterexample = {};
-  std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes with their values there
+  std::vector<std::string> before_nodes = {}, after_nodes = {};  // the sides' nodes with their values at this point
   // For a rule that is proven in a weak sense: values, NaN or infinities among them, for which the sides differ.
   std::map<std::string, std::string> special_inputs = {};
-  std::map<std::string, std::string> zero_sign_inputs = {};  // the same, if the sides differ only in the sign of a zero
+  std::map<std::string, std::string> zero_sign_inputs = {};  // like special_inputs, but only the sign of a zero differs
   // Refuted instances (`refuted_instances`), and instances that need the condition (`conditional_instances`). Each is a
   // graph in tgc's JSON, with the ops of that tinygrad, and values for which its sides differ.
   using ShownInstance = std::pair<std::string, std::map<std::string, std::string>>;

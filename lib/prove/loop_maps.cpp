@@ -76,7 +76,7 @@ class LoopEvaluator {
   std::vector<Step> steps_;  // the nodes, sources first
   std::vector<int64_t> values_;
   std::vector<size_t> loops_, roots_;
-  std::vector<int64_t> sizes_;  // of the loops; -1: not constant
+  std::vector<int64_t> sizes_;  // number of iterations of each loop; -1 if it is not constant
 };
 
 }  // namespace
@@ -138,8 +138,8 @@ std::optional<Digit> digit_of(UOp u) {
   return of;
 }
 
-// Returns true if the targets of the map are the digits of one number: then each value of the number has other digits,
-// and all combinations of digits occur.
+// Returns true if the targets of the map are the digits of one number: then different values of the number have
+// different digits, and all combinations of digits occur.
 bool are_digits(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
@@ -178,7 +178,7 @@ bool are_variable_digits(const RangeMap& map) {
   auto is_same = [](UOp a, UOp b) {
     return a == b || (a && b && (a.simplify() == b.simplify() || constant_integer((a - b).simplify()) == 0));
   };
-  std::vector<std::pair<UOp, VariableDigit>> digits;  // with the size of the replaced loop
+  std::vector<std::pair<UOp, VariableDigit>> digits;  // pairs of the size of a replaced loop and its digit
   for (auto& [range, to] : map) {
     const auto digit = variable_digit_of(to);
     // sizes below 0 run no iteration, but their product may be positive
@@ -202,9 +202,9 @@ bool are_variable_digits(const RangeMap& map) {
 // Returns true if `to` is a number whose digits are loops, and has as many values as the loop `range`.
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Enumerates the values of the loops. Returns true if each combination gives other indices of the ranges, and all
-// indices occur. If not, sets `wrong` to an iteration that shows it. Returns false without setting `wrong` if a size is
-// not constant, if there are too many iterations, or if an index cannot be evaluated.
+// Enumerates the values of the loops. Returns true if different combinations give different indices of the ranges, and
+// all indices occur. If not, sets `wrong` to an iteration that is lost or runs twice. Returns false without setting
+// `wrong` if a size is not constant, if there are too many iterations, or if an index cannot be evaluated.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;

@@ -13,12 +13,12 @@ struct MergedProofs {
   bool is_refuted = false;  // a kernel or a rule is refuted
 };
 
-// Returns the last line of a report of a shard. A report without it is one of a run that was stopped.
+// Returns the last line of a report of a shard. A report without this line is of a run that was stopped.
 std::string end_of_shard(const Shard& shard);
 
 // Merges the reports in `files`, which are all of kernels or all of rules. If the files are those of the shards 1/N,
 // 2/N, ... in this order, the kernels or rules have the order of a run without shards. Fails if a file cannot be read,
-// is not such a report or has no end, or if a shard is missing.
+// is no such report or lacks the line of end_of_shard(), or if a shard is missing.
 Result<MergedProofs> merge_proofs(const std::vector<std::string>& files);
 
 }  // namespace tgc

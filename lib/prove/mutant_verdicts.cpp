@@ -36,7 +36,7 @@ RuleErrors errors_of(const Rule& rule) {
   return out.has_value = proof.kind == RuleProof::Kind::Refuted, out;
 }
 
-// Returns true if the pattern binds no constants, so that instances with unknown values stand for all nodes that it
+// Returns true if the pattern binds no constants, so that instances with unknown values represent all nodes that it
 // matches.
 bool binds_no_constants(const pat::PatNode* n) {
   const bool is_constant = !n->ops.empty() && OpSet{Op::CONST, Op::VCONST}.contains_all(n->ops) && !n->has_arg;

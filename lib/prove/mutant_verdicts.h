@@ -20,11 +20,11 @@ struct MutantOptions {
 struct MutantReport {
   size_t num_candidates = 0;  // number of mutants of all rules
   size_t num_refuted = 0;     // number of refuted mutants; REF confirms each counterexample
-  // How many of these are refuted only by comparison with the rule, which keeps a NaN, an infinity or a sign of zero,
-  // or has a smaller error.
+  // The number of refuted mutants that are refuted only by comparison with the rule: the rule preserves a NaN, an
+  // infinity or a sign of zero that the mutant changes, or has a smaller error.
   size_t num_refuted_by_rule = 0;
   size_t num_equivalent = 0;  // number of mutants whose sides are proven equal for all values of each instance
-  size_t num_open = 0;        // number of mutants that are neither
+  size_t num_open = 0;        // number of mutants that are neither refuted nor equivalent
   size_t num_drawn() const { return num_refuted + num_equivalent + num_open; }
 };
 

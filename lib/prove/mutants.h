@@ -15,10 +15,10 @@ namespace tgc {
 struct ResultChange {
   enum class Kind : uint8_t {
     Constant,   // a number has `value` added; a bool becomes the other bool
-    Op,         // the op becomes `to`
+    Op,         // the op becomes another op
     Dropped,    // the node is replaced by its source number `value`, so that the other sources are dropped
     Exchanged,  // the last two sources are exchanged
-    Name,       // the node that the pattern binds to the name `name` becomes the one bound to `to_name`
+    Name,       // the node that the pattern binds to one name becomes the node that it binds to another name
   };
   Kind kind = Kind::Constant;
   std::vector<uint8_t> path = {};  // source numbers that lead from the root of the right side to the changed node
@@ -37,7 +37,7 @@ struct MutantRight {
   std::vector<Folding> foldings = {};  // the foldings of the original rule
   uint64_t names = 0;                  // the names that the pattern binds, as a bit set
   Guard guard = Guard::Kept;
-  size_t folding = 0, number = 0;  // the guard that is dropped or negated: number `number` of the folding `folding`
+  size_t folding = 0, number = 0;  // the guard that is dropped or negated: its folding, and its index there, from 0
   bool has_change = false;
   ResultChange change = {};
 };
@@ -53,7 +53,7 @@ struct Mutant {
 std::vector<Mutant> mutants_of(const Rule& rule);
 
 // Calls visit(before, after, match) for instances of the rule until it returns false. `match` has the nodes to which
-// the names are bound. Returns true if all instances were visited; if there are very many, only the first ones are.
+// the names are bound. Returns true if all instances were visited; of very many, visits only the first ones.
 using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
 bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 

@@ -68,7 +68,7 @@ MutantReport report_of(const std::string& name, const std::string& what) {
 TEST_CASE("mutants: rules that stay right are equivalent, another dtype is not") {
   static const RuleSet set("test", {rule("equal", x.of(dtypes::bool_) != y, x ^ y)});
   Mutants equal(*set.rules()[0]);
-  // for integers, the mutant is wrong: 3 ^ 1 is 2
+  // for integers, x != y is not x ^ y: 3 ^ 1 is 2
   CHECK(equal.verdict("left side: any dtype for x:bool") == Kind::Refuted);
   CHECK(report_of("commutative-order", "guard out_of_order(y, x) negated").num_equivalent == 1);
   // for a bool x, !x equals x < true

@@ -30,7 +30,7 @@ bool has_discontinuous_op(UOp root);
 // `weak` and may turn a tiny difference into a large one; nullopt if there is none. Ignores a WHERE that chooses
 // between values which are equal where the choice changes, as in max(x, 0), or between factors of a value that is zero
 // there, as in x * sign(x). With `has_quotients`, an op that divides by the value does not count for
-// FloatSense::Finite: a quotient by zero is an infinity, for which this sense says nothing.
+// FloatSense::Finite: a quotient by zero is an infinity, which this sense does not cover.
 std::optional<std::string> decision_on(UOp root, UOp weak, FloatSense sense, bool has_quotients = false);
 // Returns true if the graph has an op that may make an infinity of a zero, such as a reciprocal.
 bool has_quotient(UOp root);

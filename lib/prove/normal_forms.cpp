@@ -186,7 +186,7 @@ std::optional<LinearSum> NormalForms::bit_op(UOp u, const LinearSum& a, const Li
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
       if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);  // keeps the low bits
-      // clears the low bits
+      // this mask clears the low bits: the result is x minus its remainder
       if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.add_scaled(x, sums_.remainder_by(x, -mask), -1);
       continue;
     }

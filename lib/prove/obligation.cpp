@@ -140,9 +140,9 @@ void Prover::match_reductions(Frontier& cuts) {
 }
 
 // Asks Z3. Uses the shared context first, with few resources, because a new context costs more than most questions. A
-// question that is not decided there gets a new context with all resources, so that the answer does not depend on other
-// questions. In the new context, a question about numbers is asked twice: the older solver keeps to its resources, and
-// the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
+// question that is not decided there is asked in a new context with all resources, so that the answer does not depend
+// on other questions. In the new context, a question about numbers is asked twice: the older solver respects its
+// resource limit, and the newer one decides more, but computes with ever larger numbers, which Z3 does not count.
 SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit) {
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // for Unknown, which depends on the resources
@@ -199,7 +199,7 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
       const std::string options = limited(is_brief ? limits_.brief_rlimit : rlimit);
       out = ask(session, options + question + "(check-sat)\n", limits_.question_seconds);
     }
-    // restore the global
+    // restore the option that `text` sets, because it is global
     if (text.starts_with("(set-option")) (void)session.ask_z3("(set-option :rewriter.flat true)");
   }
   const double seconds = seconds_since(begin);

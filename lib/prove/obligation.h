@@ -39,7 +39,7 @@ class ProofCache {
   std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> answers_;  // by the SHA-256 of the text
   size_t num_read_ = 0;                                 // number of answers that were read from the compile cache
-  static constexpr size_t kEntry = 33;                  // bytes of an entry in the file
+  static constexpr size_t kEntry = 33;                  // bytes per answer in the compile cache's entry
 };
 
 // The statement that one lane of two sides differs for some values of the leaves.
@@ -73,9 +73,9 @@ struct ProofLimits {
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
   // processor time for one question: Z3 does not count the work on very large numbers
   double question_seconds = 5;
-  double brief_seconds = 2;           // the same for a first attempt in the shared context; see also shared_rlimit
-  size_t max_small_text_bytes = 450;  // most bytes of a text about floats that gets all resources at once
-  // a text about numbers of more bytes gets few resources: Z3 decides it at once or never
+  double brief_seconds = 2;           // processor time for a first attempt in the shared context, as shared_rlimit
+  size_t max_small_text_bytes = 450;  // most bytes of a text about floats that is asked with all resources at once
+  // a text about numbers of more bytes is asked with few resources: Z3 decides it at once or never
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;  // for the first attempt in the shared context
   size_t max_nodes = 400;           // most nodes of an expression that are encoded; deeper nodes are unknown values
@@ -86,7 +86,7 @@ struct ProofLimits {
 
 struct ProofCounts {
   size_t num_questions = 0;  // questions to Z3
-  size_t num_hard = 0;       // questions that got a context of their own
+  size_t num_hard = 0;       // questions that were asked in a context of their own
   size_t num_cached = 0;     // questions that the cache answered
   size_t num_trivial = 0;    // obligations whose sides have the same text
   double z3_seconds = 0;     // time that Z3 took
@@ -108,14 +108,14 @@ class Prover {
   struct Frontier;
   ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
                           bool over_reals);
-  // Which context of Z3 is asked: the one that each thread has, or a new one, which is expensive.
+  // Which context of Z3 is asked: the thread's shared context, or a new one, which is expensive.
   enum class Effort : uint8_t {
     Light,  // in the shared context
     Usual,  // in the shared context, then in a new one
     Brief,  // in a new context; with few resources if the text is long
     Hard,   // in a new context, with all resources
   };
-  // Asks in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
+  // Asks Z3 in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
   ProofOutcome ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
   Frontier frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
   SmtAnswer answer_of(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);

@@ -29,7 +29,7 @@ struct Counted {
 // one reason, returns only the first.
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
-  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // index of `out`
+  std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;  // indices in `out`
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind == Kind::Proven) continue;
@@ -47,7 +47,7 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
 // rule.
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
-  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // index of `out`
+  std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;  // indices in `out`
   for (const auto* list : {&proof.findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense <= FloatSense::ButNan) continue;

@@ -7,7 +7,8 @@
 
 namespace tgc {
 
-// Limits the processor time of the calling thread while the object exists. Nothing is interrupted: code asks is_over().
+// Limits the processor time of the calling thread while the object exists. Interrupts nothing: long computations must
+// call is_over().
 class ProcessorLimit {
  public:
   explicit ProcessorLimit(double seconds) : outer_end_seconds_(end_seconds()) {

@@ -117,7 +117,7 @@ class KernelProver {
     return r.kind != Kind::Proven || (r.has_floats && r.sense >= FloatSense::ButNan);
   }
 
-  // Decides nested rewrites by the rewrite that contains them: if that is proven, they are right as parts of it. Marks
+  // Decides nested rewrites by the rewrite that contains them: if this rewrite is proven, so are its parts. Marks
   // rewrites of an attempt that was discarded.
   void settle_parts() {
     for (size_t i = list().size(); i-- > 0;) {
@@ -209,8 +209,8 @@ class KernelProver {
       add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
   }
 
-  // Makes a rewrite unknown that is proven in a weak sense if its value reaches an op that may turn a tiny difference
-  // into a large one.
+  // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
+  // depends on its value.
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
@@ -231,9 +231,9 @@ class KernelProver {
         if (op) doubt_weak(r, *op);
       }
   }
-  // The same for a stage without its approximations.
+  // Like check_weak_values(number), for a stage without its approximations.
   void check_weak_values(const UnexpandedStage& stage) {
-    std::map<size_t, UOp> weak;  // by the rewrite
+    std::map<size_t, UOp> weak;  // by index of a rewrite: its weakly proven value
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
     for (auto& e : stage.expansions) weak[e.rewrite_index] = e.function;
     for (auto [k, value] : weak) {
@@ -307,8 +307,8 @@ class KernelProver {
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
-  std::map<size_t, UnexpandedStage> unexpanded_;  // by stage
-  std::optional<bool> divides_;                   // the AST has a quotient
+  std::map<size_t, UnexpandedStage> unexpanded_;  // by number of the stage
+  std::optional<bool> divides_;                   // true if the AST has a quotient; nullopt: not known yet
 };
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,

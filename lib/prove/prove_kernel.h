@@ -28,7 +28,7 @@ struct KernelProof {
   std::string schedule_check = {};                         // for a schedule: the result of its run in REF, as text
   ShownProgram program = {};                               // with --program: a program that shows a refuted rewrite
   size_t num_with_verdict(RewriteProof::Kind kind) const;  // returns the number of rewrites with this verdict
-  // the same, but rewrites that are equal up to renaming count once
+  // returns the number of rewrites with this verdict, counting those that are equal up to renaming once
   size_t num_distinct(RewriteProof::Kind kind) const;
   FloatSense weakest_sense() const;  // returns the weakest sense of all proofs
   bool has_floats() const;           // returns true if a proof compares floats

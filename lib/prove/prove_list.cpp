@@ -20,9 +20,9 @@ using Kind = RewriteProof::Kind;
 struct ById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-// Returns decide(), and logs the rewrite if this took long.
+// Returns decide(), and logs the rewrite if decide() took more than kLong seconds.
 RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
-  constexpr double kLong = 0.5;  // seconds
+  constexpr double kLong = 0.5;
   auto begin = Clock::now();
   RewriteProof out = decide();
   if (const double seconds = seconds_since(begin); seconds > kLong)
@@ -111,8 +111,7 @@ std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
   std::vector<RewriteProof*> open;
   std::vector<const SidePairs*> open_pairs;
   for (size_t i = 0; i < out.size(); i++) {
-    // do not compare the index of a loop that a stage replaces: it may differ, and all of them are compared together
-    // later
+    // do not compare an index of loops that a stage replaces: it may differ, because other indices are replaced, too
     const bool is_replaced =
         applications_[i].substitution_target && applications_[i].depth == 0 && is_of_loops(applications_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
@@ -186,7 +185,7 @@ RangeMap ListProver::replaced_loops(size_t i) const {
   return out;
 }
 
-// Returns the rewrite of the stage that contains application `i`.
+// Returns the graph rewrite that contains application `i`.
 const TopRewrite& ListProver::top_of(size_t i) const {
   return *std::ranges::find_if(
       graph_rewrites_, [&](const TopRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });

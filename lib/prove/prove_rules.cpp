@@ -368,7 +368,7 @@ class RuleProver {
     const Sides numbers = with_one_dtype({before, after});
     Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
-    constexpr size_t kSampled = 40;  // for the first so many instances, REF evaluates the sides before Z3 is asked
+    constexpr size_t kSampled = 40;  // number of instances whose sides REF evaluates before Z3 is asked
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;

@@ -42,8 +42,8 @@ std::string_view sense_name(const RuleProof& proof);
 // Limits for one rule. They limit work instead of time, so that verdicts do not depend on the machine.
 struct RuleLimits {
   uint64_t rlimit = 300'000;             // Z3's limit for each question about an instance
-  uint64_t symbolic_rlimit = 4'000'000;  // the same, if constants are unknown values; 1 million takes about 0.3 s
-  uint64_t ieee_rlimit = 400'000;        // the same, for floats of IEEE 754
+  uint64_t symbolic_rlimit = 4'000'000;  // Z3's limit if constants are unknown values; 1 million takes about 0.3 s
+  uint64_t ieee_rlimit = 400'000;        // Z3's limit for questions about IEEE 754 floats
   size_t max_instances = 240;            // most left sides on which the rule's C++ code runs, chosen evenly among all
   // most instances that are neither proven nor refuted, after which no more are tried
   size_t max_open_instances = 30;

@@ -92,7 +92,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   if (const SelectedTerm term = selected_term(s.before); term.value) {
     RewriteProof proof = decide_sides(Sides{term.value, s.after}, over_reals);
     const FloatSense weakest = term.needs_numbers ? FloatSense::Finite : FloatSense::ButNan;
-    if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // a sum turns -0 into 0
+    if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // the sum 0 + -0 is 0, but the term is -0
     if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
@@ -161,7 +161,7 @@ RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
     after.erase(a);
   }
   RewriteProof rest = decide_sides(Sides{substitute(s.before, of_before), substitute(s.after, of_after)});
-  // the unknown values may be infinite
+  // a proof for finite values is not enough, because the unknown values may be infinite
   return rest.kind == Kind::Proven && rest.has_floats && rest.sense == FloatSense::Finite ? open : rest;
 }
 

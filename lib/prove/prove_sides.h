@@ -31,7 +31,7 @@ struct RewriteProof {
   };
   Kind kind = Kind::Unknown;
   bool has_floats = false;
-  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is
+  FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};  // if not Proven: the reason
   std::optional<double> largest_error = {};  // for a proof over the reals: the largest error at sample points, in ulp
@@ -60,7 +60,8 @@ class SidesProver {
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide_sides(const SidePairs& pairs);
 
-  // Evaluates in REF rewrites that are not proven, and sets their verdicts `open`. pairs[i] are the sides of open[i].
+  // Evaluates in REF rewrites that are not proven, and sets their verdicts in `open`. pairs[i] are the sides of
+  // open[i].
   void sample_open(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs);
 
   // Returns the key of a rewrite by the structure of its sides; "" if a side has no node.

@@ -59,14 +59,15 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   auto num = [&](int64_t v) { return g.constant(dtypes::index, v); };
   UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
   auto sum = [&](UOp at, std::vector<UOp> loops) { return memory.index_ptr(at).load().reduce(loops, Op::ADD); };
-  const UOp row = r / num(4), column = r % num(4);  // two loops that were merged
+  const UOp row = r / num(4), column = r % num(4);  // r was merged from two loops, row and column
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).method == "terms");
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
         RewriteProof::Kind::Proven);
   UOp outer = g.range(Const(2), 1, AxisType::REDUCE);
   const UOp at = outer * num(12) + r, moved = r + outer * num(12);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {outer, r})).sense < FloatSense::Real);
-  CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);  // other roundings
+  // another order of the loops rounds differently, so the proof is only over the reals
+  CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);
   UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
   CHECK(decide_sides(g, sum(r, {r}), sum(longer, {longer})).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(r, {r}), memory.index_ptr(r).load().reduce(std::vector<UOp>{r}, Op::MAX)).kind !=
@@ -91,7 +92,7 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), (at.ge(0) & at.lt(11)).where(load(at), zero)));
   CHECK_FALSE(is_proven(sum_of(r.cast(dtypes::int32)), inside.where(load(num(11) - at), zero)));
   CHECK_FALSE(is_proven(sum_of((r * num(2)).cast(dtypes::int32)), inside.where(load(at), zero)));
-  // a product by 0 is 0 for numbers alone
+  // a product by 0 is 0 only for finite numbers
   auto product_of = [&](UOp value) {
     const UOp is_selected = r.cast(dtypes::int32).ne(i).ne(g.constant(dtypes::bool_, true));
     return (is_selected.cast(dtypes::float32) * value).reduce(std::vector<UOp>{r}, Op::ADD);
@@ -164,7 +165,8 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).method == "accumulator");
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
-  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);  // stored twice
+  // with place 0, both stores write element 0
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);
   const UOp gate = r.lt(num(7));  // a gate at the store or load makes the last iteration wrong
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, gate)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 1, {}, gate)).kind != RewriteProof::Kind::Proven);
@@ -181,7 +183,7 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
     deps.insert(deps.begin(), of);
     return g.node(Op::AFTER, of.dtype(), deps);
   };
-  // element of a register of two rows and columns
+  // at() and read() return the element in row y and column x of a register with two rows and two columns
   auto at = [&](UOp of, int64_t y, int64_t x) { return of.index_ptr(num(y) * num(2) + num(x)); };
   auto read = [&](UOp of, int64_t y, int64_t x) { return of.index(num(y) * num(2) + num(x)); };
   const UOp set = at(after(reg, {row}), 1, 0).store(zero);
@@ -193,7 +195,7 @@ TEST_CASE("SidesProver: a register of rows and columns is set once, outside of t
   auto is_proven = [&](UOp value) { return decide_sides(g, sum, value).kind == RewriteProof::Kind::Proven; };
   CHECK(is_proven(sum_of({set, r}, {r})));
   CHECK(is_proven(sum_of({set, at(reg, 0, 1).store(term), r}, {r})));
-  // another store may set the element: element 2 again, or one that is not known
+  // no proof if another store may set element 2: a store to element 2, or one to an unknown element
   CHECK_FALSE(is_proven(sum_of({set, at(reg, 0, 2).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
   CHECK_FALSE(is_proven(sum_of({set, reg.index_ptr(row).store(g.constant(dtypes::float32, 5.0)), r}, {r})));
   CHECK_FALSE(is_proven(sum_of({at(reg, 1, 0).store(zero), r}, {r})));  // set before the loop over rows
@@ -220,7 +222,7 @@ TEST_CASE("SidesProver: stores of reductions of a variable length are compared a
   CHECK_FALSE(is_proven(before, out.index_ptr(column).store(most(at(i), r) + Const(1.0))));
   const UOp longer = loop_to(n + num(1), 0, AxisType::REDUCE);
   CHECK_FALSE(is_proven(before, out.index_ptr(i).store(most(i * num(10) + longer, longer) + Const(1.0))));
-  // x * 0 + x is x for numbers alone, and the unknown value of a reduction may be infinite
+  // x * 0 + x is x only for finite numbers, and the unknown value of a reduction may be infinite
   const UOp x = most(at(place), r);
   CHECK_FALSE(is_proven(out.index_ptr(i).store(x * Const(0.0) + x), out.index_ptr(i).store(most(at(i), r))));
 }

@@ -1,4 +1,4 @@
-// Rewrites that have no values to compare: REF runs the graphs of stages, and those between rewrites.
+// Tests how rewrites are decided that have no values to compare: REF runs the graphs after stages and between rewrites.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST_CASE("prove_kernel: launch indices that lose an iteration are refuted, perm
 }
 
 TEST_CASE("prove_kernel: stores of words to a memory of bytes are compared by the stage") {
-  auto packed = proof_of("golden/kernels.jsonl.gz", "unary_isnan.0");  // for WEBGPU
+  auto packed = proof_of("golden/kernels.jsonl.gz", "unary_isnan.0");  // a kernel for WEBGPU
   CHECK(packed->verdict == Kind::Sampled);
 }
 

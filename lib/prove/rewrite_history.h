@@ -74,8 +74,8 @@ std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in);
 enum class RewriteOrder : uint8_t {
   SourcesFirst,  // graph_rewrite: the sources of a node first
   NodeFirst,     // graph_rewrite with bottom_up: a node before its sources
-  NodeOnce,      // a substitution: as NodeFirst, but the replacement of a node is not visited
-  Once,          // a walk: as SourcesFirst, but the replacement of a node is not visited
+  NodeOnce,      // substitute(walk=True): as NodeFirst, but the replacement of a node is not visited
+  Once,          // graph_rewrite(walk=True): as SourcesFirst, but the replacement of a node is not visited
   Groups,        // several substitutions and graph rewrites, one after the other
   GroupsOnce,    // as Groups, but the replacement of a node by a substitution is not visited
 };

@@ -19,7 +19,7 @@ struct NotData {};  // thrown if the meaning of a part of a rule is unknown
 // The meaning of a guard as a condition on values.
 struct Meaning {
   std::optional<bool> known = {};  // the result of the guard, if dtypes and ops alone decide it
-  UOp holds = {};                  // a bool that is true wherever the guard accepts; null stands for true
+  UOp holds = {};                  // a bool that is true wherever the guard accepts; null means true
   bool is_exact = false;           // `holds` is also false wherever the guard rejects
 };
 

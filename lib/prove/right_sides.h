@@ -23,19 +23,19 @@ std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root,
 
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
 bool depends_on_bounds(const Rule& rule);
-// Returns true if a guard depends on the form of a node: if it is a constant, on its bounds, or on its place in an
-// order.
+// Returns true if a guard depends on the form of a node: on whether it is a constant, on its bounds, or on its place in
+// an order.
 bool needs_shapes(const Rule& rule);
 
-// Returns the conjunction of two bools; null stands for true.
+// Returns the conjunction of two bools; null means true.
 inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
 UOp is_defined(UOp u);
 // Returns a node of dtype bool that is true where no sum, product, shift or cast of integers in `u` wraps around, no
-// bools are added, and constants lie within their dtypes. With `is_exact`, it is computed with unbounded integers; else
-// within the dtype, where products are checked by a quotient, and sums are not checked. Without `has_casts`, casts are
-// not checked.
+// bools are added or multiplied, and constants lie within their dtypes. With `is_exact`, it is computed with unbounded
+// integers; else within the dtype, where products are checked by a quotient, and sums are not checked. Without
+// `has_casts`, casts are not checked.
 UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

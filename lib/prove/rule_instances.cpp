@@ -56,7 +56,7 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
   std::vector<DType> all;
   for (DType d : kDTypes)
     if (among.empty() || among.contains(d)) all.push_back(d);
-  for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only if a pattern is for them, and not for other floats
+  for (DType d : {dtypes::fp8e4m3, dtypes::fp8e5m2})  // only for patterns that do not accept float32
     if (among.contains(d) && !among.contains(dtypes::float32)) all.push_back(d);
   return all.empty() ? dtypes::void_ : all[pick_alternative(all.size())];
 }
@@ -140,7 +140,7 @@ UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
   }
   if (is_symbolic_) return leaf(d);
   const Const v = number(d);
-  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // not a number of `d`
+  if (!dtypes::is_bool(d) && !d.is(Scalar::Index) && !py_equal(truncate(v, d), v)) return {};  // `d` cannot represent v
   return graph_->constant(d, v);
 }
 

@@ -12,7 +12,7 @@ namespace tgc {
 class RuleInstances {
  public:
   // With `is_symbolic`, captured constants are unknown values; else they are some usual and some large constants. With
-  // `has_shapes`, names also stand for expressions with known bounds, and for constants.
+  // `has_shapes`, names are also bound to expressions with known bounds, and to constants.
   RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes = false);
   virtual ~RuleInstances() = default;
 
@@ -45,7 +45,7 @@ class RuleInstances {
 
   const Rule& rule_;
   const bool is_symbolic_, has_shapes_;
-  std::vector<int> power_captures_;  // the captures that are powers of two by a guard
+  std::vector<int> power_captures_;  // ids of the captures that a guard requires to be powers of two
   bool is_done_ = false;
   std::vector<std::pair<size_t, size_t>>
       choices_;  // pairs of a choice and its number of alternatives, in the order in which they are made

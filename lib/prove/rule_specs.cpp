@@ -12,7 +12,7 @@ constexpr DType f32 = dtypes::float32, u32 = dtypes::uint32;
 constexpr DTypeSet kBool{Scalar::Bool}, kHalf{Scalar::Float16}, kBFloat16{Scalar::BFloat16}, kDouble{Scalar::Float64},
     kFloat{Scalar::Float32};
 
-// A guard of the specifications, with the name and the meaning of the one in passes/symbolic.
+// A guard of the specifications, with the name and the meaning of a guard in passes/symbolic.
 bool always_positive(UOp u) { return py_less(0, u.vmin()); }
 
 // Adds the specifications op(x, ...) -> narrow(op(float(x), ...)), one for each number of operands.

@@ -1,6 +1,6 @@
 // Specifications of rules whose right sides are C++ functions. A specification is a rule of the same name, whose left
 // side covers that of the rule, and whose right side is data. It is proven like other rules, and the C++ function must
-// make the same node for each instance of the rule.
+// make the same node, or one that is proven equal to it, for each instance of the rule.
 #pragma once
 #include <vector>
 

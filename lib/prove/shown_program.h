@@ -9,8 +9,8 @@ namespace tgc {
 
 struct ShownProgram {
   std::string file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
-  std::string missing_reason = {};           // the reason why there is no program; empty if none was asked for
-  // Returns a line for a report; "" if no program was asked for.
+  std::string missing_reason = {};           // the reason why there is no program; empty if no program was requested
+  // Returns a line for a report; "" if no program was requested.
   std::string text() const {
     if (!file.empty()) return "  program: " + file + " prints " + printed_text + "\n";
     return missing_reason.empty() ? "" : "  no program: " + missing_reason + "\n";

@@ -126,7 +126,7 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   inputs_.push_back(std::move(in));
 }
 
-// Adds an output array that gets the value at all points, and returns its index.
+// Adds an output array for the value at all points, and returns its index.
 size_t SideEvaluator::add_output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;

@@ -160,7 +160,7 @@ std::map<std::string, std::string> SpecialInputs::narrowed_point(
   const Arrays& usual = runner_.usual_trial()->inputs;
   Arrays inputs = copy_of(trial.inputs);
   int runs = 0;
-  // replaces elements by usual numbers, and keeps this if the graph still differs
+  // replaces elements by usual numbers; undoes this if the results do not differ then
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
     Arrays changed = copy_of(inputs);

@@ -17,11 +17,12 @@ struct Kernels {
     const UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(16), {}, 0);
     return g.sink(out.index_ptr(i).store(value).end(i));
   }
-  // Returns the special elements at which the kernel of `wrong` stores another value than that of `right`.
+  // Returns narrowed_point() of the first inputs for which the kernels of `right` and `wrong` store different values;
+  // empty if there are none.
   std::map<std::string, std::string> difference(UOp right, UOp wrong) {
     const UOp ast = kernel(right), graph = kernel(wrong), sides[] = {right, wrong};
     StageRunner runner(ast);
-    CHECK(runner.difference_from_ast(graph) == "");  // usual inputs do not show it
+    CHECK(runner.difference_from_ast(graph) == "");  // usual inputs do not show the difference
     const SpecialInputs special(runner, ast, sides, {});
     auto differs = [&](const StageTrial& t) { return runner.clear_difference(t, graph).value_or("") != ""; };
     for (size_t n = 0; n < special.num_draws(); n++)
@@ -34,7 +35,7 @@ TEST_CASE("special inputs: numbers of the sides show a difference that usual inp
   Kernels k;
   const UOp n = k.input(dtypes::int32, 1), limit = n.const_like(Const(int64_t(123456)));
   const auto found = k.difference(n.lt(limit).where(n, n + limit), n);
-  REQUIRE(found.size() == 1);  // one element suffices
+  REQUIRE(found.size() == 1);  // one element of data1 is enough to show it
   CHECK(found.begin()->first.starts_with("data1["));
   CHECK(std::stoll(found.begin()->second) >= 123456);
   const UOp least = n.const_like(Const(int64_t(-2147483648)));

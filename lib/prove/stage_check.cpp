@@ -138,7 +138,7 @@ class StageCheck {
     return true;
   }
 
-  // Returns true if, for each of these stages, repeating its rewrites gives its result.
+  // Returns true if, for each of the stages first..last, repeating its rewrites gives its result.
   bool explains(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
       if (!replays(i)) return false;
@@ -192,8 +192,8 @@ class StageCheck {
   // Sets the verdicts for a stage after which REF computes the same as before: no rewrite is wrong for the sample
   // inputs.
   void mark_right_stage(size_t stage) {
-    // the run in REF also shows that the graphs of a gap are equal, and that threads do not overwrite each other's
-    // elements
+    // the run in REF also shows that the two graphs of a finding are equal, and that threads do not overwrite each
+    // other's elements
     for (RewriteProof& f : out_.findings)
       if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.method == "races" || f.method == "graphs"))
         f.kind = Kind::Sampled;

@@ -1,5 +1,5 @@
-// check_stages: decides rewrites that are not proven by runs in REF. The graphs after the stages must store what the
-// AST stores, for usual inputs and for inputs that probably show a wrong rewrite.
+// check_stages: decides, by runs in REF, the rewrites that are not proven. The graphs after the stages must store what
+// the AST stores, for usual inputs and for inputs that probably show a wrong rewrite.
 #pragma once
 #include <string>
 #include <string_view>

@@ -128,7 +128,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
       draw.seed = n;
       t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
-        for (NamedArray& a : t.inputs)  // not smaller elements, because a graph may store whole words
+        for (NamedArray& a : t.inputs)  // not smaller elements: a graph may store several at once
           if (!b.is_read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
         Arrays wide = copy_of(t.inputs);
@@ -200,7 +200,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
 std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
   if (work_of(ast_) > max_work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
-  constexpr std::string_view kNan = " of a negative number";  // a note about a NaN, which REF computes as C may do
+  constexpr std::string_view kNan = " of a negative number";  // ends REF's note on a root or logarithm that is NaN
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
   if (t.notes.empty() || (t.notes.ends_with(kNan) && t.notes.find(',') == std::string::npos)) return t;
   return std::nullopt;

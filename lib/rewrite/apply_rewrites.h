@@ -10,17 +10,17 @@ namespace tgc {
 
 // The orders in which tinygrad's functions visit the nodes of a graph and replace them.
 enum class VisitOrder : uint8_t {
-  SourcesFirst,  // graph_rewrite: visits a node after its sources, and visits the replacement of a node again
+  SourcesFirst,  // graph_rewrite: visits a node after its sources, and then visits the node's replacement, too
   NodeFirst,     // graph_rewrite with bottom_up: visits a node, and then its replacement, before the sources
-  NodeOnce,      // a substitution: visits a node before its sources, and does not visit replacements
-  Once,          // a walk: visits a node after its sources, and does not visit replacements
+  NodeOnce,      // substitute(walk=True): visits a node before its sources, and does not visit replacements
+  Once,          // graph_rewrite(walk=True): visits a node after its sources, and does not visit replacements
 };
 
 // Replaces each node that is a key of `rewrites` in the graph under `root` by the mapped node. Returns the empty UOp if
 // this fails, for example because the rewrites nest too deep or form a cycle. Adds the keys that were replaced to
-// `applied` (may be null); not with VisitOrder::NodeFirst. `retyped` (may be empty) is called with each node that is
-// made because a source changed its dtype, and that is not a key; it returns the node to use instead, which may be the
-// same one.
+// `applied` (may be null); with VisitOrder::NodeFirst, only some of them. `retyped` (may be empty) is called with each
+// rebuilt node that has a source of another dtype than before and that is not a key; it returns the node to use in its
+// place, which may be the same node.
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied = nullptr, const std::function<UOp(UOp)>& retyped = {});
 // Replaces nodes in the order of a graph_rewrite: NodeFirst with `bottom_up`, else SourcesFirst.

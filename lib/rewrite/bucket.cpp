@@ -79,7 +79,7 @@ uint8_t near_position(size_t depth, size_t near, size_t i) {
   return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
 }
 
-// Returns the bit of the pair (a, b) in MatchProgram::same_pairs; 0 if one of them is kFar.
+// Returns the bit of the pair (a, b) in MatchProgram::same_pairs; 0 if NearNodes::kPairs does not have the pair.
 uint16_t pair_bit(size_t a, size_t b) {
   for (size_t i = 0; i < NearNodes::kPairs.size(); i++) {
     auto [x, y] = NearNodes::kPairs[i];
@@ -140,7 +140,8 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
                    .dtypes = n.dtypes.bits(),
                    .ops = n.ops,
                    .pattern = &n};
-    // the masks check the root and the ops and dtypes of the first sources, so the steps do not check them
+    // the masks check the root's op, dtype and number of sources, and the ops and dtypes of the root's first sources,
+    // so the steps need not check them
     bool first_source = depth == 1 && child < kPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
     if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;

@@ -22,7 +22,7 @@ struct MatchStep {
     kOps = 1, kExact = 2, kAtLeast = 4, kDtypes = 8, kArg = 16, kCapture = 32, kSame = 64, kEach = 128
   };
   uint8_t parent, child;         // loads source `child` of the node in register `parent`; register 0 holds the root
-  uint8_t destination_register;  // destination register
+  uint8_t destination_register;  // register to load the source into
   uint8_t checks;                // bit set of Check
   int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
   uint8_t length;                // number of sources, for the checks kExact and kAtLeast
@@ -36,7 +36,7 @@ constexpr size_t kMaxNodes = 32;
 struct alignas(64) MatchProgram {
   const Rule* rule;
   uint32_t first, count;   // range in BucketPrograms::steps
-  uint32_t rule_index;     // index of its rule in BucketPrograms::rules
+  uint32_t rule_index;     // index of `rule` in BucketPrograms::rules
   uint64_t bound_outside;  // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
@@ -60,7 +60,7 @@ constexpr size_t kLengths = 9;             // classes of source counts: 0 to 7, 
 constexpr size_t kAbsentKind = kNumKinds;  // kind of a missing source
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
-// occur. The masks of a kind share a cache line, because a common kind occurs at several positions of one pattern.
+// occur. The masks of a kind share a cache line, because a node is often checked at several positions.
 struct alignas(64) KindMasks {
   uint64_t source[kPositions] = {};
   uint64_t near[kNearPositions] = {};
@@ -102,13 +102,13 @@ struct BucketPrograms {
   std::vector<MatchProgram> programs;
   std::vector<MatchStep> steps;
   size_t mask_words;                   // mask length in 64-bit words
-  std::vector<uint64_t> length_masks;  // length_masks[n * words] begins the mask for nodes with n sources
+  std::vector<uint64_t> length_masks;  // at index n * mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
   std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
-  // numbers the ops in the programs' `needed_ops` from 1; 0 for other ops
+  // indexed by op: the number, from 1, of an op that occurs in the `needed_ops` of a program; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
-  size_t num_classes = 1;                       // number of values of class_of: 2 to the number of ops with a number
+  size_t num_classes = 1;                       // number of values of class_of(): 2 ** (number of numbered ops)
   // RuleStats::tries_by_index_[first_class + c] counts tries at nodes of class c
   size_t first_class = 0;
 
@@ -124,16 +124,16 @@ struct BucketPrograms {
   void number_needs();
   void add_rule(const Rule& rule, const PatternChoice& chosen, size_t number);
   void index_masks(const std::vector<PatternChoice>& chosen);
-  // Fills the mask table of a fact that has `values` possible values. mask(value * words + i) is word i of the mask for
-  // `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts every
-  // value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
+  // Fills the mask table of a fact that has `values` possible values. mask(value * mask_words + i) is word i of the
+  // mask for `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts
+  // every value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
   void index_programs(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted,
                       Allowed allowed);
 };
 
 // The rules for one root op. Their BucketPrograms are built when a node of that op is first matched: the compilation of
-// a small kernel needs those of about one op in ten, and building all would take longer than the compilation.
+// a small kernel needs the programs of few ops, and building all would take longer than the compilation.
 struct Matcher::Bucket {
   Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
   ~Bucket() { delete programs_.load(); }

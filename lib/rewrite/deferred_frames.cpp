@@ -11,7 +11,7 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 }  // namespace
 
 void DeferredFrames::clear() {
-  for (const Entry& e : entries_)  // there are entries only if an exception ended the previous rewrite
+  for (const Entry& e : entries_)  // a frame still waits only if an exception ended the previous rewrite
     if (e.node) waits_for_[e.node.id()] = 0;
   entries_.clear(), near_frames_.clear(), far_frames_.clear(), next_round_frames_.clear();
   current_entry_ = free_entry_ = 0, size_ = 0;
@@ -56,7 +56,7 @@ void DeferredFrames::wake_waiters(uint32_t& first) {
 }
 
 void DeferredFrames::put_ahead(const Ready& ready) {
-  // number of entries of near_frames_ to scan; a frame that belongs behind them goes into far_frames_
+  // number of entries of near_frames_ to scan; a frame that is taken after all of them is added to far_frames_
   constexpr size_t kNear = 16;
   size_t end = near_frames_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_frames_[at - 1]) at--;

@@ -12,7 +12,8 @@ using namespace tgc;
 
 namespace {
 
-// tinygrad's algorithm, the reference of the test: takes the front frame of a queue; a blocked frame goes to the end.
+// tinygrad's algorithm, the reference of the test: takes the front frame of a queue; if that frame is blocked, moves it
+// to the end and tries the next frame.
 struct Plain {
   std::deque<std::pair<uint32_t, UOp>> queue;  // for each frame, its number and the node that it waits for
   bool take(uint32_t& next, const std::set<uint32_t>& done) {

@@ -1,4 +1,5 @@
-// Seeds faults in the compiler, to test the tools that find miscompiles. The variable TGC_FAULT states the faults:
+// Seeds faults in the compiler, to test the tools that find miscompiles. The environment variable TGC_FAULT states
+// them:
 //
 //   RULE[@N]              the N-th application of RULE in each kernel makes a node with a different value
 //   tensor:RULE[@N]       the N-th application of RULE in each tensor graph makes a node with a different value
@@ -35,22 +36,23 @@ struct FaultSpec {
 // Parses a value of TGC_FAULT, such as "add-zero@3,tensor:fold". The error message lists the accepted forms.
 Result<FaultSpec> parse_fault(std::string_view text);
 // Sets the fault that later compilations of this thread use instead of TGC_FAULT; nullopt lets them use TGC_FAULT
-// again. A bundle sets its fault; `tgc reduce` sets the fault anew, because N differs in a smaller graph.
+// again. Reading a repro bundle sets the bundle's fault; `tgc reduce` sets the fault again, because N differs in a
+// smaller graph.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
 Result<std::optional<FaultSpec>> fault_of_environment();
 // Like fault_of_environment(), but returns only the faults of one kind.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 
-// Returns a node with a different value than `u`: an integer plus 1, a float times 2, a negated bool. For a STORE,
-// returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as an address, a range or
-// an END.
+// Returns a node with a different value than `u`: an integer plus 1, a float times 2 (0 stays 0), a negated bool. For a
+// STORE, returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as an address, a range
+// or an END.
 UOp changed_value(UOp u);
 // Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
 // depth. Returns `u` if nothing can be changed.
 UOp changed_value_within(UOp u);
 
-// A RewriteOverride that seeds the faults `spec` and `spec.others` in one kernel or tensor graph.
+// A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.
 class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);

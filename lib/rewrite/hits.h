@@ -1,6 +1,6 @@
 // Records for each rule whether it applied, declined, or passed a RuleTest check, to find rules that the tests do not
-// cover. record_rule_events() starts the recording; before, an application costs one test of a flag. Records last until
-// the process ends.
+// cover. record_rule_events() starts the recording; until it is called, the recording functions only test a flag.
+// Records last until the process ends.
 #pragma once
 #include <atomic>
 #include <vector>

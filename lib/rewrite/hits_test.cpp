@@ -14,8 +14,9 @@ using namespace pat;
 
 TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   record_rule_events();
-  const RuleSet set("hits of rules", {  // not static, so that each subcase gets new rules without recorded events
-      // the rule rewrites the NEG of a constant to the constant, returns that of a variable itself, declines others
+  const RuleSet set("hits of rules", {  // not static, so that each subcase has new rules without recorded events
+      // the rule rewrites the NEG of a constant to the constant, returns the NEG of a variable unchanged, declines
+      // other NEGs
       rule("drop-neg", node(Op::NEG, x).as(y), with(x, y, [](UOp x, UOp y) {
              return x.is_const() ? x : x.is(Op::DEFINE_VAR) ? y : UOp();
            })),

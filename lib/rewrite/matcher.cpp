@@ -24,7 +24,7 @@ uint32_t next_matcher_number() {
 
 // Returns the ops that occur under every node that the pattern `n` matches, at any depth.
 OpSet ops_below(const PatNode& n) {
-  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // there is no op that always occurs
+  if (n.alternatives || n.sources == PatNode::Sources::Each) return {};  // assume no op: safe, if imprecise
   OpSet out = early_reject(n);
   for (const PatNode* child : n.children) out = out | ops_below(*child);
   return out;
@@ -175,7 +175,7 @@ OpSet ops_of_sources(UOp u) {
   return bits;
 }
 
-// True if `u` has the same node at both positions of each pair in program.same.
+// True if `u` has the same node at both positions of each pair in program.same_pairs.
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same_pairs) return true;
   NearNodes near(u);
@@ -240,7 +240,7 @@ class CountedMatch {
     UOp out = run();
     if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-    RuleStats::Counters& counters = stats_.of(*p.rule);  // not looked up before the call, which may move the table
+    RuleStats::Counters& counters = stats_.of(*p.rule);  // looked up again, because the call may have moved the table
     counters.total_ns += taken;
     if (out && !(out == u_)) {
       counters.num_hits++, counters.hit_ns += taken;

@@ -1,7 +1,7 @@
 // A rule set compiled for matching. Each alternative of a rule (an order of commutative sources, a choice of any_of)
 // becomes a program. Programs are grouped into buckets by the op of the root. The masks of a bucket find the programs
-// that accept the root's and its sources' ops and dtypes; these programs then check the rest. Matching allocates
-// nothing and never backtracks. See bucket.h.
+// that accept the ops and dtypes of a node and of its first sources; these programs then check everything else.
+// Matching allocates no memory. See bucket.h.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,7 +20,8 @@ class RuleStats;
 
 // Negative cache: stores with each node which rules declined the node, so that later rewrites do not try these rules on
 // it again. A rule that reads no context and declined a node once always declines it, because nodes never change. The
-// rules have also declined all nodes below the node, because a rewrite handles sources first.
+// rules have also declined all nodes below the node, because a rewrite applies the rules to the sources of a node
+// first.
 //
 // A node stores a number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The sets are
 // numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried on the
@@ -39,7 +40,7 @@ struct RemainingRules {
 // The RemainingRules of one matcher, indexed by the number of the node's set. Entries are made on first use.
 class RemainingRulesTable {
  public:
-  static constexpr size_t kSets = 256;  // maximum number of sets; further sets get no number and are not cached
+  static constexpr size_t kSets = 256;  // maximum number of sets; further sets have no number and are not cached
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();

@@ -68,7 +68,7 @@ TEST_CASE("matcher: commutative sources match in the written order first, and in
   UOp made;
   CHECK(hit(set, t.a + t.b, &made) == "add");
   CHECK(made == t.a * t.b);
-  CHECK(hit(set, t.a + t.two, &made) == "add");  // the first order, x = a and y = 2, declines; the other is not tried
+  CHECK(hit(set, t.a + t.two, &made) == "add");  // x = a, y = 2 declines; x = 2, y = a applies
   CHECK(made == t.two * t.a);
   CHECK(hit(constants, t.two + t.a) == "const-right");
   CHECK(hit(constants, t.a + t.two) == "const-right");
@@ -157,7 +157,7 @@ struct Limit {
   int most = 0;
 };
 
-// Returns a set that has enough rules for the rewriter to use the negative cache.
+// Returns a rule set with so many rules that the rewriter uses the negative cache.
 const RuleSet& add_set() {
   static const RuleSet add("add", {rule("add", node(Op::ADD).as(u), with(u, [](UOp) { return of_add++, UOp(); }))});
   static const RuleSet others("others", std::vector<Rule>(50, rule("sin", node(Op::SIN, x), x)));

@@ -33,7 +33,7 @@ const char* type_key() {
   return &kKey;
 }
 
-// A successful match, as a right side sees it: the matched node, the captured nodes, and the rewrite's context.
+// A successful match, the input of a right side: the matched node, the captured nodes, and the rewrite's context.
 struct Match {
   UOp root;
   const UOp* captured;  // indexed by capture id
@@ -69,7 +69,8 @@ struct PatNode {
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
-// Make a node that matches nothing and that listings print as name(operands...). make_function also sets is_function.
+// Make a node for listings, not for matching, that is printed as name(operands...) or, by make_word, as the word alone.
+// make_function also sets is_function.
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
@@ -224,7 +225,7 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* node_of(T p) { return p.node(); }
 
-// ---- algebra; a literal gets the dtype of the operand next to it, as in tinygrad's ufix
+// ---- algebra; a literal has the dtype of the operand next to it, as in tinygrad's ufix
 
 // The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
@@ -286,7 +287,8 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
 template <class... Es>
 constexpr bool kAllMatch = ((Es::kMatches || std::same_as<Es, LiteralNumber>) && ...);
 
-// Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs.
+// Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs. Support
+// NEG and LOG2, and ADD, SUB, MUL, IDIV and MOD; throw a Failure for any other op.
 Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 

@@ -118,7 +118,7 @@ class Rewriter {
     check_limit(w_.stack.size() + w_.deferred_frames.size());
   }
 
-  // Pushes the next deferred frame that can proceed. Returns false if there is no deferred frame.
+  // Pushes the next deferred frame that can proceed. Returns false if no frame is deferred; throws if none can proceed.
   bool take_waiting() {
     RewriteFrame next;
     if (!w_.deferred_frames.size()) return false;
@@ -398,8 +398,8 @@ class Rewriter {
   Hit tried_;  // the rule that was tried last, for the message if the rule throws
 };
 
-// Returns the table of results that rewrites with these rules share. Returns null if the results of the rules can
-// differ between rewrites, and on the first use of the rule set, because most sets are used only once.
+// Returns the table of results that rewrites with these rules share. Returns null for bottom-up rules, for rules that
+// use a context, and on the first use of the rule set, because most sets are used only once.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
   uint32_t number = rules.matcher().matcher_number();
@@ -413,15 +413,15 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   return known.results.get();
 }
 
-// Chooses the fast paths of a rewrite: none with an observer or RewriteOverride, unless a ShortcutTrial chooses them or
-// the observer only counts.
+// Chooses the fast paths of a rewrite. In a graph with an observer or RewriteOverride, chooses none, except those that
+// a ShortcutTrial requests and, if the observer only counts, the depth-first order.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
   auto quick = [&](const Shortcut& what) { return state.choose(what).way == ShortcutWay::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
-                      !state.trial;  // then any order is correct, because the counts do not depend on it
+                      !state.trial;  // then take the depth-first order: it gives the same counts
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
           one_set && rules.rules().size() >= kWorthRemembering && quick(kTriedRules),
           !shows_order && (only_counted || quick(kDepthFirst))};

@@ -40,15 +40,16 @@ struct RewriteOptions {
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
-// The rewrites share one cache of results (ops.py:graph_rewrite_map).
+// The rewrites share one cache of results (ops.py:graph_rewrite_map). Throws as graph_rewrite() does.
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
 // context. Throws a Failure if a rule returns a node.
 void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). If `rules` is set, it must end
-// with the rules of substitute_rules(); the rules before them are tried first on every node.
+// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws as graph_rewrite() does.
+// If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on every
+// node.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 

@@ -43,7 +43,7 @@ struct FoldingResult {
   UOp node;
   const char* branch = nullptr;
 };
-// makes FoldingResult a result type of shortcut()
+// lets the functions of a shortcut (shortcut.h) return a FoldingResult
 inline std::span<UOp> as_span(FoldingResult& taken) { return {&taken.node, 1}; }
 
 }  // namespace tgc

@@ -24,7 +24,8 @@ FoldingResult by_sign(UOp x, UOp c) {
   return {};
 }
 
-// The node that a rule with the tested right side makes from v + c, and the text of the right side in listings.
+// The result of a rule with the tested right side on v + c: the node that it makes, and the text and kind of its right
+// side.
 struct Tried {
   UOp made;
   std::string text, kind;

@@ -205,7 +205,8 @@ inline std::string_view short_file(const Rule& rule) { return short_file(rule.fi
 // Returns the rule's name and source location: "add-zero (passes/symbolic/simple.cpp:12)".
 std::string describe(const Rule& rule);
 
-// Kind of a rule's right side: an expression without functions, one with a named function, or one with a lambda.
+// Kind of a rule's right side: an expression without functions, one with a named function, or one with a lambda. A
+// check of lib/spec counts as a lambda.
 enum class RightKind : uint8_t { Algebra, Function, Lambda };
 RightKind right_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);

@@ -62,7 +62,7 @@ std::vector<RuleCounters> RuleStats::by_rule() {
       if (uint64_t count = tries_by_index_[code.first_class + c]) add(code, c, 0, count);
   }
   for (const BucketStop& s : bucket_stops_)
-    // adding the unsigned -s.count subtracts
+    // the negated unsigned number wraps around, so adding it subtracts
     if (s.bucket) add(s.bucket->programs(), s.node_class, s.last_rule + 1, -s.num_tries);
   for (RuleCounters& c : out)
     c.hit_ns = uint64_t(double(c.hit_ns) * scale), c.total_ns = uint64_t(double(c.total_ns) * scale);

@@ -24,7 +24,8 @@ struct RuleCounters {
 };
 
 // Counts the attempts of all rules cheaply: each match of a node only records the bucket, the node's class and the
-// number of the last rule tried. by_rule() computes the attempts of each rule from these records.
+// number of the last rule tried. The attempts of each rule are computed from these records when the counters are
+// requested.
 class RuleStats {
  public:
   RuleStats();

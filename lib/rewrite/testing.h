@@ -2,10 +2,10 @@
 //
 //   RuleTest t(symbolic_simple());
 //   UOp x = t.var("x", 0, 10);
-//   t.check("add-zero", x + 0, x);               // rule "add-zero" rewrites x + 0 to x
-//   t.declines("mul-bool", x * x);               // rule "mul-bool" does not match x * x, or declines it
-//   t.notes("realize", copy, ctx);               // the rule matches `copy` and declines; the test then inspects ctx
-//   t.takes("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x; the result and y simplify equally
+//   t.check_rule("add-zero", x + 0, x);                 // rule "add-zero" rewrites x + 0 to x
+//   t.check_declines("mul-bool", x * x);                // rule "mul-bool" does not match x * x, or declines it
+//   t.check_noted("realize", copy, ctx);                // the rule matches `copy` and declines; then inspect ctx
+//   t.check_branch("divmod-general", "cancel", x, y);   // folding "cancel" rewrites x, to a node that simplifies as y
 // at the end: checks that every rule and every branch had a check
 //   t.check_all_rules_fired();
 //

@@ -50,7 +50,7 @@ class Pages {
   std::vector<T*> pages_;
 };
 
-// The rewriter's fields in a node; all access to them goes through this class.
+// The rewriter's fields in a node; all code accesses them through this class.
 struct NodeNotes {
   static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.slot_; }
   // the number of the set of rules that declined the node (matcher.h)
@@ -59,7 +59,8 @@ struct NodeNotes {
 
 // ---- result slots
 
-// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` tells their meaning:
+// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` determines whether a
+// slot is valid:
 //
 //   mark == epoch   the slot has the node's result
 //   mark == run     the current run has begun the node's visit, but the result is not known yet
@@ -118,7 +119,7 @@ struct Workspace {
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
   Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
-  size_t num_hits = 0;  // number of rule applications; the last application is recent[(num_hits - 1) % kRecent]
+  size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
   // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
   template <class ResultOf>
@@ -129,8 +130,8 @@ struct Workspace {
   }
 };
 
-// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, and the rules that
-// alternate with the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
+// Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
+// alternate, and the nodes that they rewrote last. If `start` is set, the visit of `start` led to `start` again; then
 // the message lists only applications made during that visit.
 [[noreturn]] void fail_endless(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
 
@@ -170,7 +171,7 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
   return options.name.empty() ? rules.name() : options.name;
 }
 
-// Reports the begin and end of a rewrite to the graph's observer, if the graph has an observer.
+// Reports the begin and end of a rewrite to the graph's observer, if the graph has one that receives events.
 class ObserverScope {
  public:
   ObserverScope(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
@@ -202,7 +203,8 @@ class ObserverScope {
   ContextRef outer_context_;
 };
 
-// Takes a workspace from the graph's pool, and returns it to the pool when this object is destroyed.
+// Takes a workspace from the graph's pool (or makes one if the pool is empty), and puts it into the pool when this
+// object is destroyed.
 class LentWorkspace {
  public:
   explicit LentWorkspace(RewriteState& state) : state_(state) {

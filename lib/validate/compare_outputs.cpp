@@ -41,8 +41,8 @@ bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// Adds to `out` the nodes that C may compute with more bits than their dtype has: results of arithmetic, and choices
-// and bit operations of such results.
+// Adds to `out` the nodes that C may compute with more bits than their dtype has: results of arithmetic, and the
+// WHEREs, maxima and bit operations of such results.
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);
@@ -51,10 +51,10 @@ void find_exceeding_values(UOp root, UOpSet& out) {
   }
 }
 
-// Returns true if `u` sees bits of a source that do not fit the source's dtype, because C does not truncate the source.
-// C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half arithmetic.
-// So a source that is cast to a wider type is not truncated, nor is an integer operand of an op that sees_all_digits(),
-// or of a cast to a float or bool.
+// Returns true if `u` reads bits of a source that do not fit the source's dtype, because C does not truncate the
+// source. C computes 8- and 16-bit integers as int, and clang computes half as float if the processor has no half
+// arithmetic. So a source that is cast to a wider type is not truncated, nor is an integer operand of an op that
+// sees_all_digits(), or of a cast to a float or bool.
 bool is_promoted(UOp u, const UOpSet& exceeding) {
   return std::ranges::any_of(u.src(), [&](UOp s) {
     const DType own = s.dtype().scalar(), to = u.dtype().scalar();

@@ -10,7 +10,7 @@ namespace tgc {
 
 // Options of a comparison.
 struct CompareOptions {
-  // --expect: a file of the expected arrays; {} in it is the input's name without extension
+  // --expect: the name of a file with the expected arrays; {} in the name means the input's name without extension
   std::string expected_file = {};
   // --reference, used if `expected_file` is empty: a device that computes the expected arrays, an INPUT whose graph REF
   // runs on the same arrays, or "none" to compare nothing. If `reference_device` is empty, REF runs the input graph.
@@ -20,8 +20,8 @@ struct CompareOptions {
   bool accepts_rounding = false;    // accept differences that rounding explains (rounding_effect.h)
 
   // Returns the tolerance for `expected`, an array that the kernel `root` (a graph at any stage) stores. Without
-  // options for the tolerance, arrays of --expect must match exactly, and others up to what another order of operations
-  // changes.
+  // options for the tolerance, arrays of --expect must match exactly, and other arrays may differ as far as another
+  // order of operations explains.
   ToleranceOptions tolerance_for(UOp root, const Array& expected) const;
 };
 

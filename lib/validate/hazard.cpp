@@ -42,8 +42,8 @@ bool is_plain(UOp index) {
          !index.src(0).dtype().is_image() && index.dtype().count() == 1;
 }
 
-// Returns a node of dtype bool, which depends on loops only: true in the iterations in which `value` surely depends on
-// `load`. It is false where a condition on loaded values decides this.
+// Returns a bool node that does not depend on loaded values. It is true in the iterations in which `value` certainly
+// depends on `load`, and false where a condition on loaded values decides this.
 UOp use_of(UOp load, UOp value) {
   constexpr OpSet kLoads{Op::INDEX, Op::LOAD, Op::REDUCE};
   Graph& graph = value.graph();
@@ -102,7 +102,7 @@ class ArgumentUnits {
   bool share_memory(UOp x, UOp y) const {
     return x == y || (place(x) && place(y) && place(x)->memory_number == place(y)->memory_number);
   }
-  // Returns the size of a unit in bytes, which divides the elements and offsets of both buffers.
+  // Returns the size of a unit in bytes. It divides the element sizes and the offsets of both buffers.
   int64_t unit(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})
@@ -170,7 +170,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
       for (; it != by_unit.end() && it->first < first + count; ++it) {
         const bool stores_first = it->second < i / inner;
         if (it->second == i / inner || (out && !stores_first)) continue;
-        // a copy of the element to itself changes nothing
+        // if the storing iteration copies the element to itself, it changes nothing
         if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
         out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i),
                      loops.count, stores_first};

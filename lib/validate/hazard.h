@@ -1,5 +1,6 @@
 // find_hazard: finds out if a kernel's result depends on the order of its iterations, because one iteration loads an
 // element that another iteration stores. A device may run iterations in any order, or at the same time.
+// accessed_elements: lists the elements that a kernel loads or stores.
 #pragma once
 #include <map>
 #include <optional>
@@ -13,7 +14,7 @@ namespace tgc {
 struct Hazard {
   std::string buffer;   // name of the argument that is loaded, such as "data0"
   int64_t element = 0;  // index of the element in the buffer
-  // by loop: its value in the iteration that stores, and that loads
+  // values of the loops, by name (such as "r0"), in the storing iteration and in the loading iteration
   std::map<std::string, int64_t> store_iteration, load_iteration;
   int64_t num_iterations = 0;  // number of iterations of the loops around the store
   bool stores_first = false;   // the storing iteration comes first, so even iterations in order load the new value
@@ -24,14 +25,14 @@ struct Hazard {
 // The place of a kernel's argument in memory.
 struct ArgumentPlace {
   size_t memory_number = 0;  // arguments with the same number are parts of one memory
-  int64_t offset_bytes = 0;  // in bytes
+  int64_t offset_bytes = 0;  // where the argument begins in this memory
 };
 
 // Returns a hazard between two iterations of the loops around a store of `ast`, the AST of a kernel; nullopt if none is
 // found. Prefers a hazard with `stores_first`. `places` has the places of the arguments, by slot; if it is empty, each
 // argument has its own memory. Skips images, vectors, accesses whose index depends on loaded values, and loops whose
-// size is not constant or that have too many iterations. With `only_shared`, looks only at loads through another
-// argument than the store's.
+// size is not constant or that have too many iterations. With `only_shared`, considers only loads through another
+// argument than the one that the store writes through.
 std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 

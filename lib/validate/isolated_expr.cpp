@@ -126,7 +126,7 @@ const IsolatedExpr& ExprIsolator::isolate(UOp root, const Bound& bound) {
     UOp u = stack.back();
     size_t before = stack.size();
     if (!known_expr(u, bound)) {
-      if (u.is(Op::REDUCE)) {  // a REDUCE binds its ranges in its sources only
+      if (u.is(Op::REDUCE)) {  // reduce() isolates its sources later, with the ranges bound
         for (UOp r : reduced_ranges(u))
           for (UOp s : r.src())
             if (!known_expr(s, bound)) stack.push_back(s);
@@ -187,7 +187,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// Returns the value of `u`, null if it has none. An INDEX that stands for an element is loaded.
+// Returns the value of `u`, null if it has none. An INDEX that is used as a value (not as an address) is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
@@ -464,7 +464,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   UOp value = load_from(place, u.dtype(), alt);
   return value ? IsolatedExpr{.value = value, .leaf_set = joined_of(u, bound)} : leaf(u, bound);
 }
-// Makes a short reduction a loop, whose nodes it isolates again with the ranges bound, and a long one a leaf.
+// Makes a short reduction a loop over terms that are isolated again with the ranges bound, and any other a leaf.
 IsolatedExpr ExprIsolator::reduce(UOp u, const Bound& bound) {
   Bound inside = bound;
   std::vector<UOp> src(1);

@@ -1,8 +1,8 @@
 // ExprIsolator: turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
 // the kernel. Ranges, specials, variables and nodes that depend on the rest of the kernel (registers after a loop, long
-// reductions, tensor cores) become leaves, to which the caller gives a value for each point. Loads read the arrays of
-// the run; local memory and registers hold random numbers. Each node is isolated once for each set of reductions around
-// it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
+// reductions, tensor cores) become leaves, for which the caller supplies a value for each point. Loads read the arrays
+// of the run; local memory and registers contain random numbers. Each node is isolated once for each set of reductions
+// around it, so evaluating all rewrites of a kernel costs little more than evaluating its graph.
 #pragma once
 #include <map>
 #include <string>
@@ -14,8 +14,9 @@
 
 namespace tgc {
 
-// A node whose values the caller gives: one for each element and sample point. Local memory, registers and memory after
-// stores are leaves without values: an expression that reads them can be compared only with one that reads them, too.
+// A node whose values the caller supplies: one for each element and sample point. Local memory, registers and memory
+// after stores are leaves without values: an expression that reads them can be compared only with one that reads them,
+// too.
 struct Leaf {
   UOp node;
   int64_t first_slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
@@ -26,7 +27,7 @@ struct IsolatedMemory {
   UOp define;          // the DEFINE_GLOBAL that isolated loads read
   UOp of;              // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
   int64_t define_number = 0;  // the arg of `define`
-  int64_t num_scalars = 0;    // number of scalars
+  int64_t num_scalars = 0;    // size of the memory, in scalars
 };
 
 // The isolated expression of a node.
@@ -35,7 +36,7 @@ struct IsolatedExpr {
   UOp valid;           // a bool for each element that is false if `value` is Invalid; null if it never is
   UOp memory;          // for an address: the DEFINE_GLOBAL that the address points into; else null
   uint32_t leaf_set = 0; // number of the set of leaves on which the value depends, for ExprIsolator::leaf_set()
-  bool is_address() const { return bool(memory); }  // true for an address
+  bool is_address() const { return bool(memory); }  // true for an address, false for a value
 };
 
 // Returns a text that is equal for loops of equal size: the expression of the size without dtypes and casts of integers
@@ -45,7 +46,7 @@ std::string loop_size_text(UOp loop);
 class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
-  // Number of the DEFINE_GLOBAL with the values of leaves of type double. kLeaves + 1 has those of type long.
+  // Number of the DEFINE_GLOBAL with the values of leaves of type double. The next number is for those of type long.
   static constexpr int64_t kLeaves = 1000000;
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
@@ -55,7 +56,8 @@ class ExprIsolator {
   const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
   // Returns true if `u` is a leaf because it depends on the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
-  // Returns the node's value. For an INDEX that stands for an element, returns this element. Null if there is no value.
+  // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
+  // Null if there is no value.
   UOp load_value(UOp u);
 
   UOp point() const { return point_; }                   // returns the RANGE over the sample points
@@ -104,7 +106,7 @@ class ExprIsolator {
   std::vector<Leaf> leaves_;
   std::map<uint32_t, IsolatedExpr> leaf_of_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
-  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores, by the ids of memory and stores
+  std::map<std::vector<uint32_t>, IsolatedExpr> versions_;  // memories after stores; after() makes the keys
   std::vector<std::vector<uint32_t>> leaf_sets_;
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;

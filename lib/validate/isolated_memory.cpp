@@ -38,8 +38,8 @@ IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t 
 }
 
 // Makes a memory for the buffer after the stores on which the AFTER depends, because stores change the content. AFTERs
-// with the same loops, stores and barriers among their dependencies get the same memory; other nodes and the order of
-// the dependencies do not matter.
+// with the same RANGE, STORE, END, IF and BARRIER nodes among their dependencies get the same memory; other nodes and
+// the order of the dependencies do not matter.
 IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   const IsolatedExpr base = source(u, 0, bound);
   if (!base.is_address()) return base;

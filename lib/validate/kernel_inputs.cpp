@@ -10,8 +10,8 @@ namespace tgc {
 
 namespace {
 
-// Returns the integer that the array `name` holds; nullopt if there is no such array. Throws Failure
-// if the array is not a single integer.
+// Returns the integer in the array `name`; nullopt if there is no such array. Throws Failure if the array is not a
+// single integer.
 std::optional<int64_t> integer_in(const Arrays& arrays, const std::string& name) {
   const Array* a = find_array(arrays, name);
   if (!a) return std::nullopt;
@@ -100,8 +100,8 @@ constexpr OpSet kKeeps = {Op::ADD, Op::MUL, Op::FDIV, Op::RECIPROCAL, Op::CAST, 
 // Ops that may store to arrays in a way that the graph does not show.
 constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL, Op::CUSTOM_FUNCTION, Op::CUSTOM};
 
-// Finds the nodes whose values are never negative, if the arrays in `positive` begin with such values and no negative
-// number is stored to them. A NaN that is computed from NaNs does not count as negative.
+// Finds the nodes whose values are never negative, if the arrays in `positive` initially contain no negative number and
+// none is stored to them. A NaN that is computed from NaNs does not count as negative.
 class Signs {
  public:
   Signs(std::span<const UOp> nodes, const UOpSet& positive) : positive_(positive), at_least_zero_(nodes[0].graph()) {
@@ -215,7 +215,7 @@ std::string note_on_floats(const InputDistribution& draw) {
 std::set<std::string> constrained_inputs(UOp root) {
   std::set<std::string> out;
   for (UOp u : toposort(root)) {
-    size_t first = u.num_src();  // the first source that needs safe values
+    size_t first = u.num_src();  // index of the first source whose values are constrained
     if (u.in({Op::RANGE, Op::SPECIAL})) first = 0;
     if (u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) first = 1;
     for (UOp s : u.src().subspan(std::min(first, u.num_src())))

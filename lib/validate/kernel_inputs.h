@@ -39,8 +39,8 @@ struct VariableSources {
 // Returns a value for each variable of the kernel that one of the sources has. Fails if an array with the name of a
 // variable is not a single integer.
 Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from);
-// Returns up to two other choices to try: all variables at their smallest values, and all at their largest. Values from
-// --var and --inputs stay. Leaves out choices that equal `chosen`.
+// Returns up to two other choices to try: all variables at their smallest values, and all at their largest. Does not
+// change values from --var and --inputs. Leaves out choices that equal `chosen`.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "pos=3, recorded; n=2, --var"; "" if there are no variables.
@@ -48,20 +48,20 @@ std::string text_of(const ChosenVariables& chosen);
 
 // Returns the arrays of floats (DEFINE_GLOBAL, BUFFER, PARAM) of the graph under `root`, a kernel at any stage or a
 // tensor graph, whose negative numbers may make the operand of a square root, logarithm or power negative; all arrays
-// of floats if stores, registers or calls hide which they are. Their random inputs must be Floats::Unit, because NaNs
-// would make devices differ: renderers compare NaNs differently (C's `<` is false for a NaN, tinygrad's LLVM IR true),
-// and a maximum depends on the order of its operands. The result depends only on the graph, so every device gets the
-// same inputs.
+// of floats if stores, local memory, registers, calls or custom code hide which arrays these are. Their random inputs
+// must be Floats::Unit, because NaNs would make devices differ: renderers compare NaNs differently (C's `<` is false
+// for a NaN, tinygrad's LLVM IR true), and a maximum depends on the order of its operands. The result depends only on
+// the graph, so every device gets the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Normal, except those of
 // arrays_without_negatives(). All are Floats::Unit if one of these is no argument of a kernel (no DEFINE_GLOBAL).
 InputDistribution input_distribution(UOp root, uint64_t seed = 0);
-// Returns what a report says of the floats, with the reason; "" if all are Floats::Normal.
+// Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
 
 // Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor, the distance of a
-// shift, or an exponent of the kernel `root`. Such arrays must get the values of fill_random(), with which these uses
-// are valid.
+// shift, or an exponent of the kernel `root`. Such arrays must be filled by fill_random(), whose values are valid for
+// these uses.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The sets of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and

@@ -2,10 +2,10 @@
 // compares the results of a candidate with those of the reference.
 //
 //   KernelTrial trial(ast, {}, {.variables = {{"n", 3}}});
-//   trial.begin(candidate).value_or_throw();  // chooses variables and inputs
-//   auto expected = trial.run_reference();    // what the AST computes in REF
+//   trial.begin_trial(candidate).value_or_throw();  // chooses variables and inputs
+//   auto expected = trial.run_reference();          // what the AST computes in REF
 //   auto stored = execute(candidate, device, trial.inputs(), trial.variables(), options);
-//   auto arrays = trial.compare(stored->outputs, expected->outputs);  // rechecks what rounding may decide
+//   auto arrays = trial.compare_arrays(stored->outputs, expected->outputs);  // rechecks what rounding may decide
 //
 // A DeadlineScope (lib/support/deadline.h) around these calls is the work limit of all of them together.
 #pragma once
@@ -23,7 +23,7 @@ struct TrialInputs {
   std::string arrays_file = {};            // the file of `arrays`, for messages
   std::optional<uint64_t> seed = 0;        // seed of arrays and variables that are not given; unset: all must be given
   VariableValues variables = {};           // --var
-  VariableValues recorded_variables = {};  // values that the recorded program bound
+  VariableValues recorded_variables = {};  // values that the recorded program gave the variables
 };
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the
@@ -49,15 +49,16 @@ class KernelTrial {
   // Returns the distribution of drawn arrays; unset if there is no seed.
   const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
   bool draws_arrays(const Executable& kernel) const;  // returns true if an array that `kernel` reads is drawn
-  // Returns the arrays for another executable of the kernel. Arrays that inputs() lacks are given or drawn.
+  // Returns the arrays for another executable of the kernel. Takes those that inputs() lacks from the given arrays, or
+  // draws them. Errors: an array is missing, or has another dtype or size.
   Result<Arrays> inputs_for(const Executable& kernel) const;
   // Returns the inputs with arrays redrawn from `set` (redraw_inputs); no arrays if none can be redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
   // Runs the trial's kernel in REF.
   Result<Execution> run_reference() const;
-  // Compares `actual`, the arrays that a candidate stored, with the expected arrays. Rechecks elements that differ,
-  // except in a trial of a linear list. `settled` is as for ReferenceRunner::compare_arrays.
+  // Compares `actual`, the arrays that a candidate stored, with the expected arrays. Rechecks elements that differ if
+  // `recheck` allows it, but never in a trial of a linear list. `settled` is as for ReferenceRunner::compare_arrays.
   Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

@@ -103,7 +103,7 @@ TEST_CASE("input_distribution draws no negative numbers for arrays on which root
   CHECK(unit_arrays("(a*a*UOp.const(dtypes.float, -1.0)+b.exp2()).sqrt()*c") == "data1 data2");
   CHECK(unit_arrays("(zero<a).where(a, b).log2()+c") == "data1 data2");
   CHECK(unit_arrays("c.sqrt().log2()+a") == "data3");
-  CHECK(unit_arrays("(a+b*b).sqrt()", "1") == "data1");        // what is stored to data1 is positive
+  CHECK(unit_arrays("(a+b*b).sqrt()", "1") == "data1");        // the stored value is not negative
   CHECK(unit_arrays("a.sqrt()*b", "1") == "data1 data2");
 }
 

@@ -23,7 +23,7 @@ std::optional<int64_t> number(UOp u) {
 }
 
 // Returns the value of an index; nullopt if it depends on memory, divides by zero, or has an op or an operand that is
-// not supported here. `known` has the values of loops and threads; adds those of other nodes.
+// not supported here. `known` has the values of loops and threads; the values of other nodes are added to it.
 std::optional<int64_t> value_of(UOp u, Values& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = number(u);

@@ -59,7 +59,7 @@ std::string with_operands(UOp u, std::span<const Const> operands) {
   return std::string(u.is(Op::REDUCE) ? name_of(op) : function_name(u)) + "(" + out + ")";
 }
 
-// Returns the buffer below the source of an INDEX, which may be ordered after stores.
+// Returns the buffer of `u`, the first source of an INDEX, without AFTERs (which order it after stores) and LOADs.
 UOp memory_of(UOp u) {
   while (u.in({Op::AFTER, Op::LOAD}) && u.num_src() > 0) u = u.src(0);
   return u;
@@ -246,8 +246,8 @@ Const NanOrigin::reduce_value(UOp u) {
   return sum;
 }
 
-// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops. With
-// `as_infinity`, adds only those to the origin of an infinity.
+// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops. `as_infinity`:
+// the value is an infinity.
 void NanOrigin::follow_origin(UOp u, bool as_infinity) {
   if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
   one_level_deeper([&] { follow_operands(u, as_infinity); });

@@ -13,8 +13,8 @@
 
 namespace tgc {
 
-// A step from the origin of a bad value to the output: an operation that makes an infinity of finite numbers or a NaN
-// of numbers, or a load of a bad value.
+// A step from the origin of a bad value (a NaN or an infinity) to the output: an operation that makes an infinity from
+// finite numbers, or a NaN from operands that are not NaN; or a load of a bad value.
 struct NanStep {
   UOp node;              // the node of the AST
   std::string operation_text;      // the operation with its values, such as "log2(0) = -inf"
@@ -70,7 +70,7 @@ class NanOrigin {
   const VariableValues& variables_;
   std::unordered_map<UOp, KnownNode> known_nodes_;
   std::unordered_map<UOp, int64_t> loop_values_;  // values of the loops around the node that is evaluated
-  std::vector<UOp> loop_nest_;                    // these loops, the outermost first
+  std::vector<UOp> loop_nest_;                    // the loops around the node that is evaluated, outermost first
   std::vector<NanStep> steps_;
   int64_t work_done_ = 0;    // number of evaluations of nodes, plus number of iterations of loops
   int num_followed_ = 0;     // number of calls of follow_origin()

@@ -100,8 +100,8 @@ class Shaker {
     if (!least) return off;
     return (size(x).lt(x.const_like(least)) & x.ne(x.const_like(0.0))).where(x + x.const_like(e * least), off);
   }
-  // Returns another integer than `number`: a small one or, in two of the ways, the dtype's largest or smallest one.
-  // Returns `number` if only roundings are perturbed.
+  // Returns an integer to use in place of `number`: a small one or, in two of the ways, the dtype's largest or
+  // smallest. Returns `number` if only roundings are perturbed.
   UOp changed_value(UOp number) const {
     if (roundings_only_) return number;
     UOp small = number.const_like(Const(int64_t(37 + 24 * way_)));
@@ -173,7 +173,8 @@ class Shaker {
     return nans.ne(nans).where(nans, most);
   }
 
-  // Perturbs a comparison: gives the other answer if the operands differ by a few bits, unless both are exact.
+  // Perturbs a comparison, in half of the ways: gives the other answer if the operands differ by at most a few bits,
+  // unless both operands are exact.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));

@@ -15,7 +15,7 @@ inline constexpr int kPerturbations = 4;
 //   - a rounded float (a result of arithmetic or of a narrowing cast) is larger or smaller by its last bit, except in
 //     way 0
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
-//   - a cast of a float to an integer, or a TRUNC, gets an operand that is a few bits larger or smaller
+//   - a cast of such a float to an integer, or its TRUNC, has an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
 //   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
 //     shift by the width or more, an overflow of a signed sum, product or left shift, a cast of a float that does not
@@ -23,10 +23,10 @@ inline constexpr int kPerturbations = 4;
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
-// way + kRoundingsOnly perturbs only roundings, and leaves results that C does not define as REF computes them.
+// way + kRoundingsOnly perturbs as `way` does, but leaves the undefined results of the last item as REF computes them.
 inline constexpr int kRoundingsOnly = 8;
 
-// Another way: computes sums of floats in float64, which is more exact than any order of the terms.
+// Another way, which perturbs nothing, but computes sums of floats in float64: more exact than any order of the terms.
 inline constexpr int kWideSums = kPerturbations;
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared);
 
 class ReferenceRunner {
  public:
-  // `inputs` holds an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
+  // `inputs` has an array for each buffer, by name (data0); `variables` a value for each variable. Both must outlive
   // the runner, and no run changes them. Arrays that a graph reads and `inputs` lacks are drawn from `missing`; without
   // `missing`, they are an error. `options` sets the process and the time limit of each run; without a time limit, REF
   // stops after Limit::RefSeconds.
@@ -42,9 +42,9 @@ class ReferenceRunner {
 
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
   // that depend on rounding. Differences in these elements are counted in Comparison::num_left_out, and an array that
-  // differs only there passes. If `settled` is not null, it gets a copy of `actual` in which these elements have their
-  // expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all of
-  // them.
+  // differs only there passes. If `settled` is not null, stores in it a copy of `actual` in which these elements have
+  // their expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all
+  // of them.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

@@ -12,8 +12,8 @@
 namespace tgc {
 namespace {
 
-// A kernel that computes data0[i] = f(a, b), where a and b are the floats data1[i] and data2[i] for i < 8. `actual`
-// holds the values that the kernel stored.
+// A kernel that computes data0[i] = f(a, b), where a and b are the floats data1[i] and data2[i] for i < 8. `actual` has
+// the values that the kernel stored.
 struct StoredKernel {
   InputGraph loaded;
   Arrays inputs, actual, expected;
@@ -134,7 +134,7 @@ TEST_CASE("ReferenceRunner gives the differences that rounding explains their ex
 
 TEST_CASE("expected_divergence names C's integer promotion where it changes a result") {
   Comparison differs{.num_different = 1};
-  // returns whether expected_divergence() knows a reason for the expression `f` of two uchars a and b
+  // returns whether expected_divergence() returns a reason for the expression `f` of two uchars a and b
   auto is_known = [&](const std::string& f, const char* renderer) {
     std::string text = "data = UOp(Ops.DEFINE_GLOBAL, dtypes.uchar.ptr(4), (), 1)\n"
                        "r = UOp.range(4, 0, AxisType.REDUCE)\n"

@@ -17,7 +17,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kFewest = 64, kMost = 2048;  // fewest and most elements that are sampled of each store
-constexpr double kMostTimes = 200;             // kernels that need over 200 times the allowed work are refused
+constexpr double kMostTimes = 200;             // a kernel that needs more than kMostTimes * work is refused
 constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL; kernels have smaller numbers
 constexpr int64_t kPointAxis = 1 << 20;
 

@@ -27,14 +27,14 @@ UOp constant_size_of(UOp range);
 
 // Runs the kernel `ast` in REF on `inputs`, one array per buffer. Computes all elements if that takes at most `work`
 // evaluations of UOps, or if the AST is not plain; else as many elements as `work` allows, within fixed limits. An AST
-// is plain if each iteration of its ranges, of constant sizes, stores exactly one scalar to each stored array, and if
-// it has no images, local memory, registers or order of stores (AFTER). Errors: REF cannot run the kernel, or even a
-// few elements need far more than `work`.
+// is plain if each of its stores writes, in every iteration of loops of constant sizes, one scalar to an array (not an
+// image) of its own without a gate, and if it has no local memory, registers, barriers, BUFFERIZE or order of stores
+// (AFTER). Errors: REF cannot run the kernel, or even a few elements need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
-// from. Of the iterations of reductions, takes the first `most` + 1 of the innermost loop. Empty if the AST is not
-// plain.
+// from. For reductions, considers only the first `most` + 1 iterations of the innermost loop, with all other loops at
+// 0. Empty if the AST is not plain.
 std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most);
 

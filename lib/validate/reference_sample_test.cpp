@@ -49,7 +49,7 @@ TEST_CASE("stored_in_ref: elements at irregular distances, and stores of two val
   REQUIRE(places.size() == 100);
   std::set<int64_t> remainders;
   for (int64_t i : places) remainders.insert(i % 10);
-  CHECK(remainders.size() == 10);  // if every tenth element is wrong, one is found
+  CHECK(remainders.size() == 10);  // so an error in every tenth element is found
   CHECK(!once.has_overlaps);
   CHECK(stored(r.alu(Op::IDIV, r.const_like(Const(int64_t(2))))).has_overlaps);
 }

@@ -38,7 +38,7 @@ std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
 
 // A pair of numbers to compare, one from each side.
 struct Part {
-  int64_t before, after;                        // the slots of the output array in which the two results are
+  int64_t before, after;                        // slots of the two results in the output array
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
@@ -132,7 +132,7 @@ class Evaluation {
         fill_random(drawn.back(), uint64_t(m.define_number), "memory");
         own = &drawn.back();
       }
-      // REF does not write to it
+      // REF does not write to this memory
       buffers.push_back({m.define_number, const_cast<uint8_t*>(own->data()), own->nbytes()});
     }
     run_in_worker(program, buffers).value_or_throw();
@@ -239,7 +239,7 @@ class Evaluation {
   }
 
   // Returns the relative difference of the two numbers. It is 0 if rounding explains it, 1 for different integers, and
-  // 0.05 if only one number is finite or both are different infinities or NaN.
+  // 0.05 for different floats of which one is infinite or NaN.
   double distance(const Part& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);

@@ -1,7 +1,7 @@
 // compare_sides: tests whether the two sides of a rewrite compute the same. Evaluates both sides in REF at sample
-// points, with the arrays of a run. Leaves such as ranges and variables (isolated_expr.h) get values within their
-// bounds, and the bounds. Equal results do not prove that the sides are equal, but the sides of most wrong rewrites
-// differ at nearly every point.
+// points, with the arrays of a run. Leaves such as ranges and variables (isolated_expr.h) have random values within
+// their bounds, and the bounds themselves. Equal results do not prove that the sides are equal, but the sides of most
+// wrong rewrites differ at nearly every point.
 #pragma once
 #include <map>
 #include <string>
@@ -22,7 +22,7 @@ struct EquivalenceResult {
     Same,    // equal at every point, up to rounding
     Differ,  // different at some point
     Unlike,  // the dtypes or numbers of elements differ, so nothing was evaluated
-    Open,    // unknown: a side has no value, or the side `after` depends on leaves that `before` does not
+    Open,    // unknown: for example, a side has no value, or `after` depends on leaves that `before` does not
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike

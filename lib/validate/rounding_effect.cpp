@@ -56,8 +56,8 @@ bool are_about_the_end(double a, double b, double far, DType d) {
   return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
 }
 
-// Raises the effect on each element of an array to its change from `b` to `a`. With `is_exact`, the effects are also at
-// least the root mean square of these changes.
+// Raises the effect on each element of an array to at least its change from `b` to `a`. With `is_exact`, the effects
+// are also at least the root mean square of these changes.
 void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<double>& effects) {
   double squares = 0;
   for (size_t k = 0; k < effects.size(); k++) {

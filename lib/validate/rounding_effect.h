@@ -1,5 +1,6 @@
-// RoundingEffect: computes how much rounding may change each element that a kernel stores. It tells rounding from
-// faults where a fixed tolerance cannot: a sum of bfloat16 that stops growing at 256 may be wrong by half of its value.
+// RoundingEffect: computes how much rounding may change each element that a kernel stores. It distinguishes rounding
+// from faults where a fixed tolerance cannot: a sum of bfloat16 that stops growing at 256 may be wrong by half of its
+// value.
 #pragma once
 #include <vector>
 
@@ -22,7 +23,7 @@ class RoundingEffect {
   // for fp8, plus two units in the last place. Values that may overflow by rounding count as equal. `root` is the graph
   // that stored the arrays `actual`. The effects in `root` are kept for later calls if they explain the differences,
   // because a graph after the AST may round with bit operations (bfloat16), which cannot be perturbed. `settled` is
-  // `actual` with the expected values for undefined elements (ReferenceRunner::compare_arrays).
+  // `actual` with the expected values for elements that rounding decides (ReferenceRunner::compare_arrays).
   bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
 
   // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does

@@ -83,7 +83,7 @@ bool is_element_at(UOp u, UOp index) {
   return u.is(Op::INDEX) && index.is(Op::INDEX) && std::ranges::equal(u.src(), index.src());
 }
 
-// The value that a STORE writes, and the conditions under which it does.
+// The value that a STORE writes, and the conditions under which it writes the value.
 struct GatedValue {
   UOp value;  // the value; null if the element keeps its old value
   std::vector<std::pair<UOp, bool>> gates = {};  // conditions, each with the value that it must have
@@ -154,7 +154,7 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   }
   UOp x = isolator_.load_value(s.before), y = isolator_.load_value(s.after);
   if (!x || !y || isolator_.is_opaque(s.before)) return {};
-  // a size that depends on other ranges
+  // true if the rewrite made the loop's size depend on leaves that the old size does not depend on
   bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
   if (ends_alone ? adds_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
   auto valid = [](const IsolatedExpr& c) { return c.is_address() ? UOp() : c.valid; };
@@ -183,7 +183,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
   if (u.is(Op::NOOP) && u.num_src() == 0) return true;
   if (!u.is(Op::STORE)) return false;
-  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // ignores a LOAD
+  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // skips a LOAD
   const GatedValue stored = stored_value(u);
   if (!stored.value) return place.is_address();
   UOp value = isolator_.load_value(stored.value);
@@ -297,12 +297,12 @@ class SidesBuilder {
   std::span<const Application> list_;
   std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
   std::unordered_set<UOp> inserted_;       // placeholders that are in the graph now
-  std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it stands for
+  std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it replaced
   mutable std::unordered_map<UOp, bool> has_placeholder_;  // by node: true if there is a placeholder below the node
 };
 
-// Returns true if the rewrite gives tensors their loops. Its result may depend on loops that the graph does not have
-// yet.
+// Returns true for a rewrite of the stage that adds loops to tensors. Its result may depend on loops that the graph
+// does not have yet.
 bool adds_loops(const Application& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
 
 // Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false

@@ -38,7 +38,7 @@ class SideIsolator {
   SideExpressions of(const Sides& sides);
   ExprIsolator& isolator() { return isolator_; }
   const ExprIsolator& isolator() const { return isolator_; }
-  // Returns the set of leaves on which the expressions of `u` depend.
+  // Returns the number of the set of leaves on which the expressions of `u` depend.
   uint32_t leaves_of(UOp u);
 
  private:

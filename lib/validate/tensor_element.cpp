@@ -17,7 +17,7 @@ constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op
 
 UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-// Returns the shape of a node; an empty one if the node has no shape, as nodes within loops.
+// Returns the shape of a node; an empty shape if the node has none, as for nodes within loops.
 Shape shape_in_loops(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
@@ -35,7 +35,7 @@ Sides TensorElementExpr::element_sides(UOp before, UOp after) {
     Place place = place_of(shape);
     work_done_ = 0, is_too_large_ = false;
     Sides out{element(before, place), element(after, place)};
-    // the expressions are too large: try again with the value of `before` in memory that `after` reads
+    // if the expressions are too large, retry with the node `before` as a memory from which `after` may load
     if (is_too_large_) {
       auto all = std::exchange(known_elements_, {});
       whole_node_ = without_movements(before), work_done_ = 0, is_too_large_ = false;
@@ -265,7 +265,7 @@ UOp TensorElementExpr::without_places(UOp root) {
     bool is_reduction = u.in({Op::REDUCE_AXIS, Op::REDUCE});
     if (u.in({Op::CONST, Op::DEFINE_VAR})) src.clear();
     if (is_reduction) src.resize(1);
-    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which holds indices
+    if (u.is(Op::ASSIGN)) src.resize(2);  // drop the third source, which contains indices
     Arg arg = u.is(Op::REDUCE_AXIS) ? u.arg()[0] : u.arg();
     placeless_nodes_[u] = u.in(kPlaced) ? src[0] : graph_.node(is_reduction ? Op::REDUCE : u.op(), u.dtype(), src, arg);
   }

@@ -1,7 +1,7 @@
 // TensorElementExpr: makes an expression that REF can compute for one element of a node in a tensor graph. Movement ops
-// change the element's index, and reductions become loops. The graph may already have loops (BUFFERIZE, INDEX). So the
-// two sides of a rewrite of the tensor stages can be compared (rewrite_equivalence.h), although they are no kernels
-// yet.
+// change the element's index, and reductions become loops. The graph may already have loops (BUFFERIZE, INDEX). With
+// these expressions, rewrite_equivalence.h can compare the two sides of a rewrite in the tensor stages, although the
+// graphs are no kernels yet.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -19,12 +19,12 @@ class TensorElementExpr {
   explicit TensorElementExpr(Graph& graph) : graph_(graph) {}
 
   // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before`. The
-  // sides are null if `after` reads memory that `before` does not. Indices, and nodes without a value (stores, ends) or
-  // without an expression, are returned unchanged.
+  // sides are null if `after` reads memory that `before` does not. Returns the sides unchanged if they are indices,
+  // have no value (stores, ends) or no expression, or if the expressions are too large.
   Sides element_sides(UOp before, UOp after);
 
-  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While
-  // tensors get their loops, these indices depend on loops that are not in the graph yet.
+  // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources. While a
+  // stage adds loops to tensors, these indices depend on loops that are not in the graph yet.
   bool are_equal_except_places(UOp before, UOp after);
 
  private:
@@ -49,11 +49,11 @@ class TensorElementExpr {
   Graph& graph_;
   std::map<std::vector<uint32_t>, UOp> known_elements_;  // expressions, by node ids of the node and its indices
   std::unordered_map<UOp, UOp> bare_nodes_, placeless_nodes_;
-  std::unordered_map<UOp, UOp> memories_;  // by node: the memory that holds the node's values
+  std::unordered_map<UOp, UOp> memories_;  // by node: the memory with the node's values
   int64_t num_loops_ = 0;
   UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node
   int recursion_depth_ = 0, work_done_ = 0;
-  bool is_too_large_ = false;  // the expression was too large
+  bool is_too_large_ = false;  // true if an expression exceeded a limit
 };
 
 }  // namespace tgc

@@ -1,5 +1,6 @@
 // truncate_loops: shortens the outermost loops of a kernel, at any stage, that is too large for REF. The shortened
-// kernel stores only some of the elements, with the same values as the whole kernel.
+// kernel stores only some of the elements, with the same values as the whole kernel. stored_in_ref: returns a sample of
+// these elements.
 #pragma once
 #include <map>
 #include <string>
@@ -11,8 +12,8 @@
 namespace tgc {
 
 // Copies the graph into `into`, with fewer iterations of the loops and workgroups around the stores, so that REF needs
-// about `work` evaluations of UOps. Keeps the first iterations or, with `at_end`, the last ones. Throws Failure if even
-// one iteration of these loops needs more than `work`.
+// at most about `work` evaluations of UOps. Keeps the first iterations or, with `at_end`, the last ones. Throws Failure
+// if even one iteration of these loops needs more than `work`.
 UOp truncate_loops(Graph& into, UOp root, double work, bool at_end = false);
 
 // A sample of the elements that a kernel stored, with their indices.
