@@ -175,7 +175,7 @@ Status restrict_files(const Confinement&) { return Unit{}; }
 #ifdef TGC_SECCOMP
 constexpr bool kSeccomp = !kSanitized;
 
-// System calls for memory, clocks, existing threads and exit.
+// System calls for memory, clocks, existing threads, signal handlers, random numbers, the process id and exit.
 constexpr const char* kCompute[] = {
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
     "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "sched_yield",
@@ -188,7 +188,7 @@ constexpr const char* kCompile[] = {
     "readlinkat", "getcwd", "getdents64", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getrlimit",
     "statfs", "fstatfs"};
 
-// System calls that write files, map memory, start threads and programs, wait, and talk to own threads and children.
+// System calls that Driver workers may make besides those of kCompute and kCompile.
 constexpr const char* kDriver[] = {
     // files
     "creat", "write", "readv", "writev", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "sendfile", "splice",
@@ -394,8 +394,8 @@ Program program_of(Rights rights) {
     for (const char* name : {"bind", "listen"}) filter.add(kAllow, name);
     filter.add(kTrap, kNoDriver);
     filter.add(fails(EPERM), kRefused);
-    // Landlock before version 3 does not see that opening for reading can truncate a file. No openat2, because a filter
-    // cannot see its flags, and no truncate.
+    // Landlock before version 3 does not prevent truncation by opening a file for reading. openat2 is not allowed,
+    // because a filter cannot read its flags, and neither is truncate.
     for (auto [name, flags] : {std::pair("open", 1u), std::pair("openat", 2u)}) {
       filter.add(kAllow, name, {is_int(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
       for (uint32_t access : {O_WRONLY, O_RDWR}) filter.add(kAllow, name, {is_int(flags, access, O_ACCMODE)});

@@ -1,7 +1,7 @@
 // Confinement: restrictions that a worker process permanently puts on itself before it runs untrusted code. There are
 // three independent mechanisms: seccomp (system calls), Landlock (files) and resource limits (memory, CPU time, file
-// size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls and memory, only the other
-// resource limits apply. Systems other than Linux have only resource limits. See active_mechanisms().
+// size, processes, core dumps). In sanitizer builds, whose runtime needs more system calls and memory, only the
+// resource limits other than memory apply. Systems other than Linux have only resource limits. See active_mechanisms().
 #pragma once
 #include <cstdint>
 #include <string>

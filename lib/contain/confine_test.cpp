@@ -67,7 +67,7 @@ struct Victim {
 struct Attempt {
   std::string name;
   std::vector<long> call;  // number of the system call and its arguments
-  std::set<int> errors = {EPERM, ENOSYS};  // errors that the filter returns and the kernel does not
+  std::set<int> errors = {EPERM, ENOSYS};  // errors that show a refused call: the kernel itself would not return them
 };
 
 volatile sig_atomic_t trapped = 0;
@@ -200,7 +200,7 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
   for (int fd : {file, far})
     for (long call : {SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_fstat, SYS_dup, SYS_ftruncate})
       attempts.push_back({"call " + std::to_string(call), {call, fd, long(&byte), 1}, {EBADF, EACCES}});
-  // the standard descriptors, of which a driver's are /dev/null
+  // may work in Compile and Driver workers, because descriptor 0 is /dev/null there
   attempts.push_back({"standard input", {SYS_pread64, 0, long(&byte), 1, 0}, {EBADF}});
   each_worker([&](const Confinement& what) {
     auto standard = [&] {

@@ -88,7 +88,7 @@ bool write_all(int fd, const void* data, size_t bytes) {
 }
 
 // Writes a message to a worker. Unlike write_all, does not raise SIGPIPE if the worker is dead. Returns false if the
-// worker has not read the message at the current deadline.
+// worker is dead, or has not read the message at the current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -162,9 +162,10 @@ void catch_faults(int fd) {
     sigaction(signal, &action, nullptr);
 }
 
-// Makes the worker the out-of-memory killer's first victim, kills it when its parent dies, and disables core files.
+// Puts the worker into its own process group, makes it the out-of-memory killer's first victim, has it killed when its
+// parent dies, and disables core files.
 void let_be_killed_first() {
-  setpgid(0, 0);  // makes a process group, so that end() also kills all descendants
+  setpgid(0, 0);  // so that a signal to the group also kills all descendants
 #if TGC_LINUX
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
@@ -204,8 +205,8 @@ size_t group_size(pid_t group) {
   return out;
 }
 
-// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, or if the child's
-// process group has more than kMostProcesses processes.
+// Reads messages from a channel. If `child` is set, stops after `timeout` seconds without progress, at the current
+// deadline, or if the child's process group has more than kMostProcesses processes.
 class Reader {
  public:
   explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
@@ -217,7 +218,7 @@ class Reader {
     auto p = static_cast<char*>(to);
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
-        // the worker keeps on sending
+        // also ends the wait for a worker that keeps on sending after the deadline
         if (seconds_since(deadline_.end_time) > kCompareGrace) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));

@@ -88,7 +88,7 @@ std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const 
   return status;
 }
 
-// Reads what is available; returns false at the end of the file.
+// Appends what is available to `to`, up to 64 KiB. Returns false at the end of the file or on an error.
 bool drain(int fd, std::string& to) {
   char chunk[1 << 16];
   ssize_t n = ::read(fd, chunk, sizeof chunk);
@@ -130,7 +130,8 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
   return result;
 }
 
-// Ignores SIGPIPE, so that a program that ends before it has read its input does not kill this process.
+// Ignores SIGPIPE unless this process handles it, so that a program that ends before it has read its input does not
+// kill this process.
 void ignore_broken_pipes() {
   static const bool done = [] {
     struct sigaction old;

@@ -13,7 +13,7 @@
 namespace tgc {
 
 // A pipe, whose ends are closed when this process executes another program. The destructor closes the ends that were
-// not taken by take_read_end() or take_write_end(). The constructor throws Failure.
+// not taken by take_read_end() or take_write_end(). The constructor throws Failure if the system cannot make a pipe.
 class Pipe {
  public:
   Pipe();

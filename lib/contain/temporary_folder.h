@@ -14,7 +14,7 @@ Result<std::string> temporary_folder();
 // The first one of a process also calls remove_leftovers.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // throws Failure
+  TemporaryFolder();  // throws Failure if the folder cannot be made
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -32,8 +32,8 @@ struct PairOf {
   friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
 };
 
-// Returns the new value of a memory cell that holds `old`. For CompareAndSwap, b is the expected value and c the
-// replacement; all other operations ignore c.
+// Returns the new value of a memory cell that holds `old`; `old` itself for an operation that T does not have. For
+// CompareAndSwap, b is the expected value and c the replacement; all other operations ignore c.
 template <AtomicOp kOp, class T>
 T atomic_result(T old, T b, T c) {
   using enum AtomicOp;

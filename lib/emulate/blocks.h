@@ -33,10 +33,11 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   return "thread " + text(place_of(thread, size)) + " of block " + text(block);
 }
 
-// zeroed() allocates at least `bytes` zero bytes, aligned to 64, or throws bad_alloc. FreeBytes is their deleter.
+// The deleter of memory from std::aligned_alloc.
 struct FreeBytes {
   void operator()(void* p) const { std::free(p); }
 };
+// Returns at least `bytes` zero bytes, aligned to 64 bytes. Throws bad_alloc.
 template <class T>
 std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
@@ -63,8 +64,8 @@ void take_turns(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 }
 
 // Runs all groups of a launch (a group is one block, or several blocks packed in one warp) on up to
-// `launch.host_threads` threads of the host. Returns the fault of the lowest numbered failing group, if any, and sets
-// `executed` to the total number of executed thread instructions. Each host thread constructs one Runner(launch), whose
+// `launch.host_threads` threads of the host. Returns the fault of the lowest numbered failing group. If no group fails,
+// `executed` is the total number of executed thread instructions. Each host thread constructs one Runner(launch), whose
 // run(number) runs one group and throws the group's Fault.
 template <class Runner, class Launch>
 std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {

@@ -40,10 +40,10 @@ class Driver {
  public:
   Memory& memory() { return memory_; }
 
-  // Records `code` and a detailed text as the last error, so that text_of(code) returns this text. Returns `code`.
+  // Records `code` as the last error: text_of(code) then returns the general text of `code` and `text`. Returns `code`.
   int set_error(int code, std::string text);
-  // Returns the text of an error code (for the last error's code, set_error()'s detailed text); null for an unknown
-  // code.
+  // Returns the text of an error code, which for the last error's code ends in the text that was given to set_error().
+  // Returns null for an unknown code.
   const char* text_of(int code);
   const char* name_of(int code) const;
   // Fails with kInvalidValue and a message naming `function` if [at, at + bytes) is not inside one allocation.
@@ -55,7 +55,7 @@ class Driver {
   // `prefix` begins the names of the driver's environment variables: "TGC_CUDA_EMULATOR".
   Driver(std::string prefix, std::span<const ErrorText> errors);
 
-  // The environment variable prefix + name ("_THREADS"); null if it is not set.
+  // Returns the value of the environment variable prefix + name ("_THREADS"); null if the variable is not set.
   const char* setting_value(const char* name) const;
   bool is_set(const char* name) const;
   bool checks_races() const { return is_set("_RACE"); }
@@ -63,9 +63,10 @@ class Driver {
 
   int check_size(const Triple& grid, const Triple& block, const Limits& most);
   // Reads the argument block from a launch function's `extra` list: (key, pointer) pairs that end at the key `end`.
+  // Fails with kInvalidValue if a key is unknown.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
   // Runs a launch and returns its error code; a Fault becomes the driver's last error. With the setting _SPEED, prints
-  // the instruction count and times to standard error.
+  // the instruction count, the times and `block_threads`, the threads per block, to standard error.
   int run_kernel(const std::string& kernel, uint64_t block_threads,
                  const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
 
@@ -78,7 +79,7 @@ class Driver {
   unsigned host_threads_ = 1;
   std::mutex mutex_;
   int failed_code_ = 0;
-  std::deque<std::string> texts_;  // the last 1000 error texts, kept because text_of returns pointers to them
+  std::deque<std::string> texts_;  // recent error texts, kept because text_of returns pointers to them
 };
 
 // The modules that a program has loaded, and the kernels that it has looked up by name.

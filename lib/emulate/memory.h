@@ -37,7 +37,8 @@ class Memory {
   uint64_t limit_bytes_, used_bytes_ = 0;
 };
 
-// Finds the allocation of an address, with a cache of the last range by instruction (64 entries, by number modulo 64).
+// Finds the allocation that contains an address. Caches the range that each instruction accessed last; instructions
+// whose numbers are equal modulo 64 share a cache entry.
 class RecentRanges {
  public:
   // Returns the range that contains all of the addresses [from, to), or null. `ranges` must be sorted.

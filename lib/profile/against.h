@@ -16,16 +16,16 @@ struct ComparedInstruction {
     uint64_t address = 0;
     InstructionTimes instruction_times;
     std::string assembly;
-    double cycles_per_wave = 0;   // cycles for each followed wave
+    double cycles_per_wave = 0;   // mean cycles of a followed wave
   };
-  std::optional<InstructionSide> old_one, new_one;  // at least one; the other kernel may have no such instruction
+  std::optional<InstructionSide> old_one, new_one;  // at least one is set; nullopt: that run has no such instruction
   double change_per_wave() const {
     return (new_one ? new_one->cycles_per_wave : 0) - (old_one ? old_one->cycles_per_wave : 0);
   }
   const InstructionSide& newest_side() const { return new_one ? *new_one : *old_one; }
 };
 
-// Two runs of a kernel. The cycles are those of a mean followed wave.
+// Two runs of a kernel. All cycles are means over the run's followed waves.
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
   std::vector<ComparedInstruction> instructions;  // executed ones, in order; empty if one run has none

@@ -9,7 +9,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr size_t kMostCells = size_t(1) << 24;  // most cells of the table that align_code() fills
-constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of pairs: with the same text, or up to registers
+constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of a pair: the same text; the same up to registers
 
 // Returns the class of a register: "v" for "v12", "s" for "vcc_lo"; "" if the word is no register.
 std::string_view register_class(std::string_view word) {
@@ -90,7 +90,7 @@ std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> 
     tail.push_back({--x_end, --y_end, true});
   const size_t rows = x_end - begin, columns = y_end - begin, width = columns + 1;
   if ((rows + 1) * width > kMostCells) return {};
-  std::vector<uint32_t> best((rows + 1) * width);  // by row and column: the best score from there on
+  std::vector<uint32_t> best((rows + 1) * width);  // by row and column: the largest sum of scores from there on
   auto worth = [&](size_t i, size_t j) {
     const Coded &p = x[begin + i], &q = y[begin + j];
     return p.text == q.text ? kSame : p.similar == q.similar ? kSimilar : 0;

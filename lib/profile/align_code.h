@@ -13,7 +13,7 @@ namespace tgc::profile {
 
 // An instruction of each version, by index, or of only one version.
 struct AlignedPair {
-  static constexpr size_t kNone = SIZE_MAX;  // this version has no counterpart
+  static constexpr size_t kNone = SIZE_MAX;  // value of `a` or `b` if that version has no such instruction
   size_t a = kNone, b = kNone;
   bool is_same = false;  // both have the same text; false: they differ in registers, or only one version has it
 };

@@ -1,5 +1,5 @@
-// Follows waves through the code by the packets of CDNA. An ISSUE packet tells which waves of a SIMD issue an
-// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet tells the kind of
+// Follows waves through the code by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an
+// instruction, and for which waves an instruction without a unit ends, such as a wait. An INST packet has the kind of
 // a wave's oldest issued instruction whose kind is not known yet; the kind of a branch says whether it is taken.
 #include <algorithm>
 #include <deque>
@@ -132,7 +132,7 @@ class CdnaFollower {
       }
       last = std::max(last, w.list[k].time);
       steps_.push_back({last, number, at, false});
-      // s_barrier is issued twice: when the wave arrives, and when it goes on
+      // s_barrier is issued twice: when the wave arrives, and when it continues
       const bool arrives = code[at].unit == InstructionUnit::Barrier && w.list[k].kind == kMessage;
       if (arrives && k + 1 < w.list.size() && w.list[k + 1].kind == kImmediateKind) {
         last = std::max(last, w.list[++k].time);

@@ -40,7 +40,7 @@ bool belongs_to_line(UOp u) {
                 Op::RANGE, Op::NOOP});
 }
 
-// Sets `out.nodes`, the nodes of each line of a source, and `out.accesses`, how these access memory.
+// Sets `out.line_nodes`, the nodes of each line of a source, and `out.accesses`, how these nodes access memory.
 void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_size, CodeSource& out) {
   std::unordered_map<UOp, size_t> position;
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
@@ -122,13 +122,13 @@ class SourceFinder {
     Section text;
     std::string kernel;
     std::string arch;
-    std::string differs = {};  // how the code of kernels with this name differs, for each that was compiled
+    std::string differs = {};  // how its code differs, for each compiled kernel with this name
     std::vector<ListedInstruction> listing = {};  // instructions of the profile's code; made when first needed
     std::optional<CodeSource> similar = {};       // of the sources with other code: that with the most similar code
     size_t pairs = 0;                             // number of instructions that `similar` has, too
   };
 
-  // Takes the sources that tgc renders for the ASTs in the profile.
+  // Compares the code of wanted kernels with that of the sources that tgc renders for the ASTs in the profile.
   void take_own(std::vector<Wanted>& wanted, const std::string& target) {
     Session session = native_session(session_);
     std::set<std::string> names;
@@ -170,7 +170,7 @@ class SourceFinder {
     }
   }
 
-  // Takes the source that tinygrad rendered and recorded.
+  // Compares the code of wanted kernels with that of the source that tinygrad rendered and recorded.
   void take_recorded(std::vector<Wanted>& wanted, const GoldenRecord& record, const std::string& target,
                      const std::string& shown) {
     if (!record.source || !record.program) return;

@@ -24,7 +24,7 @@ struct Profile;
 struct LinearNode {
   size_t list_index = 0;      // the node's index in the list
   std::string op, dtype;      // "LOAD", "dtypes.float"
-  bool has_own_line = false;  // true: the node has a line of its own; false: it is printed inside a line of a user
+  bool has_own_line = false;  // true: it has a line of its own; false: it is printed in the line of a node that uses it
 };
 
 // A LOAD or STORE whose addresses in a wave are known.
@@ -33,7 +33,7 @@ struct MemoryAccess {
   LinearNode node;
   std::optional<LaneAccess> lane_access;  // nullopt if it does not access global memory
   std::optional<BankAccess> bank_access;  // nullopt if it does not access local memory
-  // bytes to the address in the innermost loop's next iteration; nullopt: unknown
+  // bytes from the address to the address in the innermost loop's next iteration; nullopt: unknown
   std::optional<int64_t> next_distance;
   bool is_reduction = false;             // true if this loop is a reduction
 };
@@ -43,7 +43,7 @@ struct CodeSource {
   std::string target;              // the target that the source was compiled for: "AMD:HIP:gfx1100"
   std::string missing_reason;      // why no source was found; empty if one was found
   std::vector<std::string> lines;  // the lines of the source
-  // by line, first those with has_own_line; empty: tgc has another source
+  // for each line its nodes, first those with has_own_line; empty: unknown, because tgc renders another source
   std::vector<std::vector<LinearNode>> line_nodes;
   std::vector<MemoryAccess> accesses;
   std::optional<std::string> opts;        // the applied opts, as tinygrad prints them; nullopt: unknown
@@ -79,8 +79,8 @@ struct AlignedLines {
   std::string difference_text;                  // text such as "; 2 of 63 instructions are only in the profile's: ..."
 };
 // Gives each instruction of `code` the line of its counterpart in `with_lines`. An instruction without a counterpart
-// gets the line that its nearest neighbours with counterparts share; a wait or other instruction without an operation
-// gets the line of the next one.
+// has the line that its nearest neighbours with counterparts share, if they share one; a wait or another instruction
+// without an operation has the line of the next instruction that has a counterpart.
 AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines);
 
 }  // namespace tgc::profile

@@ -11,8 +11,9 @@
 namespace tgc::profile {
 
 // Runs `body`, and logs what emulated AMD GPUs execute meanwhile. Then writes the profile of the log to `path`; an
-// empty `path` means only to run `body`. Returns the result of `body`. Errors: no launch was logged, the log is
-// too small, a trace does not fit the code, or `path` cannot be written. If `body` returns 2, a bad log is no error.
+// empty `path` means only to run `body`. Returns the result of `body`. Errors: there is no memory for the log, or
+// `path` cannot be written. Other errors, unless `body` returns 2 (it failed, so that its log may be bad): no launch
+// was logged, the log is too small, the GPU is not RDNA, or the code cannot be read or does not fit the log.
 Result<int> run_profiled(const std::string& path, const std::function<int()>& body);
 
 // Returns the contents of the profile.pkl for a log. Errors: as run_profiled().

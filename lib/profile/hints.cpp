@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeastGain = 0.02;    // hints with less gain are left out, as noise
 constexpr uint32_t kFarFromFewest = 2;  // hints at accesses with this many times the fewest cache lines or cycles
 constexpr double kManyRepeats = 4;     // hints at loads if each byte is loaded this often on average
-constexpr double kOverlap = 0.5;       // share of a wait that other loads or waves can hide, as assumed
+constexpr double kOverlap = 0.5;       // assumed share of a wait that other loads or waves can hide
 constexpr size_t kMostAccesses = 3;    // most hints of each kind about single accesses
 constexpr uint32_t kWidest = 16;       // most bytes of a lane that one instruction accesses
 constexpr uint32_t kRegisterBytes = 4;
@@ -35,7 +35,7 @@ struct Way {
 // A hint before it is weighed against the others.
 struct Candidate {
   Hint hint;
-  std::string aim;        // what all ways do; may be empty
+  std::string aim;        // what all ways have in common; may be empty
   std::vector<Way> ways;
   uint32_t line = 0;      // source line of the access that the hint is about; 0: it is about none
 };
@@ -83,8 +83,8 @@ class HintFinder {
     out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(ways)});
   }
 
-  // Returns the hints by descending gain. Leaves out the ways that contradict a way of a hint with a larger gain, then
-  // the hints without a way, and that about the waits for an access that another hint is about.
+  // Returns the hints with a gain of at least kLeastGain, by descending gain. Leaves out the ways that contradict a way
+  // of a hint with a larger gain, then the hints without a way, and "wait" if another hint is about the same access.
   std::vector<Hint> weighed() {
     std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
     sort_by_gain(out_);
@@ -196,7 +196,7 @@ class HintFinder {
         {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes), kLargerGroups}});
   }
 
-  // Vector instructions that run in fewer lanes than the wave has threads. Needs EXEC.
+  // Adds a hint if vector instructions run in fewer lanes than the wave has threads. Needs a trace with active lanes.
   void add_divergence() {
     const auto active = p_.active_lanes_of(kernel_);
     double lost = 0, most = 0;
@@ -221,9 +221,9 @@ class HintFinder {
 
   // The cost of the memory instructions that a source line executes.
   struct LineTime {
-    double share = 0;  // of waits for them and of their stalls
+    double share = 0;  // share of the waves' time: waits for their results, and their own stalls
     uint64_t hits = 0;
-    uint32_t bytes = 0, places = 1;   // of the widest: bytes of a lane at one address, and addresses of a lane
+    uint32_t bytes = 0, places = 1;   // of the widest: bytes of a lane at each address; number of addresses
     std::set<std::string> mnemonics;  // "ds_load_b128"
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
@@ -332,7 +332,7 @@ class HintFinder {
   void add_spills() {
     double share = 0;
     uint64_t hits = 0;
-    uint32_t stored = 0;  // registers, by the stores in the code
+    uint32_t stored = 0;  // number of registers that the stores in the code store
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       if (!stalls_.roles[n].is_scratch) continue;
       if (stalls_.roles[n].is_store) stored += stalls_.roles[n].lane_bytes / kRegisterBytes;
@@ -359,7 +359,8 @@ class HintFinder {
     const FollowedWave& longest = *std::ranges::max_element(waves, {}, &FollowedWave::num_issued);
     const double most = double(longest.num_issued), mean = sum / double(waves.size());
     if (1 - mean / most < kLeastGain) return;
-    // its loop or branch begins at the instruction that it issues more often than a mean wave, by the largest number
+    // name the instruction that the longest wave issues more often than a mean wave by the largest number: its longer
+    // loop, or the branch that only it takes, begins there
     const std::vector<uint64_t> issues = issues_of_wave(p_, kernel_, longest);
     auto mean_of = [&](uint32_t n) { return double(times_[n].num_executions) / double(waves.size()); };
     uint32_t n = 0;
@@ -457,7 +458,7 @@ class HintFinder {
   double all_ = 1, hits_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
   bool has_reduction_ = true;                   // false: tinygrad names a kernel without one "E_.."
-  std::vector<Way> less_code_;                  // also needs fewer registers
+  std::vector<Way> less_code_;                  // ways to make the code shorter, which also need fewer registers
   std::vector<Candidate> out_;
 };
 

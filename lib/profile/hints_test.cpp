@@ -9,7 +9,7 @@ namespace {
 
 using hip::TraceEvent;
 
-// A run of the emulated GPU, whose code is what `listing` says.
+// A profile with one run of the emulated GPU. The hints read its instructions from `listing`.
 struct Run {
   Profile profile;
   Listings::Listing listing;
@@ -102,7 +102,7 @@ TEST_CASE("hints: bank conflicts are those of the instructions, whose width they
   CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
   source.lines = {"float val0 = *(temp0+(lidx0*32+Lidx0));"};
   source.line_of[kBase] = {1};
-  // of one float in the source
+  // the source line loads one float for each lane, and the compiler made it a part of a load of 16 bytes
   BankAccess access{.num_lanes = 32, .lane_bytes = 4, .access_cycles = 32, .fewest_cycles = 1};
   for (int64_t lane = 0; lane < 32; lane++) access.addresses.push_back(lane * 128);
   source.accesses.push_back({.line = 1, .node = {3, "LOAD", "dtypes.float"}, .bank_access = access});

@@ -86,8 +86,8 @@ constexpr NamedCounter kNew[] = {{"loadcnt", WaitCounter::Load},     {"storecnt"
                                  {"samplecnt", WaitCounter::Sample}, {"bvhcnt", WaitCounter::Bvh},
                                  {"expcnt", WaitCounter::Export}};
 
-// Adds what a wait waits for. Reads "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_waitcnt_vscnt null, 0x0", "s_wait_kmcnt 0x0"
-// and "s_wait_loadcnt_dscnt 0x102".
+// Adds the counters that a wait waits for. Parses text such as "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_kmcnt 0x0",
+// "s_waitcnt_vscnt null, 0x0" and "s_wait_loadcnt_dscnt 0x102".
 void add_waits(std::string_view text, InstructionRole& out) {
   if (text.starts_with("s_waitcnt ")) {
     for (auto& [name, counter] : kOld)

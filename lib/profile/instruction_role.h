@@ -22,7 +22,7 @@ struct InstructionRole {
     uint32_t max_outstanding = 0;  // the wait ends when at most this many of the counter's operations are pending
   };
   InstructionUnit unit = InstructionUnit::Other;
-  // a flat access raises several, because it may be to global or to local memory
+  // counters that it raises; a flat access raises several, because it may be to global or to local memory
   std::vector<WaitCounter> raised_counters;
   std::vector<Wait> waits;
   bool is_store = false;            // true if it writes memory and returns no value
@@ -36,7 +36,7 @@ struct InstructionRole {
 
 InstructionRole role_of(std::string_view assembly, Isa isa);
 
-// Returns true for a character of a name or number in assembly.
+// is_digit returns true for a digit; is_word returns true for a character of a name or number in assembly.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

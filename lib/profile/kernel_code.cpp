@@ -274,7 +274,7 @@ std::map<uint64_t, std::string> disassemble_program(const Program& program, cons
   if (!engine || !text || arch.empty()) return {};
   // in a worker, because LLVM 19 aborts on some code (lib/emulate/hip/driver_test.cpp)
   std::string elf = make_elf(*text);
-  const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950, which has more
+  const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950
   auto listing = contain(
       [&](Worker& worker) -> Result<std::string> {
         worker.confine({.rights = Rights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});

@@ -31,7 +31,7 @@ std::string make_elf(const Section& text);
 
 struct CodeInstruction {
   uint32_t offset = 0;         // bytes from the begin of .text
-  uint8_t size_bytes = 4;      // bytes
+  uint8_t size_bytes = 4;
   bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
   bool is_end = false;                            // true for s_endpgm; set only for CDNA
@@ -39,7 +39,7 @@ struct CodeInstruction {
   // Numbers of instructions; kNowhere means outside the code.
   uint32_t packet_instruction = 0;  // this instruction if it has a packet, else the next one that has
   uint32_t next_instruction = 0;    // the instruction after `packet_instruction`
-  // the instruction that a taken branch goes to; for others, what tinygrad computes in this way
+  // the target of a taken branch; for other instructions, the low 16 bits read as a branch offset, as tinygrad does
   uint32_t jump_target = 0;
 };
 

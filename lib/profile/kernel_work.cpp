@@ -179,7 +179,7 @@ constexpr uint32_t kDescriptorBytes = 64;
 }  // namespace
 
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch) {
-  // it begins with the descriptor, as tinygrad assumes, too
+  // .rodata begins with the descriptor, as tinygrad assumes, too
   auto descriptor = find_section(program.elf_bytes, ".rodata");
   if (!descriptor || descriptor->bytes.size() < kDescriptorBytes) return {};
   auto word = [&](size_t offset) {

@@ -17,7 +17,7 @@ struct Profile;
 
 struct KernelWork {
   double num_operations = 0, num_bytes = 0;  // for one execution (lib/compilation/kernel_cost.h)
-  double bytes_read = 0;            // the part of `bytes` that is read; 0: unknown
+  double bytes_read = 0;            // the part of `num_bytes` that is read; 0: unknown
   bool is_upper_bound = false;       // true if the figures are those for the largest values of the kernel's variables
   std::string ast_source;  // where the AST comes from: "the AST that the profile has", "kernels.jsonl.gz#matmul.0"
 };
@@ -38,8 +38,8 @@ InputGraph profile_ast(const Session& session, const Trace& trace, const std::st
 KernelWorks find_works(const Session& session, const Trace& trace);
 
 // Returns the registers and memory of a kernel, from the descriptor and the metadata of its binary (as LLVM's
-// AMDGPUUsage describes them); nullopt if the binary has no descriptor. `most_threads` is 0 if the metadata does not
-// tell it.
+// AMDGPUUsage describes them); nullopt if the binary has no descriptor. `max_threads` is 0 if the metadata does not
+// have it.
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
 // Returns how many waves of the run's kernel fit on a SIMD. Work groups have the most threads that the metadata allows,
 // else 32. Nullopt if the run has no binary with a descriptor, or if the architecture is not in the tables.
@@ -53,7 +53,7 @@ struct KernelFigures {
   // true if `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
   bool is_executed_upper_bound = false;
   uint32_t max_active_lanes = 0, wave_lanes = 0;  // the most lanes of a wave that can be active; lanes of a wave
-  std::optional<double> active_lanes;             // mean over the executed vector instructions, if EXEC is known
+  std::optional<double> active_lanes;             // mean over instructions that run in lanes; nullopt: unknown
   size_t num_waves = 0, num_followed_waves = 0;   // number of waves, and of those whose instructions the traces have
   std::optional<double> buffer_bytes;             // bytes of the kernel's buffers, each buffer counted once
 

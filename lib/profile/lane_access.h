@@ -41,7 +41,8 @@ struct BankAccess {
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes);
 
 // Return the access of an instruction that a compiler made of this access and neighbouring ones: each lane accesses
-// `bytes` consecutive bytes, if these are more than those of `access`. A `ds_load_2addr_b32` does so at two places.
+// `bytes` consecutive bytes, if these are more than those of `access`. `places` is the number of places at which the
+// instruction does so: 2 for ds_load_2addr_b32.
 LaneAccess merged_access(const LaneAccess& access, uint32_t bytes);
 BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places);
 

@@ -24,7 +24,8 @@ constexpr CacheCounters kCaches[] = {
 constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE", "SQC_LDS_BANK_CONFLICT"},
                                                           {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
 
-// Loads and stores of one unit that all waves execute, scaled from those of the followed waves.
+// Returns the loads and stores of one unit that all waves execute, scaled from those of the followed waves; nullopt if
+// there are none.
 std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
                                     InstructionUnit unit, const char* name) {
   MemoryLevel out{.name = name,
@@ -42,7 +43,7 @@ std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const Stall
   if (!out.num_requests || !f.num_followed_waves) return {};
   const double scale = double(f.num_waves) / double(f.num_followed_waves);
   out.num_requests *= scale, *out.num_bytes *= scale;
-  if (!*out.num_bytes) out.num_bytes.reset(), out.is_upper_bound = false;  // the roles do not say how many
+  if (!*out.num_bytes) out.num_bytes.reset(), out.is_upper_bound = false;  // their number of bytes is unknown
   return out;
 }
 

@@ -13,7 +13,7 @@ struct MemoryLevel {
   std::string name;          // "L2 cache"
   std::string request_unit;  // what `num_requests` counts, such as "cycles"
   double num_requests = 0;
-  std::optional<double> hit_rate;  // of the requests; of local memory: of the cycles, those without a bank conflict
+  std::optional<double> hit_rate;  // share of hits; for local memory: share of cycles without bank conflicts
   std::optional<double> num_bytes;
   bool is_upper_bound = false;  // `num_bytes` are at most that many
   std::string figure_source;    // the counters, or "the trace"

@@ -46,15 +46,15 @@ struct Profile {
   // Returns the cycles to add to the times of a trace, so that they are on the clock of its run's first trace. Returns
   // nullopt if the traces have no packet that relates their clocks.
   std::optional<int64_t> clock_offset(size_t event) const;
-  // Returns the code whose instructions the packets of an SQTT event stand for, one packet for each execution. Returns
+  // Returns the code whose instructions the packets of an SQTT event report, one packet for each execution. Returns
   // null if the trace does not fit the code, or for CDNA, whose instructions have several packets.
   const KernelCode* packet_code_of(size_t event) const;
   // Returns the source of a run, or the problem why there is none; null if no source was looked for.
   const CodeSource* source_of(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its shader engines; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
-  // The active lanes of a run's instructions, by EXEC, added up over all executions. Empty: they are not known, because
-  // no trace of a GPU has them.
+  // Returns the number of active lanes (set bits of EXEC) of each instruction of a run, added up over all executions;
+  // empty if it is unknown: only traces of the emulated GPU have it.
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 

@@ -25,7 +25,7 @@ struct KernelRun {
   std::string name;    // name of the run: "E_3" for the first run of E_3, "E_3 n2" for the second
   std::string kernel;  // name of the kernel: "E_3" for both
   std::string_view device;
-  std::string arch;                  // such as "gfx1100"; empty if the file does not tell it
+  std::string arch;                  // such as "gfx1100"; empty if the file does not have it
   const Program* program = nullptr;  // null if the file does not have the binary
   std::optional<double> seconds;     // time of the run on the device's timeline; nullopt: not recorded
   std::vector<size_t> sqtt;          // the run's traces: indices in Trace::sqtt
@@ -76,7 +76,7 @@ struct PointEvent {
 struct Trace {
   std::unique_ptr<Pickle> pickle;
   std::string release;  // the tinygrad release that writes files of this form, such as "0.13.0"
-  std::vector<std::string> damage_notes;  // what of a damaged file is lost; empty if nothing is
+  std::vector<std::string> damage_notes;  // what is lost of a damaged file; empty if nothing is
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile; its cycles count packets. Else empty
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<KernelRun> kernels;
@@ -90,7 +90,7 @@ struct Trace {
 };
 
 // Reads a profile. If the file is damaged, or has events that tgc does not know, reads the other events, and says in
-// Trace::damage_notes what is lost. Errors: no event can be read; the file is too large.
+// Trace::damage_notes what is lost. Errors: the file cannot be read or is too large; no event can be read.
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> parse_trace(std::string bytes);  // fails if the pickle itself is damaged
 // Reads the events before the damage in a profile that parse_trace() refuses with the error `why`.

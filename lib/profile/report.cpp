@@ -21,7 +21,7 @@ std::string rate_of(std::optional<double> amount, double seconds, const char* un
   return !amount || seconds <= 0 ? "-" : (at_most ? "<= " : "") + rate_text(*amount, seconds, unit);
 }
 
-// Returns true for the devices that stand for host code: tinygrad itself and the user's calls.
+// Returns true for the device names of events of host code: tinygrad itself and the user's calls.
 bool is_host(std::string_view device) { return device == "USER" || device == "TINY"; }
 
 std::string trimmed_time(double seconds) { return time_text(seconds, 0); }

@@ -10,8 +10,8 @@
 
 namespace tgc::profile {
 
-// The assembly of the profile's programs by address. Each program is disassembled when it is first needed. of() returns
-// an empty listing for a run without code that packets can be mapped to.
+// The assembly of the profile's programs by address. Each program is disassembled when it is first needed. A run
+// without code that packets can be mapped to has an empty listing.
 class Listings {
  public:
   using Listing = std::map<uint64_t, std::string>;
@@ -43,8 +43,7 @@ std::string overview_text(const Profile& profile, const std::string& file);
 // order of the code; for a run of an NVIDIA GPU, its samples by address.
 std::string instructions_text(const Profile& profile);
 
-// Prints, in parts, all packets of the chosen runs in the order of the traces, with the instructions that they stand
-// for.
+// Prints, in parts, all packets of the chosen runs in the order of the traces, with their instructions.
 void print_packets(const Profile& profile, bool json, const Print& print);
 std::string waves_text(const Profile& profile);
 void print_waves_json(const Profile& profile, const std::string& file, const Print& print);
@@ -57,7 +56,7 @@ std::string memory_json(const Trace& trace, const std::string& file);
 std::string against_text(const Profile& old_profile, const Profile& new_profile);
 std::string against_json(const Profile& old_profile, const Profile& new_profile);
 
-// The sum, the largest value and the number of values (`num_executions`) of a counter in a run.
+// The sum, the largest value and the number of the values of a counter in a run.
 struct CounterTotal {
   uint64_t value_sum = 0, largest_value = 0, value_count = 0;
 };

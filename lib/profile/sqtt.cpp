@@ -54,7 +54,7 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
   // decode_sqtt() adds the time difference of TS_DELTA_OR_MARK, which has more bits than time_delta_mask
   row.time_delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
   if (type.id == Packet::TS_DELTA_SHORT) row.time_added = 4;
-  // the difference counts 4 cycles
+  // the time difference is in units of 4 cycles
   if (type.id == Packet::CDNA_MISC) row.delta_low = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {

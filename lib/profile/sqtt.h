@@ -61,7 +61,7 @@ struct alignas(16) DecodeRow {
 };
 struct DecodeTable {
   std::array<DecodeRow, 256> rows;
-  std::array<uint8_t, 256> nibbles;  // those of `rows`: where the next packet begins is known before the row is read
+  std::array<uint8_t, 256> nibbles;  // lengths, as in `rows`: smaller, so that look-ups are faster
   Layout layout;
 };
 const DecodeTable& decode_table(Layout layout);

@@ -41,7 +41,7 @@ struct SqttSummary {
   // number and value of each counter that is not 0 (count_base)
   std::vector<std::pair<uint16_t, uint64_t>> counter_values;
   std::vector<WaveSpan> wave_spans;
-  std::optional<ClockMark> clock_mark;         // one before the first wave
+  std::optional<ClockMark> clock_mark;         // a mark before the first wave; nullopt: the trace has none
   std::vector<InstructionTimes> instructions;  // by instruction of the code; empty without code or after an error
   std::string error;                           // why the packets could not be mapped to instructions, or empty
 
@@ -69,7 +69,7 @@ class WaveObserver {
   virtual void start(uint32_t wave) = 0;
   virtual void issue(const Issue& issue) = 0;
 };
-// Decodes a trace again, and tells the observer what the waves of SIMD 0 of compute unit 0 do.
+// Decodes a trace again, and calls the observer for each start and issue of the waves of SIMD 0 of compute unit 0.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);
 
 // Follows the waves of SIMD 0 of compute unit 0 of a CDNA trace through the code, and then calls `start` and `issue` in
@@ -84,8 +84,8 @@ class InstructionMap {
   static constexpr uint32_t kNone = UINT32_MAX;
   explicit InstructionMap(const KernelCode* code) : code_(code) { next_instruction_.fill(kNone); }
 
-  // One function for each kind of packet. Returns the number of the instruction that the packet stands for; kNone if it
-  // stands for none, or after an error.
+  // One function for each kind of packet. Returns the number of the instruction that the packet reports; kNone if it
+  // reports none, or after an error.
   void start(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
     next_instruction_[wave] = code_->instructions().empty() ? kOutside : 0;

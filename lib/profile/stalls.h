@@ -14,7 +14,7 @@
 namespace tgc::profile {
 
 enum class StallReason : uint8_t {
-  Memory,        // a wait for accesses to global memory, or the unit for these takes no more
+  Memory,        // a wait for accesses to global memory, or for their unit, which accepts no more
   Lds,           // as Memory, for local memory
   ScalarMemory,  // as Memory, for scalar loads
   Dependency,    // the instruction needs the result of one that was issued a few cycles before
@@ -83,8 +83,8 @@ std::string instruction_text(const Profile& profile, size_t kernel, uint32_t ins
                              const Listings::Listing& listing);
 // Returns where an instruction is: "0x1778, line 16, 35 LOAD float", or "0x1778" if its line is unknown.
 std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
-// Returns the four instructions that `instruction` waits for longest, the longest first, such as
-// "0x1778 (line 16, 35 LOAD float), 0x176c"; "" if it waits for none.
+// Returns the instructions that `instruction` waits for, the longest wait first, such as
+// "0x1778 (line 16, 35 LOAD float), 0x176c". Names at most four, then ", ..."; "" if it waits for none.
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
 
 }  // namespace tgc::profile

@@ -9,8 +9,7 @@
 namespace tgc::profile {
 namespace {
 
-// Returns true if a packet with this operation can stand for an instruction of this unit, or if the operation is
-// unknown.
+// Returns true if an instruction of this unit can have a packet with this operation, or if the operation is unknown.
 bool fits(std::string_view op, InstructionUnit unit) {
   using Unit = InstructionUnit;
   struct Row {

@@ -39,8 +39,8 @@ class HostMemory {
 class Array {
  public:
   Array() = default;
-  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype without size, too little memory or a
-  // passed deadline.
+  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype that is not a scalar with a size, too
+  // little memory or a passed deadline.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // Creates an array of zeros in memory that is shared with forked child processes.
   static Array allocate_shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
@@ -90,8 +90,8 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat);
 // Returns how many bytes this process can still allocate without swapping, from /proc/meminfo, the control group and
 // RLIMIT_AS; the maximum of uint64_t if none of them gives a number.
 uint64_t available_memory();
-// Returns available_memory() for an allocation of `bytes` bytes. Up to 1 MB, returns the maximum of uint64_t without
-// reading the system's files, because reading them costs more time than most kernels.
+// Returns available_memory() for an allocation of `bytes` bytes. For up to 1 MiB, returns the maximum of uint64_t
+// without reading the system's files, because reading them costs more time than most kernels.
 uint64_t memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 

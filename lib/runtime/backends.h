@@ -1,4 +1,5 @@
-// The factories of tgc's devices. A backend that needs a driver's library loads it when a device is opened.
+// The factories of tgc's devices, except REF (ref/ref.h). A backend that needs a driver's library loads it when a
+// device is opened.
 #pragma once
 #include <memory>
 

@@ -1,5 +1,5 @@
-// Compares arrays with reference values. A float passes if |actual - expected| <= atol + rtol * |expected|; NaN equals
-// NaN, and infinities equal themselves. Integers and bools must be equal.
+// Compares arrays with reference values. A float passes if |actual - expected| <= atol + rtol * |expected|, or if it is
+// within the tolerance in ulp; NaN equals NaN, and infinities equal themselves. Integers and bools must be equal.
 #pragma once
 #include <optional>
 #include <string>
@@ -33,7 +33,7 @@ struct ToleranceOptions {
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
-  int64_t flat_index = 0;  // flat index
+  int64_t flat_index = 0;  // index in row-major order
   std::string actual, expected;
 };
 
@@ -66,7 +66,7 @@ struct Comparison {
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
 
-// Returns for each element whether it differs, by the same criterion as compare_arrays.
+// Returns for each element whether it differs, by the same criterion and with the same errors as compare_arrays().
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 

@@ -59,7 +59,7 @@ class ContainedDevice : public Device {
   double timeout_seconds_;
   std::optional<DriverRoom> driver_room_;  // the sandbox of a worker that has a driver
   std::optional<WorkerProcess> worker_;
-  std::map<uintptr_t, size_t> accessible_memory_;
+  std::map<uintptr_t, size_t> accessible_memory_;  // by address: bytes that the worker can access directly
   std::vector<std::string> kernel_names_;       // names of the loaded kernels; a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_kernels_;
   bool has_adopted_any_ = false;

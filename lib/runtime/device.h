@@ -1,14 +1,14 @@
 // Device: the interface to hardware or software that runs kernels: memory, copies, compiled kernels, launches and
 // timing. A backend is one class derived from Device and one from Kernel. devices.cpp lists tgc's own backends;
-// `--device=plugin:PATH` loads one from a shared library (apps/sample_device is an example of under 150 lines). This
-// header includes only lib/support/result.h.
+// `--device=plugin:PATH` loads one from a shared library (apps/sample_device is an example of under 150 lines). Of
+// tgc's headers, this one includes only lib/support/result.h.
 //
 // Call order:
 //   construct   loads and opens nothing, so it cannot fail
 //   compile     source -> bytes; may come before open, and must not touch the driver,
 //               because the caller may fork a worker process afterwards
 //   open        finds the driver and the hardware; everything below needs it, in the same process
-//   allocate, copy_in, load, settle, launch, ..., synchronize, copy_out, free
+//   allocate, copy_in, load, start_threads, launch, ..., synchronize, copy_out, free
 // Several threads may call compile at the same time; all other calls come from one thread. Launches and copies take
 // effect in call order. Functions return errors as a Diag with the driver's message and the kernel's name; nothing
 // throws.

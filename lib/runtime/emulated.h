@@ -14,13 +14,14 @@ namespace tgc {
 // The emulator of a device: a library that replaces the driver or, for METAL, tgc's own device.
 struct Emulator {
   std::string_view device;
-  // environment variables: `variable` is the library's path (METAL: 1), `race` checks races, `arch` is the emulated GPU
+  // names of the environment variables for: the path of the library (METAL: 1 turns the emulator on); the check for
+  // races (1 turns it on); the architecture of the emulated GPU
   const char *variable, *race, *arch;
   std::string_view library;  // file name of the emulator's library; empty: there is none
 };
 // Returns the emulator of `device`, a device name such as "CUDA" or "cuda:PTX"; null if there is none.
 const Emulator* find_emulator(std::string_view device);
-// Returns the path of an emulator's library, or an error if the file is missing.
+// Returns the path of an emulator's library, or an error if the file is missing or this build has no emulators.
 Result<std::string> path_of(const Emulator& emulator);
 
 // Makes this process and its children use the emulators in place of drivers, by setting the environment variables

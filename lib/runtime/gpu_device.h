@@ -1,5 +1,5 @@
-// GpuDevice: base class of devices behind CUDA's and HIP's drivers. Both drivers have the same functions for memory,
-// modules, launches and events, under different names.
+// GpuDevice: base class of the CUDA and HIP devices. The drivers of both have the same functions for memory, modules,
+// launches and events, under different names. Also DynamicLibrary, which loads drivers and plugins.
 #pragma once
 #include <span>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// Loads shared libraries (drivers and plugins) on first use. tgc is not linked with any of them.
+// A shared library of a driver or a plugin, which open() loads, because tgc is not linked with any driver.
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
@@ -40,7 +40,7 @@ class DynamicLibrary {
 template <class... Parameters>
 struct DriverFunction {
   const char* name;
-  int (*call_driver)(Parameters...) = nullptr;  // set by GpuDevice::bind
+  int (*call_driver)(Parameters...) = nullptr;  // set by GpuDevice::bind_function
 };
 
 struct GpuFunctions {
@@ -98,7 +98,7 @@ class GpuDevice : public Device {
     return bind_each(init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed,
                      destroy, own...);
   }
-  // Initializes the driver. Returns an error if it finds no GPU; `maker` names the driver in the message.
+  // Initializes the driver. Returns an error if this fails or there is no GPU; `maker` names the driver in the message.
   Status init(const std::string& maker);
   Diag call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;

@@ -74,7 +74,7 @@ uint8_t* mapped_between_guards(size_t bytes) {
 
 // One-page mappings that the thread reuses, because mapping and unmapping a page takes longer than most REF kernels.
 struct SpareMappings {
-  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, which then sees use after free
+  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
   bool is_over = false;  // true when the thread is ending

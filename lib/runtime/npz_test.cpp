@@ -115,13 +115,13 @@ TEST_CASE("npz: the sum of all sizes is limited, also if entries share their byt
   std::string good = scratch.read("a.npz"), bad = good;
   for (size_t first = good.find("PK\1\2"), i = 1; i < 3; i++) {
     size_t entry = first + i * 79;                           // size of an entry of the directory in bytes
-    bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a,
-    bad.replace(entry + 55, 24, good, first + 55, 24);       // replaces its two sizes and its offset, too
+    bad.replace(entry + 16, 4, good, first + 16, 4);         // gives b and c the checksum of a,
+    bad.replace(entry + 55, 24, good, first + 55, 24);       // and the two sizes and the offset of a
   }
   scratch.write("bad.npz", bad);
   CHECK(read_arrays(scratch("bad.npz")).ok());
   REQUIRE(set_limits("input-bytes=1K").ok());
-  CHECK(read_arrays(scratch("a.npz")).ok());                 // as large as the file
+  CHECK(read_arrays(scratch("a.npz")).ok());                 // arrays may have as many bytes as the file
   auto refused = read_arrays(scratch("bad.npz")), endless = read_arrays("/dev/zero");
   REQUIRE(set_limits("input-bytes=512M").ok());
   REQUIRE_FALSE(refused.ok());

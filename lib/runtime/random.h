@@ -44,7 +44,7 @@ struct InputDistribution {
 
   Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }
   bool has_unit() const { return floats == Floats::Unit || !unit.empty(); }
-  // Returns what is special of the floats, such as "between 0 and 1 in data1"; "" if all are Floats::Normal.
+  // Names the arrays of Floats::Unit: "between 0 and 1 in data1"; "between 0 and 1" if all are, "" if none is.
   std::string text() const;
 };
 

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-// Returns the index of the first node in the list that has list[of] as a source.
+// Returns the index of the first node in the list that has list[of] as a source; list.size() if there is none.
 size_t next_user(const std::vector<UOp>& list, size_t of) {
   for (size_t i = of + 1; i < list.size(); i++)
     if (std::ranges::find(list[i].src(), list[of]) != list[i].src().end()) return i;

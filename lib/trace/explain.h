@@ -26,8 +26,8 @@ class Explainer : public Provenance {
         print_(std::move(print)) {}
   void end_kernel() override;
 
-  // Returns an error if no kernel ran the stage, or if a kernel has no node at this position after the stage (for a
-  // number of the trace: if no kernel has the node).
+  // Returns an error if no kernel ran the stage, or if no kernel has the node: a node at this position after the stage,
+  // or for a number of the trace, a node with this number in a graph after a stage.
   Status outcome() const;
 
  private:

@@ -170,7 +170,7 @@ class Provenance::History {
   }
 
   // Returns a chain of events from `node` to a node of the stage's result; each event replaces the result of the one
-  // before.
+  // before. Returns no events if there is no such chain.
   std::vector<size_t> path_to_result(UOp node) const {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
     made[node] = kNoEvent;

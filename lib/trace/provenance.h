@@ -79,7 +79,7 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first_event, end_event = 0;  // the events of the stage are events_[first] to events_[last - 1]
+    size_t first_event, end_event = 0;  // the stage's events are events_[first_event] to events_[end_event - 1]
     std::vector<RewriteInput> begun_rewrites = {};
   };
 

@@ -8,9 +8,9 @@
 
 namespace tgc {
 
-// The rewrites by one rule, which rule_name() names.
+// The counts of one rule's rewrites.
 struct RuleCount {
-  size_t num_hits = 0;
+  size_t num_hits = 0;  // number of rewrites
   // the hits by the op of the node that was rewritten, and by stage
   std::map<std::string, size_t> hits_by_op, hits_by_stage;
 };
@@ -21,13 +21,13 @@ class RewriteCounts {
   // empty).
   RewriteCounts(std::string stages, OpSet ops) : selection_(std::move(stages)), ops_(ops) {}
 
-  // Counts the rewrites and nodes of a pipeline, which runs for it. Returns an error if the pipeline fails.
+  // Runs a pipeline, and counts its rewrites and nodes. Returns an error if the pipeline fails.
   Status add_pipeline(Pipeline& pipeline);
   size_t num_pipelines() const { return num_pipelines_; }
   // Returns an error if a listed stage is in no pipeline.
   Status outcome() const { return selection_.outcome(); }
 
-  // Returns the report of `tgc stats`: rewrites by rule, then nodes by op.
+  // Returns the report of `tgc stats`: rewrites by rule, nodes by op, and if recorded, the times of stages and rules.
   std::string text() const;
   std::string json() const;
   // Returns the report of `tgc patterns`: each rule with its hits, its ops and its stages.
@@ -47,7 +47,7 @@ class RewriteCounts {
 
   StageSelection selection_;
   OpSet ops_;
-  std::map<std::string, RuleCount> rule_counts_;
+  std::map<std::string, RuleCount> rule_counts_;          // by rule_name()
   std::map<std::string, size_t> nodes_by_op_;             // number of nodes by op
   std::map<std::string, RuleTime> rule_times_;            // by the rule's place in tinygrad
   std::vector<std::pair<std::string, double>> stage_ms_;  // milliseconds of each stage, in the order of the stages

@@ -3,14 +3,15 @@
 //
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                a node, before its first use (graph_json.h)
-//   ["graph","tinygrad 0.14"]                               node numbers restart at 0; the release; without it, 0.12
+//   ["graph","tinygrad 0.14"]                               a new graph of this release (0.12 if none is given);
+//                                                           node numbers restart at 0
 //   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
 //                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
 //                                    rules are numbered from 0
-//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]      ns: -1 if the time is unknown; likewise rules: 0
+//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]      ns: -1 if unknown; "begin" has rules: 0 if unknown
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
 #include <map>

@@ -10,7 +10,7 @@ namespace tgc::ptx {
 
 // Consumes the instruction's modifier for the address space and returns the space; Generic if there is no modifier.
 Space take_space(Builder& b);
-// Sets op.a (a register) and op.value (an offset in bytes) from the address operand `o`.
+// Sets op.a (a register) and op.immediate (an offset in bytes) from the address operand `o`.
 void take_address(Builder& b, const Operand& o, Space space, Op& op);
 
 // The addresses of an access. In the functions below, `inside` is the number of bytes that are checked in each lane of
@@ -18,7 +18,7 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op);
 // floats at the end of an array as four, which is harmless on a GPU.
 struct Addresses {
   alignas(64) uint64_t host[kLanes];  // address for each lane; inactive lanes have the address of an active lane
-  bool is_row = false;                // true if lane i's address is lane 0's plus i times the access's size
+  bool is_row = false;                // true only if lane i's address is lane 0's plus i times the access's size
 };
 
 // Checks each lane separately, after a check of all lanes at once failed. Throws the Fault of the first failing lane.
@@ -32,8 +32,8 @@ inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64
 // race, and for a load or an atomic operation that reads a byte of shared memory that no thread has stored.
 void watch_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
 
-// Checks that the addresses in `at` are aligned and inside the space's memory. Turns shared and local offsets into host
-// addresses.
+// Checks that the addresses in `at` are aligned and inside the space's memory; else throws Fault. Converts shared and
+// local offsets to host addresses, and sets at.is_row.
 template <Space kSpace>
 void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;

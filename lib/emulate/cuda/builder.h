@@ -59,8 +59,9 @@ class Builder {
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with operands besides d, a, b and c: the registers `outs` are written, the registers `ins` read.
   void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // emits `op` with op.value set to the index of the label's op
-  // Emits `op`, a jump, with op.value and op.count set to the table's range in TranslatedKernel::jump_targets.
+  void jump(Op op, std::string_view label);           // emits `op` with op.immediate set to the index of the label's op
+  // Emits `op`, a jump, with op.immediate and op.num_more_operands set to the first index and the size of the table in
+  // TranslatedKernel::jump_targets.
   void jump_by_table(Op op, std::string_view table);
 
   TranslatedKernel& code() { return code_; }
@@ -132,7 +133,7 @@ struct ControlFlow {
     uint32_t begin, end;  // index of the block's first op; index of the op after its last op
     std::vector<uint32_t> successors;
     bool ends_here = false;           // true if lanes may return at the block's end
-    uint32_t post_dominator = kNone;  // the immediate one, where diverged lanes reconverge; kNone: the kernel's end
+    uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: the kernel's end
   };
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`

@@ -32,7 +32,7 @@ using Run = void (*)(Warp&, const Op&);
 struct Op {
   Run run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
-  uint32_t guard = kNone;   // predicate; the operation runs in the lanes where (guard ^ flip) is set
+  uint32_t guard = kNone;   // predicate: the operation runs in lanes where guard ^ guard_flip is 1; kNone: in all
   uint32_t guard_flip = 0;  // all bits set if the guard is negated, else 0
   // index in TranslatedKernel::operands of the further operands; kNone: only d, a, b, c
   uint32_t more_operands = kNone;
@@ -40,7 +40,7 @@ struct Op {
   uint32_t num_more_operands = 0;
   int64_t immediate = 0;     // address offset, jump target or a parameter of the operation
   uint32_t instruction = 0;  // index in Function::body
-  uint32_t join_op = kNone;  // for a jump: index of the op at which lanes that took different ways reconverge
+  uint32_t join_op = kNone;  // for a jump: index of the op at which diverged lanes reconverge; kNone: there is none
 
   bool has_register_list() const { return more_operands != kNone; }
 };
@@ -93,7 +93,7 @@ struct Block;
 
 // The state of a warp. The masks have one bit per lane. Threads are numbered along x first.
 struct Warp {
-  std::byte* register_file = nullptr;  // register file
+  std::byte* register_file = nullptr;  // the values of all registers, at the offsets that Op describes
   uint32_t active_lanes = 0;           // lanes in which the current operation runs (its guard is true)
   uint32_t path_lanes = 0;             // lanes that are at `pc`
   uint32_t occupied_lanes = 0;         // lanes that have a thread
@@ -107,8 +107,8 @@ struct Warp {
   uint64_t jumps_left = UINT64_MAX;
   uint32_t num_syncs = 0;         // number of bar.warp.sync instructions that the warp has passed
 
-  // The stack of waiting lanes, entries 1 to `waiting_depth`. When the running lanes have ended or reached their join,
-  // which is waiting[0].join, the lanes of the top entry continue at the entry's `pc`, up to its `join_op`.
+  // The stack of waiting lanes, entries 1 to `waiting_depth`. If the running lanes have ended or reached their join op
+  // (waiting_lanes[0].join_op), the lanes of the top entry continue at the entry's `pc`, up to its `join_op`.
   struct WaitingLanes {
     uint32_t pc, join_op, lanes;
   };

@@ -293,7 +293,7 @@ EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, 
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
-// Makes the graph executable. It is the same object as the graph, so the node handles stay valid.
+// The executable graph is the same object as `graph`, so the handles of its nodes stay valid.
 EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, size_t) {
   return *instance = graph, kSuccess;
 }

@@ -15,12 +15,12 @@
 
 namespace tgc::ptx {
 
-// The parameters of a launch. run_launch() runs the blocks on the host's threads, with the checks of --emulate and
-// --race.
+// The parameters of a launch. run_launch() runs the blocks on the host's threads with the checks of --emulate and, if
+// `checks_races` is set, of --race.
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of blocks; threads per block
-  uint64_t dynamic_shared_bytes = 0;     // in bytes
+  uint64_t dynamic_shared_bytes = 0;     // bytes of dynamic shared memory
   std::vector<std::byte> parameters;
   std::vector<Range> memory_ranges;  // accessible global memory, sorted
   bool checks_races = false;
@@ -40,7 +40,8 @@ struct Block {
   RecentRanges recent_ranges;
 };
 
-// Runs all blocks. Returns the fault of the lowest failing block. Sets `executed` to the sum of Warp::num_executed.
+// Runs all blocks. Returns the fault of the lowest failing block; if none fails, `executed` is the sum of
+// Warp::num_executed.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a warp until it ends or reaches a barrier. Throws Fault.

@@ -1,5 +1,5 @@
 // Finds basic blocks and their immediate post-dominators (Cooper, Harvey, Kennedy: "A Simple, Fast Dominance
-// Algorithm", on the reversed graph with a single exit node added), and inserts joins.
+// Algorithm", on the reversed graph with a single exit node added). Inserts join ops, where diverged lanes reconverge.
 
 #include "lib/emulate/cuda/builder.h"
 
@@ -99,7 +99,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
-  std::vector<uint32_t> begins;  // first op of each block, counting the inserted joins
+  std::vector<uint32_t> begins;  // index in `ops` of each block's first op
   for (size_t n = 0; n < flow.blocks.size(); n++) {
     const ControlFlow::Block& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));

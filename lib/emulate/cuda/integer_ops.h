@@ -40,7 +40,7 @@ inline void emit_1(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, 
 inline void emit_2(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
 inline void emit_3(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
 
-// Floating-point arithmetic, called by the instruction families.
+// The floating-point operations that emit_float() emits.
 enum class FloatOp : uint8_t {
   Add, Sub, Mul, Fma, Div, Min, Max, Abs, Neg,
   Sqrt, Rcp, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh, Copysign,
@@ -54,7 +54,8 @@ struct FloatFlags {
 };
 FloatFlags take_float_flags(Builder& b);  // consumes the instruction's modifiers, which may be in any order
 
-// Emits the current instruction. The caller must already have consumed its modifiers and its type.
+// Emits the current instruction. The caller must have consumed its modifiers, which are `flags`, and its type. Throws
+// Failure if the operation does not support them.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

@@ -48,7 +48,7 @@ void ternary(Warp& w, const Op& o) {
   write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
-// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null if there is no such type.
+// with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits; null unless `bits` is 16, 32 or 64.
 // with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
 template <class F>
 Run with_unsigned(unsigned bits, F f) {
@@ -69,7 +69,7 @@ Run with_register(Type t, F f) {
   }
 }
 
-// Native, HalfIn and BfloatIn read a value from a register: Bits is the register's C++ type, decode() converts it.
+// Native, HalfIn and BfloatIn read a value from a register: Bits is its C++ type, decode() returns the value.
 template <class T>
 struct Native {
   using Bits = T;

@@ -1,5 +1,5 @@
 // Splits PTX text into tokens. Words and numbers include dots: "ld.global.f32", "%tid.x", ".reg", "0f3F800000". A
-// string is one token; every other character is a token of its own.
+// string is one token; every other character is a token of its own. Blanks and comments separate tokens.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -18,7 +18,7 @@ class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { take_token(); }
   const Token& peek_token() const { return next_token_; }
-  Token take_token();  // returns the token that peek shows and advances; throws Failure for invalid text
+  Token take_token();  // returns peek_token() and advances; throws Failure for invalid text
   size_t position() const { return position_; }
 
  private:

@@ -1,4 +1,4 @@
-// Tests of hostile PTX: truncated, mutated and spliced texts load or are refused with a line number, without a crash.
+// Tests of hostile PTX: truncated and mutated texts and too large numbers are loaded, or refused with a message.
 #include <random>
 
 #include "lib/emulate/cuda/testing.h"

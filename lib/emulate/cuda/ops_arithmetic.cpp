@@ -18,7 +18,7 @@ T saturated(WiderOf<T> x) {
 }
 using AddSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) + b); });
 using SubSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) - b); });
-// PTX leaves the result of a division by zero unspecified. Here, all its bits are set, as on GPUs.
+// PTX leaves the quotient of a division by zero unspecified. Here, all bits of the quotient are set, as on GPUs.
 using Div = decltype([]<class T>(T a, T b) {
   if (b == 0) return T(-1);
   return std::is_signed_v<T> && b == T(-1) ? T(0 - UnsignedOf<T>(a)) : T(a / b);

@@ -1,4 +1,4 @@
-// atom and red. The lanes execute in turn; each operation is atomic with respect to other host threads.
+// The instructions atom and red. Lanes execute in turn; each operation is atomic with respect to other host threads.
 #include <algorithm>
 
 #include "lib/emulate/atomics.h"

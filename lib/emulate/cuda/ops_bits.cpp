@@ -110,7 +110,7 @@ T extract(T a, uint32_t at, uint32_t n) {
   bool sign = std::is_signed_v<T> && n > 0 && (U(a) >> std::min(at + n - 1, kBits - 1) & 1);
   U out = at < kBits ? U(a) >> at : 0;
   if (n < kBits) out &= (U(1) << n) - 1;
-  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits that exist in a; higher ones repeat the sign
+  uint32_t have = at < kBits ? std::min(n, kBits - at) : 0;  // bits of the field that exist in a
   if (sign && have < kBits) out |= U(-1) << have;
   return T(out);
 }

@@ -35,8 +35,8 @@ struct Flushed {
 
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
 enum class Result : int64_t { Pred, F32, F16, B32 };
-// Writes the bits of `mask`. Op::num_more_operands 1, 2 and 3 combine them with predicate c by and, or and xor;
-// Op::immediate & 1 negates c first; Op::immediate >> 1 is a Result.
+// Writes the result of a comparison, one bit of `mask` per lane, to register d. If Op::num_more_operands is 1, 2 or 3,
+// first combines `mask` with predicate c by and, or or xor. Op::immediate: bit 0 negates c, the others are a Result.
 void write_result(Warp& w, const Op& o, uint32_t mask) {
   uint32_t c = *reg<uint32_t>(w, o.c);
   if (o.immediate & 1) c = ~c;
@@ -63,7 +63,7 @@ void compare_run(Warp& w, const Op& o) {
   TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode(a[i]), As::decode(b[i]))) << i;
   write_result(w, o, mask);
 }
-// Computes q of "setp p|q", the negation of the comparison.
+// Negates predicate a. In "setp p|q", q is the negation of the comparison's result, which p receives.
 void pred_pair_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);

@@ -16,7 +16,8 @@ void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
   if (++w.waiting_depth >= w.waiting_lanes.size()) throw Fault{kLaunchFailed, "lanes diverge too deeply"};
   w.waiting_lanes[w.waiting_depth] = {pc, join, lanes};
 }
-// Continues with the lanes of the top stack entry. The warp is done if the stack is empty.
+// Continues with the topmost stack entry that has lanes whose threads have not returned. If there is none, the warp is
+// done.
 void pop(Warp& w) {
   while (w.waiting_depth > 0) {
     Warp::WaitingLanes& top = w.waiting_lanes[w.waiting_depth--];
@@ -29,7 +30,8 @@ void pop(Warp& w) {
   w.state = Warp::Done;
 }
 
-// Splits the running lanes: `taken` jump to `target`, the others go to `other`. All of them reconverge at `join`.
+// Splits the running lanes: the lanes `taken` continue at op `target`, the others at op `other`. They reconverge at op
+// `join`; kNone: they do not reconverge.
 void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path_lanes & ~taken;
   if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path_lanes);

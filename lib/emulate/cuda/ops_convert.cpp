@@ -1,6 +1,6 @@
-// cvt, cvta, and the widening and narrowing of registers. A conversion decodes its source exactly, rounds once and, if
-// asked or to an integer, saturates. Common conversions are vectorizable loops; the others convert each lane through
-// double.
+// cvt, cvta, and the widening and narrowing of registers. A conversion decodes its source exactly and rounds once. It
+// saturates with .sat or .satfinite, and from float to integer. Common conversions are vectorizable loops; the others
+// convert each lane through double.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/lanes.h"
 #include "lib/emulate/numbers.h"
@@ -62,8 +62,8 @@ auto by_rounding(int n, F f) {
   }
 }
 
-// Reads the lanes of a float register and rounds them to integers (0 to 3 for rni, rzi, rmi, rpi); `ftz` flushes
-// subnormal floats first. It is a function of its own, so that it is not compiled once for each type of destination.
+// Reads the lanes of a float register and rounds them to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi); `ftz`
+// flushes subnormal floats first. It is a separate function to be compiled once, not for each type of destination.
 template <class S, class V>
 [[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kLanes]) {
   by_rounding(rounding, [&](auto n) {

@@ -218,7 +218,7 @@ FloatFlags take_float_flags(Builder& b) {
 
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   Run run = run_of(op, type, flags);
-  bool needs_rounding = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;  // needs .rn or .approx
+  bool needs_rounding = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;
   bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
   if (needs_rounding && flags.rounding < 0 && !flags.approx && !flags.full)
     b.throw_error("neither a rounding nor .approx", ".rn or .approx");

@@ -1,4 +1,4 @@
-// ld and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
+// ld, ldu and st. Checks addresses against allocations and alignment; loads of shared memory must read bytes that were
 // stored before. The space of a generic address follows from the address window that contains it.
 
 #include "lib/emulate/cuda/access.h"

@@ -1,4 +1,4 @@
-// Instructions that exchange data between lanes: shfl, vote, activemask, match, redux.
+// Instructions that exchange data between lanes: shfl, vote, activemask, redux.
 #include "lib/emulate/cuda/builder.h"
 #include "lib/emulate/cuda/driver.h"
 #include "lib/emulate/cuda/lanes.h"

@@ -12,7 +12,7 @@
 namespace tgc::ptx {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // largest size of a variable
+constexpr uint64_t kMostBytes = uint64_t(1) << 32;  // largest size of a variable, in bytes
 constexpr size_t kMostRegisters = 1 << 20, kMostNesting = 64;
 
 class Parser {

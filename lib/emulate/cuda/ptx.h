@@ -13,7 +13,7 @@
 
 namespace tgc::ptx {
 
-// PTX's fundamental types. Registers have 16 to 128 bits. An 8-bit type uses 16 bits, a predicate one bit per lane.
+// The kinds of PTX types. In a register, a value of an 8-bit type has 16 bits, and a predicate has one bit per lane.
 enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
 // calls X(name, PTX text, kind, bits per element, number of elements) for each type

@@ -9,7 +9,8 @@
 
 namespace tgc::ptx {
 
-// Returns a module with one kernel 'k'. Its parameters are pointers p0, p1, ..., loaded into %rd0, %rd1, ...
+// Returns a module with one kernel 'k', which runs `body`. Its `pointers` parameters are pointers p0, p1, ..., loaded
+// into %rd0, %rd1, ...; %r0 is %tid.x.
 inline std::string kernel_text(int pointers, const std::string& body) {
   std::string parameters, loads;
   for (int n = 0; n < pointers; n++) {

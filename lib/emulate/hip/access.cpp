@@ -84,7 +84,7 @@ void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
 }
 
 // Throws a Fault if the access races. Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave
-// groups, so accesses of one wave race only within one instruction: w.moment is a new number for each instruction.
+// groups, so accesses of one wave race only within one operation: w.num_started differs for each operation.
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access) {
   auto race = w.group->race_detector->note_access(
       address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});

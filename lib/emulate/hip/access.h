@@ -11,7 +11,7 @@ enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct Addresses {
   alignas(64) uint64_t host[2 * kLanes];  // by lane of the wave; valid for active lanes
-  bool is_row = false;  // true if all lanes are active and, in each half, their addresses increase by 4 bytes
+  bool is_row = false;  // true only if all lanes are active and, in each half, addresses increase by 4
 };
 
 // Returns the accessible range that contains all addresses from `from` up to, but not including, `to`, or null.
@@ -29,7 +29,7 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
 void watch_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 // ---- the operands of an access
-// Refuses the instruction if it has a modifier other than those of memory access: offset and cache policy.
+// Throws Failure if the instruction has a modifier other than those of memory access: offset, cache policy and gds.
 void allow_memory_modifiers(const Builder& b);
 // Returns the space of a name that begins with "global_", "flat_", "scratch_" or "ds_".
 Space space_of(std::string_view name);

@@ -48,8 +48,8 @@ struct Row {
   Run run_op = nullptr;
   Type to = Type::None;
   Type from[4] = {};
-  // number of operands in `from`; with `build_ops`, also its parameter: bytes of an access, words of a scalar load, a
-  // shape
+  // number of operands in `from` or, with `build_ops`, its parameter, such as the bytes of an access or the index of a
+  // matrix shape
   uint8_t count = 0;
   bool is_vector = false;
   Build build_ops = nullptr;    // builds the operations instead of build_by_types
@@ -89,7 +89,8 @@ class Builder {
   [[noreturn]] void refuse(const std::string& why) const;
   size_t operand_count() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
-  // Each returns the register file index of an operand of `words` registers (`null`: kTrash); refuses other operands.
+  // Each returns the register file index of an operand of `words` registers, or throws Failure for another operand.
+  // scalar_place() returns kTrash for the operand `null`. A lane mask has one register per half of the wave.
   uint16_t vector_place(const Operand& o, uint32_t words) const;
   uint16_t scalar_place(const Operand& o, uint32_t words) const;
   uint16_t mask_place(const Operand& o) const { return scalar_place(o, code.halves); }

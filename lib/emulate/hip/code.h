@@ -52,7 +52,7 @@ struct Op {
   uint16_t second_destination = kTrash;
   bool is_vector = false;  // true: executes once per active lane
   bool clamps_result = false;  // true: clamps the result to [0, 1]
-  int8_t scale_exponent = 0;  // multiplies the result by 2^scale, before clamping; for DPP: the index of the control
+  int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
   Part to_part = Part::Whole;  // for a 16-bit result: where to store it; Word0 and Word1 keep the other 16 bits
   uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter of the operation
   uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks

@@ -58,7 +58,7 @@ class CodeObject {
 };
 
 // Returns the length in bytes of the ELF file at `image`, computed from its headers, at most 64 MiB; 0 if there is no
-// ELF header. Needed because hipModuleLoadData gets no length; the header's sizes are trusted.
+// ELF header. Needed because hipModuleLoadData has no length parameter; the header's sizes are trusted.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

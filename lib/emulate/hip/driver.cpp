@@ -95,7 +95,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (trace_log_)
     trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
-  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // compilers widen loads
+  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // 64: for widened loads
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run_kernel(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
@@ -275,7 +275,7 @@ class Runner {
   uint32_t lanes_ = 32, waves_ = 1;
   Group group_;
   std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
-  std::vector<Waits> waits_;          // the pending memory operations, as many as storage_; empty without --race
+  std::vector<Waits> waits_;          // for each element of storage_: pending operations; empty without --race
   uint64_t executed_ = 0;
 };
 
@@ -292,7 +292,8 @@ void run_until_stop(Wave& w) {
   w.num_executed += executed;
 }
 
-// Logs each instruction that has operations. Instructions without any (waits, for example) follow from the code.
+// Runs a wave and logs each instruction that has operations. The others (waits, for example) are not logged, because
+// the code shows where they are.
 void run_logged(Wave& w, TraceLog& log) {
   const Op* ops = w.code->ops.data();
   const uint32_t wave = w.first_thread / (w.halves * kLanes);

@@ -15,8 +15,8 @@
 
 namespace tgc::hip {
 
-// The parameters of a launch. run_launch() runs the groups on the host's threads, with the checks of --emulate and
-// --race.
+// The parameters of a launch. run_launch() runs the groups on the host's threads with the checks of --emulate and, if
+// `checks_races` is set, of --race.
 struct Launch {
   const TranslatedKernel* code = nullptr;
   Triple grid{1, 1, 1}, block{1, 1, 1};  // number of groups; threads per group
@@ -26,7 +26,7 @@ struct Launch {
   bool checks_races = false;
   unsigned host_threads = 1;
   uint64_t max_jumps = UINT64_MAX;  // limit of jumps per wave
-  TraceLog* trace_log = nullptr;    // where executed instructions are logged; then host_threads is 1
+  TraceLog* trace_log = nullptr;    // log of executed instructions, or null; with a log, host_threads is 1
 
   uint32_t block_threads() const { return uint32_t(volume(block)); }
 };
@@ -35,12 +35,12 @@ struct Group {
   const Launch* launch = nullptr;
   Triple id{};
   std::vector<std::byte> lds_bytes;      // LDS (shared memory)
-  std::vector<uint8_t> is_stored;        // for each byte of `memory`, 1 if a thread has stored it
+  std::vector<uint8_t> is_stored;        // for each byte of `lds_bytes`, 1 if a thread has stored it
   std::unique_ptr<Races> race_detector;  // null unless checks_races is set
   RecentRanges recent_ranges;
 };
 
-// Runs all groups. Returns the fault of the lowest numbered failing group. Sets `executed` to the number of
+// Runs all groups. Returns the fault of the lowest numbered failing group; if none fails, `executed` is the number of
 // instructions, where a vector instruction counts once per active lane.
 std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
 

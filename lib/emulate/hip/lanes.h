@@ -16,11 +16,12 @@ struct Lanes {
   Lanes() {}  // leaves the elements uninitialized
 };
 
-// Reads an operand for which Source::is_plain() is false into `to`: extracts the bits that the operand uses and applies
-// absolute value and negation. `sign` is the sign bit of the value's type.
+// Reads an operand for which Source::is_plain() is false into `to`: extracts the bits that the operand uses, converts
+// half to float if Source::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's
+// type.
 void take_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
 
-// Returns 32 lanes of register number `which` of the operand. A scalar register is copied to each lane of `room`.
+// Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
 inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];

@@ -22,7 +22,7 @@ void atomic_run(Wave& w, const Op& o) {
     if (at.host[lane] % sizeof(T))
       throw_fault(w, o, lane, kIllegalAddress,
                   "changes " + hex(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
-    // for compare-and-swap, register to2 holds the expected value and register b the new value
+    // for compare-and-swap, second_destination holds the expected value and register b the new value
     BitsOf<T> b = value(kOp == CompareAndSwap ? o.second_destination : o.b.place, lane);
     BitsOf<T> old = exchange<kOp, T>(at.host[lane], b, value(o.b.place, lane));
     if (!o.is_load) return;
@@ -56,7 +56,8 @@ void build_atomic(Builder& b) {
   b.emit(op);
 }
 
-// Adds an operation for all spaces. `names`: its names on all families, without the space's prefix.
+// Adds rows for an operation on global, flat and LDS memory. `names`: its names on all families, without the prefix
+// "global_atomic_", "flat_atomic_" or "ds_".
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
   Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build_ops = build_atomic};
@@ -64,7 +65,7 @@ void add(Table& t, std::initializer_list<const char*> names) {
     row.run_op = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
     row.run_op = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
     row.run_op = atomic_run<kOp, T, Space::Lds>, add_row(t, "ds_" + name, row);
-    size_t type = std::min(name.rfind('_'), name.size());  // "_rtn" goes before the type: "ds_add_rtn_u32"
+    size_t type = std::min(name.rfind('_'), name.size());  // "_rtn" precedes the type: "ds_add_rtn_u32"
     if (name.starts_with("pk_")) type = name.size() - 4;
     add_row(t, "ds_" + name.substr(0, type) + "_rtn" + name.substr(type), row);
   }

@@ -121,7 +121,7 @@ void add_control_rows(Table& t) {
   add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: open loads (upper byte), LDS (lower)
+  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: loads (upper byte), LDS (lower)
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
           }});

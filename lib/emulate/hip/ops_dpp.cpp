@@ -1,5 +1,5 @@
 // Instructions that exchange values between lanes: DPP, which permutes the first source of an instruction, and the pure
-// permutations ds_permute, ds_bpermute and v_permlane16. Also those between lanes and scalar registers.
+// permutations ds_permute, ds_bpermute and v_permlane16. Also moves between lanes and scalar registers, and v_mbcnt.
 #include "lib/emulate/hip/access.h"
 #include "lib/emulate/hip/lanes.h"
 #include "lib/emulate/hip/scalar_rows.h"
@@ -59,8 +59,8 @@ constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // flags in Op::num_words 
 
 // Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
 // to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
-// lane; kZeroWhereNone: also those without one). In the Op, `scale` is the index of the control in kControls, `offset`
-// the control's value, `bytes` the row mask (low 4 bits) and the bank mask (high 4 bits), `words` the flags above.
+// lane; kZeroWhereNone: also those without one). Op::scale_exponent is the index of the control in kControls, `offset`
+// the control's value, `bytes` the row mask (low 4 bits) and bank mask (high 4 bits), `num_words` the flags above.
 void permute_run(Wave& w, const Op& o) {
   const Control& control = kControls[size_t(o.scale_exponent)];
   u32 lanes = w.halves * kLanes;

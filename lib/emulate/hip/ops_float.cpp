@@ -26,7 +26,7 @@ constexpr auto median = [](T a, T b, T c) -> T {
                                     : maximum<T>(minimum<T>(a, b), minimum<T>(maximum<T>(a, b), c));
 };
 
-// fmac has two operands in its text; the third operand is the old value of the destination.
+// The text of fmac names the destination and two sources; the third source is the old value of the destination.
 template <auto F>
 Row accumulating_row() {
   Row row = vector_row<F>();
@@ -114,7 +114,7 @@ void add_transcendental(Table& t, const std::string& type) {
 
 // ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
-struct Scale {  // constants of the type T
+struct Scale {  // constants and properties of the float type T that the division instructions use
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
   static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
   static int exponent(T x) {  // returns the biased exponent
@@ -177,7 +177,7 @@ void div_fmas_run(Wave& w, const Op& o) {
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
-      // where v_div_scale set the mask bit, scale the quotient back; the size of the addend c tells the direction
+      // where v_div_scale set the mask bit, scale the quotient back, up if the addend c is at least 2, else down
       return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
     });
   }

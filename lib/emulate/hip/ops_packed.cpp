@@ -86,7 +86,7 @@ constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   for (int n = 0; n < 32; n += 8) sum += int32_t(A(a >> n)) * int32_t(B(b >> n));
   return uint32_t(sum) + c;
 };
-void build_dot4(Builder& b) {  // neg_lo tells which operands are signed
+void build_dot4(Builder& b) {  // neg_lo says which operands are signed
   b.allow_modifiers({"neg_lo"});
   static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};

@@ -47,7 +47,7 @@ constexpr auto bit_field = [](Wave& w, T a, u32 field) {
   return tested(w, T(above >> (offset + width < bits ? bits - width : offset)));
 };
 
-// Returns the old EXEC and sets EXEC to F(operand, old EXEC).
+// Returns the old EXEC and sets EXEC to F(operand, old EXEC), and SCC to 1 if the new EXEC is not 0.
 template <class T, auto F>
 constexpr auto save_exec = [](Wave& w, T a) {
   Source exec{.place = kExec};
@@ -58,7 +58,7 @@ constexpr auto save_exec = [](Wave& w, T a) {
 constexpr auto kAnd = [](auto a, auto b) { return a & b; };
 constexpr auto kOr = [](auto a, auto b) { return a | b; };
 constexpr auto kXor = [](auto a, auto b) { return a ^ b; };
-constexpr auto kAndNot1 = [](auto a, auto b) { return a & ~b; };  // negates the second operand
+constexpr auto kAndNot1 = [](auto a, auto b) { return a & ~b; };  // complements the second operand
 constexpr auto kAndNot0 = [](auto a, auto b) { return ~a & b; };
 constexpr auto kOrNot1 = [](auto a, auto b) { return a | ~b; };
 constexpr auto kOrNot0 = [](auto a, auto b) { return ~a | b; };

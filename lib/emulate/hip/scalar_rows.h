@@ -1,4 +1,4 @@
-// Makes opcode table rows of scalar instructions from C++ functions. A function gets the wave, whose SCC it may set,
+// Makes opcode table rows of scalar instructions from C++ functions. A function takes the wave, whose SCC it may set,
 // and the operands. Its result is written to the destination; a bool result is written to SCC.
 #pragma once
 #include <cmath>

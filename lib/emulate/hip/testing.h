@@ -43,7 +43,7 @@ class TestWave {
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
   }
 
-  // Runs the wave. Returns the fault's text, or "".
+  // Runs the wave. Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
   std::string run(bool watches = false) {
     Waits waits;
     if (watches) wave.pending_waits = &waits;

@@ -20,7 +20,7 @@ struct TraceRecord {
   };
   uint32_t kind = 0, bytes = 0;
   uint64_t number = 0;
-  uint64_t num_events = 0;  // number of 4-byte events that follow `bytes`
+  uint64_t num_events = 0;  // number of 4-byte events that follow the record's bytes
 };
 
 // The log: this header, then `used_bytes` bytes of records.

@@ -213,7 +213,7 @@ void Runner::report_thread_fault(uint32_t thread, std::string what) {
 
 void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
   fault_ = Fault{std::move(what), at, position_of(running_thread_), other_at};
-  running_fiber_->leave();  // the thread has ended, so nothing resumes this fiber here
+  running_fiber_->leave();  // does not return: a fault ends the launch, so nothing resumes this fiber
 }
 
 std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }

@@ -38,7 +38,8 @@ class Memory {
   }
   // Returns true if the caller must call never_stored() and race() for the access.
   bool is_watched() const { return checks_races_ || ranges_[recent_range_].is_threadgroup; }
-  // Records a store. For a load of threadgroup memory, returns the first byte that no thread of the group has stored.
+  // Records a store to threadgroup memory and returns nullopt. For a load of threadgroup memory, returns the address of
+  // the first byte that no thread of the group has stored, if any.
   std::optional<uint64_t> never_stored(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
   std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);

@@ -59,7 +59,7 @@ class Runner {
   uint32_t running_thread_ = 0, next_thread_ = 0, num_ended_ = 0;
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_fibers_;
-  Fiber* running_fiber_ = nullptr;  // the running fiber
+  Fiber* running_fiber_ = nullptr;
   Range running_stack_;             // the stack of the running fiber
   std::vector<WaitingThread> waiting_threads_;
   std::optional<Fault> fault_;

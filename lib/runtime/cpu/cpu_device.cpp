@@ -15,8 +15,8 @@
 namespace tgc {
 namespace {
 
-// ---- calls a function with any number of 64-bit arguments. In the C calling conventions of 64-bit machines, a pointer
-// or an int takes one register or one 8-byte stack slot, and the function ignores extra arguments.
+// ---- calls a function with up to kMostArguments 64-bit arguments. In the C calling conventions of 64-bit machines, a
+// pointer or an int takes one register or one 8-byte stack slot, and the function ignores extra arguments.
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>

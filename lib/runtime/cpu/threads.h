@@ -18,7 +18,8 @@ class Threads {
   // Starts the threads that launches of `count` threads need. Afterwards the pool starts no more threads.
   void start_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's), and returns when all have
-  // returned. If the pool has fewer threads and may not start more, the threads share the calls.
+  // returned. If the pool has fewer threads and may not start more, the threads share the calls. Throws Failure if a
+  // thread cannot be started.
   void run_task(size_t count, const std::function<void(size_t)>& task);
 
  private:

@@ -34,7 +34,7 @@ class Builder {
 
   // ---- instructions; each returns its result register. Operands may be uniform or varying.
   Reg binary(Opc op, Reg a, Reg b);        // comparisons return a Bool
-  Reg unary(Opc op, Reg a);                // has a's type, except in conversions from or to a narrow float
+  Reg unary(Opc op, Reg a);                // result has a's type, except in conversions from or to a narrow float
   Reg cast(Reg a, Type to);
   Reg bitcast(Reg a, Type to);             // returns the same bits as a value of another type of the same size
   Reg where(Reg cond, Reg yes, Reg no);

@@ -8,7 +8,7 @@
 namespace tgc::ref {
 namespace {
 
-// Limits in bytes for a chunk: registers (so that they stay in the second-level cache), and scratch memory.
+// Limits for a chunk: bytes of registers, which should stay in the second-level cache; bytes of scratch memory; lanes.
 constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;

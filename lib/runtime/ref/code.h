@@ -29,7 +29,7 @@ inline bool is_float(Type type) { return type >= Type::F32; }
 // Returns the register type for a dtype's elements, which is I64 for index. Throws Failure for void and pointers.
 Type type_of(DType dtype);
 
-// Operations. Ins::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
+// Operations. Selector::type is the type of dst and of the operands, unless a comment in brackets says otherwise.
 enum class Opc : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
@@ -80,7 +80,7 @@ struct WmmaLayout;  // wmma.h
 
 struct Wmma {
   const WmmaLayout* layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; finish() replaces each by its byte offset
+  std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces each by its byte offset
   bool varying = true;
   Scalar out = Scalar::Float32;
 };
@@ -92,7 +92,7 @@ struct Memory {
   uint8_t* stored_flags = nullptr;  // for a buffer with stores: a flag per element, 1 once it is stored to; else null
 };
 
-// Describes one load or store, for error messages. finish() replaces its registers by byte offsets.
+// Describes one load or store, for error messages. finish_code() replaces its registers by byte offsets.
 struct Access {
   struct LaneAxis {
     std::string name;
@@ -139,7 +139,7 @@ struct Frame {
   uint64_t evaluations = 0;
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
-  int64_t iterations_left = 0;  // iterations left until refuel() checks the limits
+  int64_t iterations_left = 0;  // until refuel() checks the limits
   bool is_exhausted = false;    // true if a limit ended the run
   struct Budget* run_budget = nullptr;
 
@@ -153,7 +153,8 @@ struct Budget {
   int64_t num_steps = 0, max_steps = INT64_MAX;
   Clock::time_point deadline;  // when the run must end
 };
-// Called when the fuel is used up: checks the limits, and refills the fuel; or sets `is_exhausted` and returns false.
+// Called when `iterations_left` is used up. Checks the limits: sets `iterations_left` again and returns true or, if a
+// limit is exceeded, sets `is_exhausted` and returns false.
 bool refuel(Frame& f);
 // Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
 inline bool step(Frame& f) { return (f.iterations_left -= f.n) >= 0 || refuel(f); }

@@ -60,10 +60,10 @@ using OpThreefry = decltype([](uint64_t x, uint64_t key, RefNotes&) {
   return uint64_t(x1) << 32 | x0;
 });
 
-// On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
 using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((a ^ 1) & b); });
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 
+// On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
 Fn bool_binary(const Selector& s) {
   switch (s.op) {
     case Opc::Add:

@@ -46,7 +46,7 @@ const Instruction* once2(Frame& f, const Instruction* i) {
   return i + 1;
 }
 
-// AV and BV tell whether operands a and b are varying.
+// AV and BV say whether operands a and b are varying, that is, have one value for each lane.
 template <class R, class T, class Op, bool AV, bool BV>
 const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);

@@ -14,7 +14,7 @@ using OpNegInt = decltype([]<class T>(T a, RefNotes&) { return wrapping_sub(T(0)
 using OpNeg = decltype([](auto a, RefNotes&) { return -a; });
 using OpRecip = decltype([]<class T>(T a, RefNotes&) { return T(1) / a; });
 using OpTrunc = decltype([](auto a, RefNotes&) { return std::trunc(a); });
-// these functions, and log2, are computed in double and rounded once
+// exp2, sin and log2 are computed in double and rounded once
 using OpExp2 = decltype([]<class T>(T a, RefNotes&) { return T(std::exp2(double(a))); });
 using OpSin = decltype([]<class T>(T a, RefNotes&) { return T(std::sin(double(a))); });
 using OpRoundF16 = decltype([](auto a, RefNotes&) { return round_f16(a); });

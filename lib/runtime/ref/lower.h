@@ -52,7 +52,8 @@ struct Level {
 class LanePlan {
  public:
   explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
-  // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after values.scan(nodes).
+  // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after
+  // values.find_value_uses(nodes).
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
 
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)

@@ -374,7 +374,7 @@ TEST_CASE("REF: nodes without a meaning in a kernel are refused by name") {
           {}, nullptr, out) == "out of bounds: store to data0[9], which has 1 element");
 }
 
-// The reader refuses malformed graphs, but it does not see the output of a pass, so REF must refuse malformed nodes.
+// The reader refuses malformed graphs, but a wrong pass can make malformed nodes, so REF must refuse these, too.
 TEST_CASE("REF: malformed nodes are refused") {
   Graph g;
   UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);

@@ -32,7 +32,7 @@ class Values {
       : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // Scans all nodes of the kernel; call it first. Before tinygrad's stage that adds loads, an INDEX used as a number
-  // stands for the element at that index. find_value_uses() finds these INDEX nodes, so that lower() loads their
+  // has the value of the element at that index. find_value_uses() finds these INDEX nodes, so that lower() loads their
   // elements.
   void find_value_uses(std::span<const UOp> nodes);
 
@@ -62,7 +62,7 @@ class Values {
 
   void lower(UOp u);
 
-  // Casts a value from one dtype to another; rounds each step to the step's dtype.
+  // Casts a number from one dtype to another, and rounds the result to `to`.
   Reg cast(Reg r, DType from, DType to);
   Reg round_register(Reg r, DType dtype);  // rounds an F32 to a narrow float
   Reg alu(Op op, DType dtype, std::span<const Reg> operands);

@@ -9,7 +9,7 @@
 namespace tgc::ref {
 
 struct WmmaLayout {
-  struct Place {
+  struct Place {  // number of an element among those of its thread; number of the thread in the warp
     int16_t element, lane;
   };
   int n, m, k, threads;
@@ -19,7 +19,7 @@ struct WmmaLayout {
 
 // The key of a layout: parts of a WMMA's arg, and the number of elements per thread of its sources.
 struct WmmaKey {
-  std::string_view device;  // one of "CUDA", "AMD", "METAL", "INTEL", "CPU"
+  std::string_view device;  // "CUDA" or "NV", "AMD" or "HIP", "METAL", "INTEL", "CPU"
   int threads, n, m, k;
   DType in;
   size_t elements_a, elements_b, elements_c;

@@ -88,7 +88,7 @@ struct LayoutEntry {
   uint32_t array_size = 0;
   struct {
     const Chained* next = nullptr;
-    uint32_t type = 0, dynamic = 0;  // kUniform, kStorage
+    uint32_t type = 0, dynamic = 0;  // `type` is kUniform or kStorage
     uint64_t least_bytes = 0;
   } buffer;
   struct {
