@@ -26,7 +26,8 @@ class RecordedRun {
   // After run_record(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both
   // signs. If the results differ, and those of the graph are all finite, makes this run the reported one.
   void run_on_both_signs();
-  // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
+  // Runs again with small whole numbers, which most operations do not round, if a buffer was not compared because
+  // rounding decided too many of its elements.
   void run_on_whole_numbers();
 
  private:

@@ -45,7 +45,8 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
   return out;
 }
 
-// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure.
+// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure if there is no such
+// function.
 std::vector<std::string> parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";
