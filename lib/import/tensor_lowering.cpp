@@ -79,8 +79,8 @@ class Inliner {
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return as_view(arguments[size_t(i)]);
     }
-    // A BUFFER in the body of a schedule is memory that only its kernels use. The tag tells it from a BUFFER with the
-    // same number among the arguments.
+    // A BUFFER in the body of a schedule is memory that only its kernels use. The tag distinguishes it from a BUFFER
+    // with the same number among the arguments.
     if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
     Checked<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));

@@ -54,8 +54,8 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
   return true;
 }
 
-// Appends to `pairs_` the pairs of `before` at the point `p` and `after`; the pairs of their sources come first. `user`
-// is the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
+// Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
+// the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   at = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
