@@ -247,7 +247,8 @@ class OpenReader : public PyrenderReader {
                        arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes a node with op `op`. Its sources are sources_ and the positional arguments; its arg is the argument arg=.
+  // Makes a node with op `op`. Its sources are current_sources_ and the positional arguments; its arg is the argument
+  // arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
