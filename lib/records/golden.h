@@ -112,7 +112,7 @@ struct GoldenRecord {
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
   std::string made_by;   // tensor records only: JSON, the methods that made nodes of the graph; empty: not recorded
   std::string rewrites_json;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
-  std::vector<GoldenRule> rule_times;  // empty if tries of rules were not recorded
+  std::vector<GoldenRule> rule_times;  // empty if the attempts to match rules were not recorded
   // tinygrad's processor time for the whole record; negative if it was not recorded
   double record_seconds = -1;
   uint32_t line = 0;  // 1-based number of the record's line in the file

@@ -51,8 +51,8 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-// Returns the length of a progress bar at the begin of `line`, which a program printed without a line end; 0 without
-// one.
+// Returns the length of a progress bar at the beginning of `line`, which a program printed without a line end; 0
+// without one.
 size_t end_of_progress(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
