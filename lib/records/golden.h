@@ -48,6 +48,8 @@ struct GoldenProgram {
 // Returns the launch facts, one per line ("global_size: 4 1 1"), as `tgc check` and `tgc dump` show them.
 std::string program_text(const GoldenProgram& program);
 
+// A buffer that a kernel accesses: a part of the memory with number `base` (memories are numbered by first use), which
+// begins `offset` bytes after the memory's start and has `size` elements.
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;

@@ -82,7 +82,7 @@ class Simulator {
   // For each argument in memory that several kernels of `list` store to, tracks single elements instead of the whole
   // argument. For the memory of a PARAM, one storing kernel is enough.
   void track_shared_arguments(UOp list);
-  // Tracks single elements for one argument of the kernel `body` (Event::body).
+  // Tracks single elements for one argument of the kernel `body`, a number as in Event.
   void track_elements(uint32_t body, size_t argument);
   Run run_list(UOp list);
 

@@ -13,10 +13,10 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 // A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
 // wrong memory or gets a wrong value.
 struct OrderFault {
-  size_t first = 0, second = 0;  // numbers of kernels of the record; `first` must run before `second`
+  size_t first = 0, second = 0;  // numbers of two kernels of the record, of which the first must run before the second
   std::string buffer;            // "data1", or "memory 2" for memory between kernels
   // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
-  // single kernel, where `first` equals `second`
+  // single kernel, where both numbers are equal
   std::string dependency_kind;
   std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
                             // (schedule/__init__.py)"
