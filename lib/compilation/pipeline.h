@@ -138,7 +138,9 @@ class Pipeline {
   virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
-  virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // native: without items that only copy or view
+  // Returns the numbers of the schedule's items that kernel() can return: in a native pipeline, those with a SINK; in a
+  // recorded one, those whose AST was recorded.
+  virtual Result<std::vector<size_t>> kernel_numbers() = 0;
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
   // Calls `take` with the input of each kernel of a tensor graph. Ends with the first error.
   Status for_each_kernel(const std::function<Status(InputGraph)>& take);

@@ -279,7 +279,7 @@ class ModelRun {
     for (size_t i = 0; i < arrays.size(); i++) {
       if (values[i].is(Op::CONST)) continue;  // a constant needs no buffer
       std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
-      if (buffers.empty()) buffers.push_back(0);  // the schedule has lost an output
+      if (buffers.empty()) buffers.push_back(0);  // no buffer of the schedule has this output: name it data0
       for (size_t d = 0; d < buffers.size(); d++) {
         Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(buffers.size())});
         std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
