@@ -124,7 +124,7 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  // Leaves out a record of another release if its target does not begin with the parts that --target names. For
+  // Returns false for a record of another release whose target does not begin with the parts that --target names. For
   // example, --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.overrides;

@@ -337,7 +337,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (what.outputs_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
-  // a buffer on several devices that is read outside of the ops per device has the same content on each device
+  // if an op outside of kPerDevice reads a buffer on several devices, each device has the same content of the buffer
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
   for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))

@@ -156,7 +156,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   return true;
 }
 
-// Makes one input array for both nodes. Returns false if `before` has an array already; `after` gets the same array.
+// Lets `after` share the input array of `before`. Makes this array and returns true if `before` had none.
 bool TensorLowering::share_leaf(UOp before, UOp after) {
   const bool is_new = !value_arrays_.contains(before);
   if (is_new) {

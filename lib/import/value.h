@@ -58,7 +58,7 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 // Returns the elements of `value`, which has no view, repeated to `shape`. Throws Failure if they do not fit.
 Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
 
-// x + y and x * factor for indices, with the trivial cases folded.
+// Return x + y and x * factor for indices. Make no node for 0 + y, x + 0 and x * 1.
 UOp add_nodes(UOp x, UOp y);
 UOp multiply_node(UOp x, int64_t factor);
 // Returns an index for each axis of `shape` for `flat`, a row-major index into the elements.

@@ -180,7 +180,7 @@ class Finder {
   std::string_view text_;
   std::vector<Line> lines_;
   GraphTexts out_;
-  // lines above this one are not searched for the end of a pyrender text, because it was searched for in vain
+  // end_of_pyrender() returns at once for lines above this one: an earlier search up to here found no end of a text
   size_t no_pyrender_before_ = 0;
   bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
 };

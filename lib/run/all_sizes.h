@@ -41,7 +41,7 @@ struct ProgramSizes {
   std::vector<size_t> whole_arrays;  // for each array: the array that it is a part of, or itself
   std::vector<Sizes> array_sizes;
 };
-// Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, gets
+// Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, has
 // Sizes::Usual.
 ProgramSizes sizes_of(const TensorProgram& program);
 

@@ -61,9 +61,9 @@ class RunCandidate {
   bool runs_source_ = false;
 };
 
-// Returns the candidate of `in`. For a kernel of another release without --native: what that release compiled. Else
-// with `recorded`: the source of the golden record if it runs on the record's target, else the record's linear list.
-// Else: tgc's own compilation. `session` and `in` must outlive the candidate.
+// Returns the candidate of `in`. If `in` is a kernel of another release and --native is not set, it runs what that
+// release compiled. Otherwise, with `recorded`, it runs the golden record's source on the record's target, and its
+// linear list elsewhere; without `recorded`, tgc's own compilation. `session` and `in` must outlive the candidate.
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

@@ -202,8 +202,8 @@ class KernelRun {
   }
 
   // ---- inputs
-  // Stores the variables and the seed that the trial has chosen in the report. The options get the variables too, for
-  // the command that repeats the run.
+  // Stores the variables and the seed that the trial has chosen in the report. Also stores the variables in the
+  // options, from which the command that repeats the run is made.
   void take_trial(const Executable& kernel) {
     report_.variable_values = trial_->chosen_variables();
     for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;

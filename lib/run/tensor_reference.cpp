@@ -27,8 +27,8 @@ UOp moved_value(UOp u) {
   return u;
 }
 
-// tinygrad's first stage tags the values to compute with numbers. In its second stage, each of these values is an AFTER
-// of a buffer, with the value's tag.
+// Finds the buffers to which tinygrad stores the values of a graph's SINK. tinygrad's first stage tags these values
+// with numbers. In its second stage, each of the values is an AFTER of a buffer, with the value's tag.
 class Targets {
  public:
   Targets(const Session& session, const GoldenRecord& record, Release release) {
