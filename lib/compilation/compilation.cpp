@@ -82,7 +82,7 @@ Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
           .expected = "the tensor graph before its first stage"};
 }
 
-// Seeds those faults of TGC_FAULT that are in rules of the kinds `in_rules` (kernel or tensor), or in shortcuts.
+// Seeds those faults of TGC_FAULT whose kind is one of `in_rules` (faults in rules), or a fault in a shortcut.
 template <class State>
 Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   std::optional<FaultSpec> faults;
@@ -140,7 +140,7 @@ Compilation::~Compilation() {
   if (!s_) return;
   try {
     set_watcher(nullptr);
-  } catch (...) {  // drops the exception of Watcher::end_compilation; watch(nullptr) would throw it
+  } catch (...) {  // drop the exception of Watcher::end_compilation(), because a destructor must not throw
   }
   disarm(*s_);
 }

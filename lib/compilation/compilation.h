@@ -3,7 +3,7 @@
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
 //   while (c->next_row()) c->run_step();                 // or c->run_through(row_of("expander"))
-//   std::string source = *c->output(row_of(OutputKind::Source));
+//   std::string source = *c->row_output(row_of(OutputKind::Source));
 //
 // The steps of a tensor graph are its stages and the schedule. Each kernel of the schedule is a Compilation of its own.
 // The steps of a kernel are its stages, the linear list, the source and the launch facts. Outputs of compilers are not
@@ -53,8 +53,8 @@ class Watcher {
 class Compilation {
  public:
   // Begins a compilation before the first stage, or after the stage that `graph.info.stage` names. Fails for an unknown
-  // target, opts or stage, for a stage of the other level, for a graph of another tinygrad release, for a kernel
-  // without a SINK, and for an invalid TGC_FAULT.
+  // target, opts or stage, for a kernel after a stage of tensor graphs and the reverse, for a graph of another tinygrad
+  // release, for a kernel without a SINK, and for an invalid TGC_FAULT.
   static Result<Compilation> begin(InputGraph graph, JobSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -115,7 +115,8 @@ class Compilation {
   // Returns the input graph. Calls `end_compilation` of the watcher.
   InputGraph take_input() &&;
 
-  // Sets the watcher; null removes it. Calls end_compilation() of the previous watcher and begin() of the new one.
+  // Sets the watcher; null removes it. Calls end_compilation() of the previous watcher, then begin_compilation() of
+  // the new one.
   void set_watcher(Watcher* watcher);
 
  private:

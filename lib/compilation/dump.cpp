@@ -48,7 +48,7 @@ class Dump {
     return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
   }
 
-  // Returns true if `row` is an output of this graph, and not of its kernels. The only one of a tensor graph is the
+  // Returns true if `row` is an output of this graph, and not of its kernels. The only output of a tensor graph is its
   // schedule.
   bool is_ours(const StageRow& row) const {
     return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;

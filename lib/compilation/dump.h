@@ -25,7 +25,7 @@ struct DumpPlan {
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> afterwards = {};
-  // Called after each kernel, by one thread at a time: `done` of `of` kernels have their texts.
+  // Called after each kernel of a tensor graph, by one thread at a time: `done` of `of` kernels have their texts.
   std::function<void(size_t done, size_t of)> progress = {};
 
   bool is_wanted(const StageRow& row) const { return wanted_rows.contains(&row); }

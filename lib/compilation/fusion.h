@@ -17,6 +17,7 @@ struct StorageReason {
 // "Ops.CONTIGUOUS"; `by` is the op of the value's user.
 StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
 // Adds to `reason` why the scheduler did not remove the buffer later, as it does for values that are cheap to compute.
+// `buffers` is the number of buffers that the value reads; `reduces_buffer`: it is computed by a reduction of a buffer.
 void add_cost(StorageReason& reason, size_t buffers, bool reduces_buffer);
 
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.
@@ -24,8 +25,8 @@ std::string recorded_fusion_text(const GoldenRecord& record);
 
 // Returns a paragraph for each kernel of the tensor graph `c`: the node whose value it stores, why that value is
 // stored, which kernels read it, and what would fuse them. Schedules a copy of the graph. Errors: those of schedule().
-// Source in tinygrad: schedule/indexing.py (pm_generate_realize_map, run_rangeify), rangeify.py (remove_bufferize,
-// pm_limit_bufs).
+// Source in tinygrad: schedule/indexing.py (pm_generate_realize_map, run_rangeify), schedule/rangeify.py
+// (remove_bufferize, pm_limit_bufs).
 Result<std::string> fusion_text(const Compilation& c);
 
 }  // namespace tgc

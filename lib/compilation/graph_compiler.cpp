@@ -124,8 +124,8 @@ class OwnCompiler : public GraphCompiler {
     return out;
   }
 
-  // Leaves out a record of another release if its target does not begin with the parts that --target names: CL:CL takes
-  // CL:CL:cl_khr_fp16, too.
+  // Returns false for a record of another release whose target does not begin with the parts that --target names. For
+  // example, --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool takes_record(const GoldenRecord& record, std::string_view producer) const override {
     const Overrides& over = choices_.overrides;
     if (over.target.empty() || over.prefers_native || !over.imports_kernels || record.target.empty()) return true;

@@ -21,7 +21,7 @@ class Pipeline;
 class TinygradPool;
 
 // Overrides: the user's options for reading and compiling graphs. `target`, `settings_texts`, `opts`, `from_stage` and
-// `sizes` replace what an input says about itself; if one of these is empty, the input decides.
+// `size_texts` replace what an input says about itself; if one of these is empty, the input decides.
 struct Overrides {
   std::string target;              // DEVICE[:RENDERER[:ARCH]]
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
@@ -95,8 +95,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // without a live pipeline, for a graph after a stage, for an unknown setting, if the graph has no form in the
   // release, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
-  // Returns the graph of `record`, which record() made of a graph of the file `file`. Imports the graph, if the session
-  // imports graphs.
+  // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
+  // session imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
   // `sizes` has the values of the model's symbolic dimensions.

@@ -17,8 +17,8 @@ struct GoldenProgram;
 struct GoldenRecord;
 struct ProgramInfo;
 
-// Returns the target for which the source of a record is compiled: the longest part of the recorded target that tgc
-// knows. Fails if tgc has no compiler for this target. `settings` are those of the record.
+// Returns the target for which the source of a record is compiled, known_target() of the recorded target. Fails if tgc
+// has no compiler for this target. `settings` are those of the record.
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings);
 
 // Options for the outputs of compilers.

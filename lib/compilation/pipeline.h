@@ -1,21 +1,21 @@
 // Pipeline: one graph, and the stages by which it is compiled. There are three kinds: the native pipeline (tgc's own
 // stages, those of tinygrad 0.12.0), the recorded pipeline (the stages of a tinygrad that the exporter recorded), and
 // the live pipeline (a recorded one, whose record the user's tinygrad makes on demand). Commands do not depend on the
-// kind, but call can(ability); lacks(ability) is the error for a missing ability. A GraphCompiler makes the pipeline of
-// an input.
+// kind, but call has_ability(ability); missing_ability(ability) is the error for a missing one. A GraphCompiler makes
+// the pipeline of an input.
 // A prover compares the sides of each rewrite of each stage; a bisector finds the first wrong stage, then its rewrite:
 //
 //   auto pipeline = session.pipeline(std::move(in)).value_or_throw();
-//   pipeline->need(Ability::Rewrites).value_or_throw();
+//   pipeline->require_ability(Ability::Rewrites).value_or_throw();
 //   const auto rows = pipeline->rows().value_or_throw();
 //   for (const Pipeline::Row& row : rows) {
-//     auto graph = pipeline->imported(row);             // the row's graph or list in tgc's IR, to run it in REF
+//     auto graph = pipeline->imported_graph(row);       // the row's graph or list in tgc's IR, to run it in REF
 //     for (const Rewrite& r : row.rewrites) {
-//       auto sides = pipeline->sides(r);     // both sides in tgc's IR, to compare them
-//       if (r.depth == row.own_depth()) ...  // a rewrite of the stage itself
+//       auto sides = pipeline->rewrite_sides(r);        // both sides in tgc's IR, to compare them
+//       if (r.depth == row.own_depth()) ...             // a rewrite of the stage itself
 //     }
-//     UOp first_half = pipeline->replay(row, row.own_rewrites().size() / 2, false);
-//     auto other = pipeline->without(*culprit);         // the pipeline compiled again; see Ability::LeaveOut
+//     UOp first_half = pipeline->replay_rewrites(row, row.own_rewrites().size() / 2, false);
+//     auto other = pipeline->without_rewrite(*culprit); // the pipeline compiled again; see Ability::LeaveOut
 //   }
 #pragma once
 #include <functional>
@@ -40,7 +40,7 @@ enum class Ability : uint8_t {
   Rewrites,       // Row::rewrites and trace_stages(): the rewrites of the stages are known
   Compile,        // compilation(): tgc's own stages, with its options, compilers and seeded faults
   LeaveOut,       // without_rewrite(): the graph can be compiled again with one rewrite left out
-  Attempts,       // count(): how often rules were tried, and how long this took
+  Attempts,       // count_rules(): how often rules were tried, and how long this took
   Reasons,        // the schedule has the reasons why each of its kernels is separate
   Specification,  // tinygrad 0.12.0's specification describes the graphs
   Recording,      // a record has the stages that tinygrad made
@@ -94,7 +94,7 @@ class Pipeline {
   // ---- stages
   struct Stage {
     const StageRow* row;
-    std::optional<bool> changes_graph = {};  // unset for the AST, a kernel of a schedule, and an output
+    std::optional<bool> changes_graph = {};  // unset for the AST, the schedule, its kernels, and outputs
   };
   // Returns what --stage can select: the AST, the stages, the schedule or its recorded kernels, and the outputs, except
   // those of compilers.
@@ -138,7 +138,9 @@ class Pipeline {
   virtual Result<Compilation> compilation() { return missing_ability(Ability::Compile); }
 
   // ---- the kernels of a tensor graph
-  virtual Result<std::vector<size_t>> kernel_numbers() = 0;  // native: without items that only copy or view
+  // Returns the numbers of the schedule's items that kernel() can return: in a native pipeline, those with a SINK; in a
+  // recorded one, those whose AST was recorded.
+  virtual Result<std::vector<size_t>> kernel_numbers() = 0;
   virtual Result<std::unique_ptr<Pipeline>> kernel(size_t number) = 0;
   // Calls `take` with the input of each kernel of a tensor graph. Ends with the first error.
   Status for_each_kernel(const std::function<Status(InputGraph)>& take);

@@ -208,9 +208,10 @@ class RewriteRebuilder {
 
 namespace {
 
-// Returns the rebuilder of a stage, after its run(). A stage may make graph rewrites whose results it does not keep
-// before the one that gives its result; so if all matches together do not give `result`, leaves out the matches before
-// a place where the file of the rules changes, for a limited number of such places.
+// Returns the rebuilder of a stage, after its run(). A stage may first make graph rewrites whose results it drops. So
+// if all matches together do not give `result`, tries to skip the matches before each of the last kMostTried places
+// where the file of the rules changes, and returns the first rebuilder that gives `result`; if none does, that of all
+// matches.
 std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
   constexpr size_t kMostTried = 64;
   auto rebuilder = [&](size_t skipped) {

@@ -25,13 +25,13 @@ struct NameChoice {
 size_t end_of_word(std::string_view list, size_t at);
 
 // Returns the names that the comma-separated `list` selects, each once, in the order of `choices`. `a..b` selects from
-// a to b, `a..` from a on, `..b` up to b. For an unknown word, the error suggests similar names; if there are none, it
-// says that `expected` is expected.
+// a to b, `a..` from a on, `..b` up to b. Fails for an unknown word (unknown_name), for an empty word, and for a span
+// whose end is before its beginning.
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE", which suggests those of `names` that are similar to
-// `word`. If there are none, the error says that `expected` is expected.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", which suggests those of `names` that are
+// similar to `word`, if there are any.
 Diag unknown_name(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected);
 

@@ -12,7 +12,8 @@ namespace {
 
 // ---- compilations with and without a fast path
 
-// Lets every shortcut except `goes_faithful` take its fast path. Corrupts results that `faulty` makes in `faulty_way`.
+// Makes every shortcut except `goes_faithful` use its fast path. Corrupts the results of the shortcut `faulty` in
+// `faulty_way`.
 struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;

@@ -1,4 +1,4 @@
-// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `selects_all`, `selects_changed`, `kernels`).
+// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`).
 // The pipelines of a command's input may have different stages, so the list is applied to the stages of each pipeline.
 #pragma once
 #include <set>
@@ -57,8 +57,8 @@ class StageSelection {
   bool is_taken_ = false;                                   // select_rows() found a row for each word of the list
 };
 
-// Watcher that passes on to another watcher the events of the selected stages, and the failure of any stage. For
-// `selects_changed`, forks each compilation to find out which stages change its graph.
+// Watcher that passes the events of the selected stages, and the failure of any stage, to another watcher. If the list
+// has the word `changed`, forks each compilation to find out which stages change its graph.
 class StageSelectingWatcher : public Watcher {
  public:
   StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_rows_(std::move(selected)), watcher_(to) {}

@@ -151,8 +151,8 @@ class StageFilter : public TraceTee {
   bool is_stage_wanted_ = false;
 };
 
-// Observes the rewrites of a Graph and sends them to a consumer, until the destructor runs. Sends nothing while `on` is
-// false, so that the caller can omit stages.
+// Observes the rewrites of a Graph and sends them to a consumer, until the destructor runs. A flag, true at first,
+// lets the caller omit stages: while it is false, nothing is sent.
 class LiveTrace : public RewriteObserver {
  public:
   LiveTrace(Graph& graph, TraceConsumer& to) : graph_(graph), consumer_(to) { set_observer(graph, this); }

@@ -12,7 +12,7 @@ namespace tgc {
 // Returns true if the row may have rewrites to trace, as all rows may except the one that makes the schedule.
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls kernel_given_up() of the consumer.
+// Sends the rewrites of a compilation to a trace consumer. If a stage fails, calls abandon_kernel() of the consumer.
 class TraceWatcher : public Watcher {
  public:
   explicit TraceWatcher(TraceConsumer& to) : consumer_(to) {}

@@ -12,15 +12,16 @@
 namespace tgc {
 
 // Runs an operation on many graphs. If it fails on a graph, counts the failure, warns of it if it is one of the first
-// failures, and continues with the next graph. Failures on graphs that tinygrad refused, too, as their records say, are
-// counted separately and cause no warning.
+// failures, and continues with the next graph. A failure on a graph whose record says that tinygrad refused it, too, is
+// counted separately and causes no warning.
 class FailureCollector {
  public:
   explicit FailureCollector(const Session& session) : session_(session) {}
 
-  // Calls `each` with every graph of an INPUT (see for_each_graph). Notes on how many of the graphs `each` failed, if
-  // any. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
+  // Calls `each` with every graph of an INPUT (see for_each_graph). If there were failures, reports their
+  // number as a note. Errors: the input cannot be read; `each` failed on all graphs; the session is cancelled.
   Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
+  // The same for the pipelines of the graphs (see tgc::for_each_pipeline).
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
   // Returns whether `each` failed on a graph that its record does not mark as refused by tinygrad.

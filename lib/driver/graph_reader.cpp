@@ -204,7 +204,7 @@ class RecordReader : public GraphReader {
   std::optional<size_t> found_;         // position of the first matching record in the file
   bool done_ = false, several_ = false;
   std::string skipped_target_;          // the target of a record that --target has left out
-  size_t runtime_kernels_ = 0;          // number of records skipped since the last note
+  size_t runtime_kernels_ = 0;          // number of kernels of tinygrad's runtime skipped since the last note
 };
 
 // Reads the graph of a text, or one after another the several graphs that it has.

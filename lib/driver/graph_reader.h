@@ -1,5 +1,5 @@
 // GraphReader: reads the graphs of one INPUT without compiling them, and selects the graphs that FILE#ID and --kernel
-// name. Source (source.h) chooses the reader, and lets the session's pipeline compile what the reader returns.
+// name. GraphSource (source.h) chooses the reader, and lets the session's pipeline compile what the reader returns.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,6 +22,7 @@ class GraphReader {
   // Returns the next graph that FILE#ID and --kernel select; nullopt at the end. Errors: the graph cannot be read; no
   // graph is selected.
   virtual Result<std::optional<InputGraph>> next_graph() = 0;
+  // Returns the header of the golden records that the reader reads; null if the INPUT is something else.
   virtual const GoldenHeader* header() const { return nullptr; }
   // Returns the value of --kernel if it selects a kernel in the schedule of the graph that next_graph() returned; ""
   // for all kernels.

@@ -39,8 +39,8 @@ class NamedRecords {
   static Result<NamedRecords> open(const InputName& name);
 
   const GoldenReader& reader() const { return reader_; }
-  // Reads the line of the next selected record; false at the end (see GoldenReader). Lines that may_name_record rejects
-  // are not parsed.
+  // Reads the line of the next selected record into `line`; returns false at the end (see GoldenReader). Lines that
+  // may_name_record rejects are not parsed.
   Result<bool> next_line(GoldenLine& line);
 
  private:

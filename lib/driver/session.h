@@ -36,8 +36,8 @@ class Cancel {
   Cancel() = default;
   // Stops a part of an operation `seconds` after its start, or when `whole` (may be null) stops. TimeKind::Wall counts
   // wall-clock time. TimeKind::Thread counts the CPU time of the constructing thread, which alone may call
-  // is_requested().
-  // It also stops after ten times as much wall-clock time, because other processes may work for that thread.
+  // is_requested(). Because that thread may also wait for other processes, a TimeKind::Thread cancel stops after
+  // 10 * `seconds` of wall-clock time, too.
   enum class TimeKind : uint8_t { Wall, Thread };
   Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
       : parent_(whole),
@@ -71,8 +71,8 @@ struct Session {
   std::shared_ptr<const GraphCompiler> compiler() const;
   // See GraphCompiler::settings_for().
   Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
-  // Starts the live pipeline that over.live names, with at most `jobs` processes; does nothing if over.live is empty.
-  // Fails if over.live runs no tinygrad.
+  // Starts the live pipeline that overrides.live_command names, with at most `jobs` processes; does nothing if
+  // overrides.live_command is empty. Fails if the command runs no tinygrad.
   Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else the target of the environment
   // (DEV=NAME, NAME=1, ...), else CPU.
@@ -81,9 +81,9 @@ struct Session {
   std::string target_for(const InputGraph& in) const;
   // Returns the parameters of a Compilation of `in`. Errors: an unknown target.
   Result<JobSpec> job_for(const InputGraph& in) const;
-  // Returns the pipeline of `in`, a graph that a Source returned. It is the live pipeline if the session has one; the
-  // recorded pipeline if `in` is of another release (unless over.native is set), or if over.recorded is set and `in`
-  // has a record; else the native pipeline.
+  // Returns the pipeline of `in`, a graph that a GraphSource returned. It is the live pipeline if the session has one;
+  // the recorded pipeline if `in` is of another release (unless overrides.prefers_native is set), or if
+  // overrides.prefers_recorded is set and `in` has a record; else the native pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;

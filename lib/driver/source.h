@@ -1,4 +1,4 @@
-// Source: reads the graphs of an INPUT one by one. An INPUT is the argument of most commands: a file, or "-" for
+// GraphSource: reads the graphs of an INPUT one by one. An INPUT is the argument of most commands: a file, or "-" for
 // standard input, optionally with #ID or #ID@TARGET to select one record. The format is detected from the file's
 // content: pyrender, repr, print_uops, Svod's trees, JSON, repro bundles, golden records or an ONNX model. A text may
 // have several graphs, and other lines around them (lib/records/graph_texts.h).
@@ -15,12 +15,14 @@ namespace tgc {
 class GraphSource {
  public:
   // `kernel` selects one graph by its number from 0, name or record id; empty: all graphs. If the input is a tensor
-  // graph, or #ID selects one, `kernel` is the number of one of its kernels. `session` must outlive the Source.
+  // graph, or #ID selects one, `kernel` is the number of one of its kernels. `session` must outlive the
+  // GraphSource.
   static Result<GraphSource> open(const Session& session, const std::string& spec, const std::string& kernel = "");
   static Result<GraphSource> open(const Session&&, const std::string&, const std::string& = "") = delete;
 
   InputKind kind() const { return kind_; }
   const InputName& name() const { return name_; }
+  // Returns the header of golden records; null for another kind of INPUT.
   const GoldenHeader* header() const { return reader_->header(); }
   // Returns the next graph; nullopt at the end. A live pipeline (Session::live_pool) compiles it first. Errors: the
   // graph cannot be read; no record matches.

@@ -24,11 +24,11 @@ size_t first_ended(UOp u) {
 
 }  // namespace
 
-// Sets enclosing_: for each buffer that the kernel makes and stores to, the ranges of a group on which the stored
-// values depend. In a group reduction, the sum over the threads of a group follows the store to local memory, which
-// ends the group's range. tinygrad still orders the accumulator of this sum after the range, because each thread has an
-// accumulator. In tgc's IR, the range is a loop that has ended, so `make_after` does not order the accumulator after
-// the range.
+// Sets enclosing_ranges_: for each buffer that the kernel makes and stores to, the ranges of a group on which the
+// stored values depend. In a group reduction, the sum over the threads of a group follows the store to local memory,
+// which ends the group's range. tinygrad still orders the accumulator of this sum after the range, because each thread
+// has an accumulator. In tgc's IR, the range is a loop that has ended, so `make_after` does not order the accumulator
+// after the range.
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {

@@ -8,7 +8,8 @@
 
 namespace tgc::import {
 
-// The sum constant + factor * index + ... over `terms`. Its users only use it where it lies in min..max (inclusive).
+// The sum constant + factor * index + ... over `terms`. It is used only where its value is in min_value..max_value
+// (inclusive).
 struct Affine {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;
@@ -31,7 +32,7 @@ class AffineMath {
   // Return a // divisor and a % divisor. `divisor` must be positive, and `a` not negative.
   Affine quotient(const Affine& a, int64_t divisor);
   Affine remainder(const Affine& a, int64_t divisor);
-  // Returns `a` with the bounds 0..size-1. The caller promises that `a` is used only where its value lies in them.
+  // Returns `a` with its bounds narrowed to 0..size-1. `a` must be used only where its value is within them.
   static Affine checked_within(Affine a, int64_t size);
 
   UOp make_node(const Affine& a);  // returns a node that computes `a`

@@ -1,7 +1,7 @@
 // Checked access to numbers that come from a file: indices, axes, slots, counts, sizes and offsets. A file may contain
 // any number where tinygrad writes a valid one, so the importer reads such numbers only through these functions and
-// containers. They throw Refusal if a number is not valid, and Failure if one does not fit into 64 bits. UOp::src(n)
-// checks `n` itself. Private to lib/import.
+// containers. They throw Refusal if a number is not valid, and Failure if an integer of an arg does not fit into 64
+// bits. UOp::src(n) checks `n` itself. Private to lib/import.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -72,12 +72,12 @@ int64_t checked_mul(int64_t a, int64_t b);
 int64_t floored_quotient(int64_t a, int64_t b);
 int64_t floored_remainder(int64_t a, int64_t b);
 
-// Returns the product of sizes, none of which may be negative.
+// Returns the product of sizes. Throws Refusal if a size is negative, or if the product does not fit into 64 bits.
 int64_t product(std::span<const int64_t> sizes);
 
 // Returns `n`, the number of an axis, device or source. Throws Refusal unless 0 <= n < count.
 size_t axis(int64_t n, size_t count);
-// Returns item `n` of a tuple or a list of fields.
+// Returns item `n` of the tuple `tuple`. Throws Refusal if it is no tuple or has no item `n`.
 Arg item(Arg tuple, size_t n);
 // Returns the value of `arg`, which must be an integer of 64 bits.
 int64_t integer(Arg arg);

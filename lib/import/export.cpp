@@ -192,7 +192,7 @@ UOp export_cast(Exporter& ex, UOp u) {
 }
 
 // A row of the table: `make` writes nodes of `ops` in the other release. If `make` is null, `refused` is the reason why
-// the ops cannot be written.
+// the ops cannot be written. The comments in the table show tgc's node -> the node of 0.14; 0.13 has older forms.
 struct Downgrade {
   std::string_view name;
   OpSet ops;
@@ -207,7 +207,7 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "define-local", .ops = {Op::DEFINE_LOCAL, Op::DEFINE_REG}, .make = export_local},
     // DEFINE_VAR(name, min, max) -> PARAM((); -1, name, (min, max), ALU)
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = export_variable},
-    // CONST index -> CONST weakint; Invalid is a bool
+    // CONST index -> CONST weakint; CONST Invalid -> CONST Invalid of dtype bool
     {.name = "const", .ops = Op::CONST, .make = export_const},
     // INDEX(buffer, i, gate) -> INDEX(buffer, WHERE(gate, i, Invalid))
     {.name = "index", .ops = Op::INDEX, .make = export_index},

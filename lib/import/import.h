@@ -42,10 +42,10 @@ struct NotImportable {
 // Returns the linear list of a compiled kernel. Empty if `root` is no PROGRAM, or a PROGRAM without a list.
 std::span<const UOp> list_of_program(UOp root);
 
-// Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. A PROGRAM
-// without `list` stands for its own linear list, or else for the graph under its first source. The imported graph gets
-// `settings`. If the graph cannot be imported, `why` (may be null) gets the details of the error. The original graph
-// must outlive the origins.
+// Imports the graph under `root`, or, if `list` is not empty, the linear list, whose last node is `root`. If `root` is
+// a PROGRAM and `list` is empty, imports the PROGRAM's own linear list, or if it has none, the graph under its first
+// source. The imported graph has the settings `settings`. If the graph cannot be imported, sets `why` (may be null) to
+// the details of the error. The original graph must outlive the origins.
 Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list = {}, const Settings& settings = {},
                                    NotImportable* why = nullptr);
 

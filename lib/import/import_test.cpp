@@ -228,7 +228,7 @@ TEST_CASE("SidesImporter: a store to a loaded place, as tinygrad 0.13 makes it, 
   pairs = sides.import(loaded, store_to(store.src(1))).value_or_throw().pairs;  // to x[i] instead of out[i]
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0].first != pairs[0].second);
-  CHECK_THROWS_AS((void)sides.import(store, loaded).value_or_throw(), Failure);  // no stage may leave it behind
+  CHECK_THROWS_AS((void)sides.import(store, loaded).value_or_throw(), Failure);  // only `before` may store to a LOAD
 }
 
 TEST_CASE("SidesImporter: values of different shapes are not the same, although they have the same elements") {

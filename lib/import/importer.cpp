@@ -17,7 +17,7 @@ constexpr int64_t kMaxElements = 1 << 14;     // most elements of a buffer that 
 constexpr int64_t kMaxAllElements = 1 << 24;  // most elements of all values together
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (codegen/decomp/dtype.py:pm_long_decomp), a tagged
-// 64-bit node stands for one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other nodes.
+// 64-bit node represents one of its words. Returns 0 for the low word, 1 for the high word, nullopt for other nodes.
 // The tag is this number, or since 0.14 a tuple of the number and a dtype.
 std::optional<int64_t> tagged_word(UOp u) {
   const Arg tag = u.tag();
@@ -27,7 +27,7 @@ std::optional<int64_t> tagged_word(UOp u) {
   return word.as_int().small_value();
 }
 
-// If `u` stands for one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
+// If `u` represents one word of a 64-bit integer, replaces the numbers in `value` by this word of each.
 void take_word(Importer& im, UOp u, Value& value) {
   const bool is_unsigned = value.dtype == dtypes::uint64;
   if (value.view || value.is_weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
@@ -212,7 +212,7 @@ class Walk {
   }
 
   // Imports a linear list. The imported list has each node after the new nodes that it needs. IFs that differ only in
-  // the gated address become one node, which is in the list once for each recorded IF; so do their ENDIFs.
+  // the gated address become one node, which is in the list once for each recorded IF. The same holds for their ENDIFs.
   ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
     std::vector<UOp> nodes;

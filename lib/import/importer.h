@@ -11,7 +11,7 @@
 
 namespace tgc::import {
 
-// A dtype of tgc's IR; `weak` as in Value.
+// A dtype of tgc's IR; `is_weak` as in Value.
 struct Type {
   DType dtype;
   bool is_weak = false;
@@ -55,7 +55,8 @@ class Importer {
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
   Checked<Element> element_places(UOp source);
-  // returns the elements of an integer value, each its maximum if it is symbolic; Refusal: negative or above 2^31 - 1
+  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is negative or
+  // above 2^31 - 1.
   Sizes constant_ints(UOp source);
   int64_t size(UOp source);  // returns the element of an integer value that has one element, as constant_ints() does
 

@@ -85,7 +85,8 @@ class FileReader {
     return out;
   }
 
-  // Reads the description of a node. `to` gets the members that only a row has; null for an object in "src".
+  // Reads the description of a node. Stores the members that only a row has in `to`, which is null for an
+  // object in "src".
   NodeForm node(std::initializer_list<std::string_view> known, Row* to) {
     const size_t begin = in_.position();
     NodeForm out;

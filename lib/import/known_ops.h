@@ -24,7 +24,7 @@ class KnownOps {
  public:
   // Returns `root` with the described nodes replaced by nodes of the same graph.
   UOp of(UOp root);
-  // Returns the recorded node that of() replaced by `u`; `u` itself if of() did not make `u`.
+  // Returns the recorded node that this object replaced by `u`; `u` itself if it replaced none by `u`.
   UOp original(UOp u) const;
 
  private:

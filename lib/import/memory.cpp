@@ -42,7 +42,7 @@ Value make_pointer(Importer& im, UOp u) {
   const int64_t count = count_of(dtype.base());  // a pointer to vectors gets an axis for the elements of a vector
   const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
-  const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // 0.11 writes a register's number so
+  const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
   UOp buffer = im.to.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
                           copy_arg(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
@@ -260,7 +260,8 @@ Value make_index(Importer& im, UOp u) {
 namespace {
 
 // Returns true if an access of dtype `number` is an access to a word of 32 bits in which WGSL packs several numbers of
-// 8 or 16 bits. Other accesses of another dtype than the buffer's convert: for example, a load from an image of halves.
+// 8 or 16 bits. Other accesses whose dtype is not the buffer's convert the numbers, for example a load from an image of
+// halves.
 bool is_packed(UOp buffer, DType number) {
   const DType memory = buffer.dtype().base();
   return number == dtypes::uint32 && (memory.itemsize() == 1 || memory.itemsize() == 2) && memory != dtypes::float16 &&
@@ -369,8 +370,9 @@ void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& 
 }  // namespace
 
 namespace {
-// Returns true if `source` only orders `u`, a LOAD or STORE of 0.11: it is a range or a node without a value. Throws
-// Refusal for a node without a value if the original is no linear list, because the order would be lost.
+// Returns true if `source` only orders `u`, a LOAD or STORE of 0.11: it is a range or a node without a value. Outside
+// of a linear list, returns false for the ranges of a STORE, which the imported STORE keeps, and throws Refusal for a
+// node without a value, because the order would be lost.
 bool is_order(Importer& im, UOp u, UOp source) {
   if (u.graph().release() != Release::v0_11 || !(source.dtype() == dtypes::void_ || source.is(Op::RANGE))) return false;
   if (!im.is_list && source.dtype() == dtypes::void_) throw Refusal{"it is ordered by its sources"};

@@ -66,7 +66,7 @@ Value shrink(Importer& im, UOp u, Value value) {
 Value make_stack(Importer& im, UOp u) {
   auto is_first = [&](UOp s) { return s == u.src(0); };
   if (u.dtype().is_ptr() && u.num_src() && im[u.src(0)].view && std::ranges::all_of(u.src(), is_first))
-    return im[u.src(0)];  // the vector of one pointer: an INDEX of it adds the elements
+    return im[u.src(0)];  // a vector of one pointer: the buffer has an axis for its elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined_type(u.src());
@@ -153,7 +153,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
   return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
 }
 
-// Combines the elements of `v` with `op`, in order, along the axis of the expanded `range`. The axis gets size 1.
+// Combines the elements of `v` with `op`, in order, along the axis of the expanded `range`, which then has size 1.
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
@@ -168,7 +168,8 @@ void combine_along(Value& v, const Value& range, Op op) {
 }  // namespace
 
 // Imports REDUCE(x, ranges; op, n): combines the elements along the first n axes, in order, and then over the ranges. A
-// range that the expander has replaced by its values is an axis, along which the elements are combined; it gets size 1.
+// range that the expander has replaced by its values is an axis, along which the elements are combined; its size
+// becomes 1.
 Value make_reduce(Importer& im, UOp u) {
   Arg op = u.arg();
   int64_t axes = 0;

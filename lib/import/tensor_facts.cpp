@@ -87,7 +87,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   for (UOp s : u.src())
     if (auto n = integer_value(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
-  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow: tinygrad's do not wrap
+  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow, as Python's do not wrap
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
     const int64_t a = integer(operands[0]), b = integer(operands[1]);
     if (u.is(Op::ADD)) return checked_add(a, b);

@@ -56,12 +56,12 @@ struct TensorVariables {
 // Options of import_tensor_graph().
 struct TensorImport {
   UOpSpan arguments = {};    // nodes of the same graph that replace the PARAMs, or the arguments of the call; by slot
-  int invalid_value = 0;           // the number that Invalid elements of values get
+  int invalid_value = 0;           // the number that replaces Invalid elements of values
   bool outputs_values = false;  // make the value of each source of the sink an output, besides the buffers it stores to
 };
 // Imports the tensor graph under `sink`, which is a SINK, a call of such a graph, or a LINEAR list of calls of kernels.
-// If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, `why`
-// (may be null) gets the details of the error. Adds nodes to the graph of `sink`.
+// If a source of the sink stores to a buffer, the output is the buffer's content. If a node cannot be imported, sets
+// `why` (may be null) to the details of the error. Adds nodes to the graph of `sink`.
 Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& variables, NotImportable* why = nullptr,
                                           const TensorImport& what = {});
 

@@ -56,7 +56,7 @@ later = x.after(x.store(x*two)))", "later, x+y");
   REQUIRE(t.error == "");
   REQUIRE(t.program.kernels.size() == 2);
   const size_t later = t.program.outputs[0].memory_index;
-  CHECK_FALSE(t.program.memories[later].buffer);  // not x itself
+  CHECK_FALSE(t.program.memories[later].buffer);  // an array of its own, not that of x
   const UOp x = t.program.outputs[0].buffer;
   REQUIRE(x);
   const auto& memories = t.program.memories;
@@ -151,7 +151,7 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   REQUIRE(other);
   CHECK_FALSE(other->have_same_places);
   CHECK(other->loops.size() == 1);
-  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // both sides are only names of buffers
+  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // refused: both sides are buffers, so nothing is computed
 }
 
 TEST_CASE("values before and after loops: each has its place, and a wrong index differs") {

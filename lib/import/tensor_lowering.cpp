@@ -79,8 +79,8 @@ class Inliner {
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
       return as_view(arguments[size_t(i)]);
     }
-    // A BUFFER in the body of a schedule is memory that only its kernels use. The tag tells it from a BUFFER with the
-    // same number among the arguments.
+    // A BUFFER in the body of a schedule is memory that only its kernels use. The tag distinguishes it from a BUFFER
+    // with the same number among the arguments.
     if (u.is(Op::BUFFER) && (is_list_ || depth_ == 1) && !arguments.empty()) return u.rtag("between kernels");
     Checked<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
@@ -158,7 +158,7 @@ size_t TensorLowering::version_of(UOp target) {
 
 Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
-  constexpr int64_t kFirst = 1000000;  // the recorded loops have smaller numbers
+  constexpr int64_t kFirst = 1000000;  // larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
                           graph_.tuple({kFirst + kernel_.num_loops++, AxisType::LOOP}));
   loops.push_back(range);
@@ -337,7 +337,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
   if (what.outputs_values)
     for (UOp u : nodes)
       if (memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
-  // a buffer on several devices that is read outside of the ops per device has the same content on each device
+  // if an op outside of kPerDevice reads a buffer on several devices, each device has the same content of the buffer
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
   for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))

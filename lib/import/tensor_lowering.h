@@ -68,8 +68,8 @@ class TensorFacts {
   bool expands_front_ = graph_.release() >= Release::v0_14, has_sizes_ = expands_front_;
   const TensorVariables& variables_;
   std::unordered_map<UOp, Facts> facts_;
-  mutable std::optional<int64_t> assumed_device_;  // number() uses this as the number of the device, if set
-  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // the results of number()
+  mutable std::optional<int64_t> assumed_device_;  // if set: the number of the device for integer_value()
+  mutable std::unordered_map<UOp, std::optional<int64_t>> numbers_;  // results of integer_value()
 };
 
 // Ops that make a view of a buffer. If an AFTER is ordered after such a node, it is ordered after the node's buffer.
@@ -110,7 +110,7 @@ class TensorLowering {
   };
   struct RangedPair {
     UOp before, after;
-    UOp culprit;  // TensorPairs::culprits
+    UOp culprit;  // the node that becomes this pair's element of TensorPairs::culprits
     RangedPoint point;
     bool compares_use = false;    // compare how the value's array is indexed, not how its elements are computed
     bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
@@ -209,7 +209,7 @@ class TensorLowering {
   Kernel kernel_;
   // TensorImport::invalid_value; nullopt: a load or store of an Invalid element does nothing
   std::optional<int> invalid_;
-  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // if not null, gets the indices and sizes of padded axes
+  std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // receives the indices and sizes of padded axes; or null
   using Buffers = std::set<UOp, ById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its effects store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer

@@ -54,8 +54,8 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
   return true;
 }
 
-// Appends to `pairs_` the pairs of `before` at the point `p` and `after`; the pairs of their sources come first. `user`
-// is the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
+// Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
+// the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   at = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
@@ -156,7 +156,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   return true;
 }
 
-// Makes one input array for both nodes. Returns false if `before` has an array already; `after` gets the same array.
+// Lets `after` share the input array of `before`. Makes this array and returns true if `before` had none.
 bool TensorLowering::share_leaf(UOp before, UOp after) {
   const bool is_new = !value_arrays_.contains(before);
   if (is_new) {

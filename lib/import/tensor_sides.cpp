@@ -116,7 +116,7 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
   std::ranges::stable_sort(out.loops, {}, number_of);
   UOpSet below_before(graph_);
   for (UOp u : first) below_before.insert(u);
-  if (!out.have_same_places)  // other loops must not get into a new reduction, copy or stored value
+  if (!out.have_same_places)  // refuse new reductions, copies and stored values, which may have other loops inside
     for (UOp u : order(after))
       if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !below_before.contains(u))
         throw Refusal{"it computes elements at other places"};

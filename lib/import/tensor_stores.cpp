@@ -15,7 +15,8 @@ bool is_all_invalid(UOp value) {
 
 }  // namespace
 
-// Calls `apply`, which sets `version` to the array after `effect`, unless the content `version` has the effect already.
+// Calls `apply`, which sets `version` to the array with the content after `effect`, unless the array `version` already
+// has this content.
 template <class Apply>
 void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
   if (effects_[version].contains(effect.id())) return;

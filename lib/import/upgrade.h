@@ -38,10 +38,10 @@ Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);     // returns the KernelInfo of an imported SINK, or None
 bool has_views(std::span<const UOp> nodes);  // returns true for the nodes of an AST of 0.11 with VIEWs
-// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Keeps `at` at the
+// Imports the AST of 0.11 below `root`, a SINK: its values have shapes, and VIEWs hold ShapeTrackers. Sets `at` to the
 // node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
-// Return true for a variable, for a buffer in local memory or registers, and for a RANGE over the devices.
+// Return true if `u` is: a variable; a buffer in local memory or registers; a RANGE over the devices.
 bool is_variable(UOp u);
 bool is_local(UOp u);
 bool is_device_axis(UOp u);

@@ -48,7 +48,7 @@ bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").
 }  // namespace
 
 bool is_variable(UOp u) {
-  // commits of June 2026 write no ALU
+  // commits of June 2026 do not write the address space ALU
   const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();
   return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
 }

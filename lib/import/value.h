@@ -42,7 +42,8 @@ struct Value {
   bool is_invalid() const;  // true if all elements are Invalid
 };
 
-// Return the index for each axis of the element at `position` (row-major) of a value of shape `shape`; and back.
+// unravel() returns the index for each axis of the element at `position`, the row-major index into a value of the shape
+// `shape`; ravel() returns the position for these indices.
 Sizes unravel(int64_t position, const Sizes& shape);
 int64_t ravel(const Sizes& at, const Sizes& shape);
 
@@ -57,13 +58,13 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 // Returns the elements of `value`, which has no view, repeated to `shape`. Throws Failure if they do not fit.
 Checked<Element> broadcast_to(const Value& value, const Sizes& shape);
 
-// x + y and x * factor for indices, with the trivial cases folded.
+// Return x + y and x * factor for indices. Make no node for 0 + y, x + 0 and x * 1.
 UOp add_nodes(UOp x, UOp y);
 UOp multiply_node(UOp x, int64_t factor);
 // Returns an index for each axis of `shape` for `flat`, a row-major index into the elements.
 Checked<UOp> split_index(UOp flat, const Sizes& shape);
 
-// Return the conjunction and the negation of conditions. The empty UOp stands for true.
+// Return the conjunction and the negation of conditions. The empty UOp means true.
 UOp logical_and(UOp a, UOp b);
 UOp negate(UOp a);
 bool is_false(UOp condition);

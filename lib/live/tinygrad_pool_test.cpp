@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-// A command that answers as tinygrad would: it says the number of its process as the error of a record, exits if it is
+// A command that answers as tinygrad would: it answers with its process id as the error of a record, exits if it is
 // asked about "dies", and sleeps if it is asked about "sleeps".
 constexpr const char* kFake = R"(while read -r q; do case "$q" in
 *about*) echo '{"producer":"tinygrad 0.14.0","settings":["NOOPT"]}';;

@@ -18,7 +18,7 @@ namespace tgc {
 // One match of a rule in a compilation.
 struct RuleMatch {
   std::string place;            // file and line of the rule in tinygrad: "uop/symbolic.py:113"
-  // number of the match, from 1: in the stage or, if `stage` is unset, in the whole compilation
+  // number of the match among the rule's matches, from 1: those of `stage` or, if it is unset, of the whole compilation
   size_t match_number = 1;
   std::optional<size_t> stage;  // index into the stages of the record
 };
@@ -33,9 +33,9 @@ struct CompileQuestion {
                                    // only tinygrad's error
   std::vector<std::pair<std::string, std::string>> settings = {};  // tinygrad's settings with their values
   // The fields below are sent to tinygrad only.
-  std::vector<std::string> finished_stages = {};  // stages that the graph has been through, which tinygrad skips
-  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage with another
-  // text, and records the rewrites of this stage.
+  std::vector<std::string> finished_stages = {};  // stages that have already run on the graph; tinygrad skips them
+  // By stage: its name and tgc's graph after it, as pyrender text. tinygrad stops after the first stage whose text
+  // differs from tgc's, and records the rewrites of this stage.
   std::vector<std::pair<std::string, std::string>> named_texts = {};
   std::string last_stage = {};  // the last stage to run; empty: all stages
   bool is_live = false;    // true: a live pipeline asks; a tinygrad of any release answers with a record as the
@@ -72,7 +72,7 @@ struct ProgramAnswer {
 };
 
 // A tinygrad process. It starts at the first question, answers one question at a time, and is restarted after a
-// failure. Several threads may call ask().
+// failure. Several threads may call ask() and ask_text().
 class TinygradProcess {
  public:
   // `tinygrad` is a Python that has tinygrad and tgc.export, or a command with the options of tinygrad_export.py.
@@ -124,8 +124,8 @@ class TinygradPool {
 
   // Returns the release and the settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
-  // Asks a free process, or waits for one. A crash or a timeout of the process is the error of the returned record, and
-  // a new process takes its place. Fails if facts() fails, or if the wait is cancelled.
+  // Asks a free process; if there is none, waits until one is free. A crash or a timeout of the process is the error of
+  // the returned record, and a new process takes its place. Fails if facts() fails, or if the wait is cancelled.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
   Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);

@@ -48,6 +48,8 @@ struct GoldenProgram {
 // Returns the launch facts, one per line ("global_size: 4 1 1"), as `tgc check` and `tgc dump` show them.
 std::string program_text(const GoldenProgram& program);
 
+// A buffer that a kernel accesses: a part of the memory with number `base` (memories are numbered by first use), which
+// begins `offset` bytes after the memory's start and has `size` elements.
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
@@ -112,7 +114,7 @@ struct GoldenRecord {
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime, which belongs to no schedule
   std::string made_by;   // tensor records only: JSON, the methods that made nodes of the graph; empty: not recorded
   std::string rewrites_json;  // JSON of all rule matches (recorded_rewrites.h); empty if they were not recorded
-  std::vector<GoldenRule> rule_times;  // empty if tries of rules were not recorded
+  std::vector<GoldenRule> rule_times;  // empty if the attempts to match rules were not recorded
   // tinygrad's processor time for the whole record; negative if it was not recorded
   double record_seconds = -1;
   uint32_t line = 0;  // 1-based number of the record's line in the file

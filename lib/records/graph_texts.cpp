@@ -51,8 +51,8 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-// Returns the length of a progress bar at the begin of `line`, which a program printed without a line end; 0 without
-// one.
+// Returns the length of a progress bar at the beginning of `line`, which a program printed without a line end; 0
+// without one.
 size_t end_of_progress(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
@@ -180,7 +180,7 @@ class Finder {
   std::string_view text_;
   std::vector<Line> lines_;
   GraphTexts out_;
-  // lines above this one are not searched for the end of a pyrender text, because it was searched for in vain
+  // end_of_pyrender() returns at once for lines above this one: an earlier search up to here found no end of a text
   size_t no_pyrender_before_ = 0;
   bool all_python_ = true;  // true if the lines outside of graphs could be statements of pyrender text
 };

@@ -1,5 +1,5 @@
 // Lists the texts of one golden record, in order: the AST, the graph after each stage, the kernels of a schedule, and
-// the listing, source and launch facts of a kernel. A stage that is marked "same" gets the text of the stage before
+// the listing, source and launch facts of a kernel. A stage that is marked "same" has the text of the stage before
 // it. A stage with neither "ir" nor "full" has no text, because tinygrad could not print its graph.
 #pragma once
 #include <optional>

@@ -24,7 +24,7 @@ struct ReproArray {
 struct Repro {
   std::string symptom;         // failure kind, as named by `tgc reduce --while`: "wrong", "crash", ...
   std::string description;     // one-line description of the failure
-  std::string script;          // if `symptom` is "cmd": the shell command; {} in it stands for the bundle's file name
+  std::string script;          // if `symptom` is "cmd": the shell command; the bundle's file name replaces {} in it
   std::string device;          // the device, in the syntax of --device
   std::string seeded_fault;           // the seeded fault, as the value of TGC_FAULT; empty if there is none
   std::map<std::string, std::string> blamed_rewrite;   // result of bisect: verdict, stage, rule, branch

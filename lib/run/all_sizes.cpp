@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Ops whose float results do not depend on how a program computes them: only a CAST among them rounds, in one way.
+// Ops whose float results are exact or, for CAST, correctly rounded, so that all programs compute the same results.
 constexpr OpSet kExact = ops::Movement | OpSet{Op::CAST, Op::WHERE, Op::MAX, Op::NEG, Op::TRUNC, Op::LOAD, Op::INDEX,
                                                Op::STORE, Op::CONST, Op::COPY, Op::CONTIGUOUS, Op::GEP, Op::VECTORIZE,
                                                Op::NOOP, Op::AFTER, Op::DEFINE_GLOBAL};

@@ -1,6 +1,6 @@
-// Draws values from small to very large for the arrays of a schedule or tensor graph, which is run a second time with
-// them. In contrast to fill_wide(), the results of unchanged programs stay exact: no float from these values reaches an
-// operation that rounds its result, other than a cast, and few sums overflow.
+// Draws small to very large values for the arrays of a schedule or tensor graph, for a second run. Unlike with
+// fill_wide(), a correct program computes exact results from these values: arrays whose floats reach an operation that
+// rounds its result, other than a cast, keep their usual values, and few sums of integers overflow.
 #pragma once
 #include <span>
 #include <string_view>
@@ -20,18 +20,19 @@ struct ScheduledKernel {
 
 // Which values an array may have.
 enum class Sizes : uint8_t {
-  Usual,     // values as fill_random() draws them, because an address, a loop, a divisor or a shift depends on them
+  Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
   Rounded,   // values as fill_random() draws them, because an operation rounds them; operands of the comparisons that
              // such values depend on may have all sizes
   Moderate,  // integers of at most three quarters of the bits, because sums or products of them are computed
-  All,       // any values of the dtype
+  All,       // values without a limit, because no kernel needs one
 };
 
-// Lowers the sizes of the arrays as far as the kernels, which run in this order, need it. A limit of an array also
-// holds for the arrays that its values are computed from.
+// Lowers `sizes`, by the number of the array, as far as the kernels need it. `kernels` are in the order in which they
+// run. A limit of an array also holds for the arrays that its values are computed from.
 void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
 
-// Returns the distinct constants of the kernels, with which a kernel may compare values of arrays.
+// Returns the distinct finite constants of the kernels, with which a kernel may compare values of arrays. Leaves out
+// constants of the dtypes bool and index.
 std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 
 // The kernels of a tensor graph, and the sizes of its arrays.
@@ -40,13 +41,13 @@ struct ProgramSizes {
   std::vector<size_t> whole_arrays;  // for each array: the array that it is a part of, or itself
   std::vector<Sizes> array_sizes;
 };
-// Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, gets
+// Returns the sizes of the arrays of `program`. An array with a part of another dtype, or on several devices, has
 // Sizes::Usual.
 ProgramSizes sizes_of(const TensorProgram& program);
 
-// Fills `array` with values of these sizes: those next to the first few `constants`, to their sums and differences, and
-// to powers of two. The values depend only on the arguments; another `turn` gives other values. Returns false, and
-// changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty or of bools.
+// Fills `array` with values of these sizes: those next to the `constants`, to sums and differences of the first few of
+// them, and to powers of two. The values depend only on the arguments; another `turn` gives other values. Returns
+// false, and changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty or of bools.
 bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants, uint64_t turn);
 
 }  // namespace tgc

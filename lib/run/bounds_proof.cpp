@@ -63,7 +63,7 @@ class Translator {
     return out + ")";
   }
 
-  // Declares a value of which Z3 knows only the bounds, because SMT-LIB text cannot express its op exactly.
+  // Declares a value of which only the bounds are given, because it is loaded, or its op has no exact SMT-LIB text.
   void unknown(UOp u, const std::string& name) {
     text_ += "(declare-const " + name + (is_bool(u) ? " Bool" : " Int") + ")\n";
     if (!is_bool(u) && is_number(u)) bounds(name, literal(u.vmin().to_int()), literal(u.vmax().to_int()));
@@ -194,7 +194,7 @@ std::vector<std::string> values_in(const std::string& answer) {
 class Prover {
  public:
   explicit Prover(std::span<const UOp> nodes) : nodes_(nodes), width_(nodes[0].graph()), translator_(nodes[0].graph()) {
-    for (UOp u : nodes)  // if an INDEX is cast to a pointer to vectors, each access has the vector's width
+    for (UOp u : nodes)  // the vector width of a LOAD or STORE, or of the pointer that an INDEX is cast to
       if (is_access_by_address(u)) width_[u.src(0)] = u.is(Op::LOAD) ? u.dtype().count() : u.src(1).dtype().count();
       else if (u.is(Op::CAST) && u.dtype().is_ptr() && u.src(0).is(Op::INDEX))
         width_[u.src(0)] = std::max(width_[u.src(0)], int64_t(u.dtype().count()));
@@ -246,7 +246,7 @@ class Prover {
     (void)session_->ask_z3("(pop)\n");
   }
 
-  // Sets failure.values to the values that the counterexample gives to the access's variables and to its index.
+  // Sets failure.node_values to the values that the counterexample gives to the access's variables and to its index.
   void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {

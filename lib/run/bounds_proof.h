@@ -1,5 +1,5 @@
 // Proves that every access of a kernel stays within its buffer, as tinygrad does if IGNORE_OOB=0 (uop/validate.py).
-// Uses the index's vmin and vmax; if these do not suffice, asks Z3. libz3 is loaded at the first such question.
+// Uses vmin and vmax of the index; if these do not suffice, uses the solver Z3. libz3 is loaded at its first use.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,12 +14,12 @@ namespace tgc {
 // An access that may be out of bounds.
 struct OutOfBounds {
   UOp access;              // the INDEX
-  size_t position = 0;     // index of the access in the list
+  size_t position = 0;     // index of `access` in the nodes that prove_bounds() checked
   std::string index, gate; // the index and its condition as infix text; `gate` is "" if the access has no condition
   // number of elements accessed at once; number of bytes if the INDEX is an address (PTX)
   int64_t num_accessed = 1;
   int64_t buffer_size = 0;  // size of the buffer, in the same unit as `num_accessed`
-  bool is_proven = true;    // true: Z3 found a counterexample; false: Z3 timed out, or cannot express an op exactly
+  bool is_proven = true;    // true: Z3 found a counterexample; false: Z3 gave no answer, or an op has no exact form
   // the variables and their values in the counterexample, such as ("gidx0", "16"), last the index; empty: Z3 found none
   std::vector<std::pair<std::string, std::string>> node_values;
 
@@ -27,7 +27,7 @@ struct OutOfBounds {
 };
 
 struct BoundsProof {
-  // numbers of: accesses; those proven by vmin and vmax; those by Z3
+  // numbers of accesses: all that were checked, those proven by vmin and vmax, and those proven by Z3
   size_t num_accesses = 0, num_by_bounds = 0, num_by_z3 = 0;
   std::vector<OutOfBounds> failures;
 };

@@ -12,7 +12,7 @@ namespace tgc {
 namespace {
 
 // Calls prove_bounds() for a kernel that stores to element `index` of a buffer of `size` elements if the condition
-// `gate` is true; gate "" means always. The variables in `index` are r0 in 0..15, r1 in 0..7, and x in 1..9.
+// `gate` is true; always if `gate` is "". The variables in `index` are r0 in 0..15, r1 in 0..7, and x in 1..9.
 BoundsProof prove(const std::string& size, const std::string& index, const std::string& gate = "") {
   static std::deque<Graph> graphs;  // keeps all graphs alive, because the returned proof refers to their nodes
   Graph& graph = graphs.emplace_back();

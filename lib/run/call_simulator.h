@@ -42,8 +42,8 @@ using Bytes = std::vector<std::pair<int64_t, int64_t>>;  // ranges of bytes: the
 class Memory {
  public:
   void write_piece(const Piece& p);
-  // Returns the contents between `begin` and `end`, relative to `begin`. `initial`: the content of bytes that no
-  // write_piece() covers.
+  // Returns the contents between `begin` and `end`, with positions relative to `begin`. `initial`: the content of bytes
+  // that no write_piece() covers.
   Pieces read_pieces(int64_t begin, int64_t end, int64_t initial) const;
 
  private:
@@ -79,10 +79,10 @@ class Simulator {
  public:
   Simulator(const Session& session, const VariableValues& variables) : session_(session), variables_(variables) {}
 
-  // Tracks single elements, not only whole arguments, for the arguments of `list` in memory to which several kernels
-  // store. For the memory of a PARAM, one store is enough.
+  // For each argument in memory that several kernels of `list` store to, tracks single elements instead of the whole
+  // argument. For the memory of a PARAM, one storing kernel is enough.
   void track_shared_arguments(UOp list);
-  // Tracks single elements for one argument of the kernel `body` (Event::body).
+  // Tracks single elements for one argument of the kernel `body`, a number as in Event.
   void track_elements(uint32_t body, size_t argument);
   Run run_list(UOp list);
 

@@ -2,11 +2,11 @@
 // (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
 //   auto candidate = candidate_of(session, in);
-//   candidate->check_input().value_or_throw();                                  // is there something to run?
-//   Placement place = candidate->place("CPU").value_or_throw();
+//   candidate->check_input().value_or_throw();                            // fails if there is nothing to run
+//   Placement place = candidate->choose_place("CPU").value_or_throw();
 //   if (auto refused = candidate->refusal(place)) ...                     // a stage or the renderer refuses the graph
-//   Executable kernel = candidate->prepare(place, {}).value_or_throw();
-//   auto done = candidate->run(kernel, place, inputs, variables, device, options);
+//   Executable kernel = candidate->prepare_executable(place, {}).value_or_throw();
+//   auto done = candidate->run_executable(kernel, place, inputs, variables, device, options);
 #pragma once
 #include <memory>
 #include <optional>
@@ -30,7 +30,7 @@ class RunCandidate {
   // Chooses where the kernel runs: see placement_for().
   virtual Result<Placement> choose_place(const std::string& device) const;
   // Returns the error of the stage or renderer that refuses the graph, without compiling a source; nullopt if none
-  // refuses the graph. Throws Failure if the time limit is over.
+  // refuses the graph. Throws Failure if the time limit is over, or if the graph cannot be copied to be compiled.
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   // Makes the kernel ready to run at `place`.
   virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
@@ -46,8 +46,8 @@ class RunCandidate {
   // Returns the name that reports give to what runs, such as "the recorded source"; "" if the input itself runs. Set by
   // prepare_executable().
   const std::string& what_ran() const { return what_ran_; }
-  // recorded_list() is the linear list that --recorded runs, else empty; runs_recorded_source() tells whether the
-  // recorded source runs in its place. Set by prepare_executable().
+  // recorded_list() returns the linear list that --recorded runs, else an empty one; runs_recorded_source() returns
+  // whether the recorded source runs in its place. Set by prepare_executable().
   std::span<const UOp> recorded_list() const { return recorded_list_; }
   bool runs_recorded_source() const { return runs_source_; }
 
@@ -61,8 +61,9 @@ class RunCandidate {
   bool runs_source_ = false;
 };
 
-// Returns the candidate of `in`; with `recorded`, what its golden record has: the source if it runs on the target of
-// the record, else the linear list. `session` and `in` must outlive the candidate.
+// Returns the candidate of `in`. If `in` is a kernel of another release and --native is not set, it runs what that
+// release compiled. Otherwise, with `recorded`, it runs the golden record's source on the record's target, and its
+// linear list elsewhere; without `recorded`, tgc's own compilation. `session` and `in` must outlive the candidate.
 std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

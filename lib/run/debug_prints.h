@@ -26,8 +26,8 @@ class DebugPrints : public ExecuteObserver {
   bool watches_kernels() const override;
 
   // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
-  // not run it. With IGNORE_OOB=0, fails if an access of a kernel may be out of bounds, if possible with a
-  // counterexample.
+  // not run it. Fails if a stage fails or, with IGNORE_OOB=0, if an access of a kernel may be out of bounds; the error
+  // has a counterexample if there is one.
   Status print_compiled(Compilation& compilation);
 
   // ---- events of the executor

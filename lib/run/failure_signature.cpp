@@ -94,7 +94,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     }
 
     TrialInputs given = trial_inputs(options, in).value_or_throw();
-    given.seed = options.input.seed.value_or(0);  // draws arrays that the file lacks
+    given.seed = options.input.seed.value_or(0);  // the seed of the arrays that the file lacks
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_in_process());
     trial.begin_trial(*kernel).value_or_throw();
     if (arrays) *arrays = copy_of(trial.inputs());
@@ -106,7 +106,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     std::string source;
     Arrays expected = given_expected(options, in, source).value_or_throw();
     if (expected.empty()) {
-      if (!in.list.empty() && place.is_ref) return {};  // REF ran this list already, so no reference exists
+      if (!in.list.empty() && place.is_ref) return {};  // REF itself ran this list: nothing to compare with
       auto reference = trial.run_reference();
       if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);

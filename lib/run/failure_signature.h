@@ -1,5 +1,5 @@
-// Failure signatures, each a kind and a cause. Two failures are the same if their signatures are equal. `tgc reduce`
-// thus tests whether a smaller kernel fails in the same way, and a repro bundle whether its failure still happens.
+// Failure signatures, each a kind and a cause. Two failures are the same if their signatures are equal: `tgc reduce`
+// tests so whether a smaller kernel fails in the same way. `tgc run` of a repro bundle compares only the kinds.
 #pragma once
 #include <string>
 #include <string_view>
@@ -44,10 +44,10 @@ bool is_endless(const Diag& refused);
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
 
 // Compiles the kernel, unless it is refused (refusal_of), runs it with `options` (as with_bundle() returns them), and
-// compares its results with the expected arrays of the options or bundle; if there are none, with REF's results.
-// Returns the failure. `arrays` receives the inputs if the kernel compiled. Fails if the run itself cannot be made or
-// judged, for example because a file or variable is missing, REF cannot compute the expected results, or the device
-// cannot run any kernel (probe_device).
+// compares its results with the expected arrays of the options or bundle; if there are none, with REF's results, except
+// for a linear list that runs in REF itself. Returns the failure. `arrays` receives the inputs if the kernel compiled.
+// Fails if the run itself cannot be made or judged, for example because a file or variable is missing, REF cannot
+// compute the expected results, or the device cannot run any kernel (probe_device).
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
                                     Arrays* arrays = nullptr);
 

@@ -188,9 +188,9 @@ std::optional<OrderFault> find_wrong_variable(const GoldenRecord& record) {
   return std::nullopt;
 }
 
-// Returns the fault of the first stage whose list of calls leaves other contents in the kept memory than the captured
-// calls, or whose memory plan gives a buffer that a kernel reads the memory that the kernel stores to; else that of the
-// first variable with a wrong value; nullopt if there is none.
+// Returns the fault of the first stage with a wrong list of calls: the list leaves other contents in the memory of
+// PARAMs than the captured calls, or its memory plan lets a kernel store to a buffer that it reads. If all lists are
+// right, returns the fault of the first variable with a wrong value; nullopt if there is none.
 std::optional<OrderFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                      const TensorParameters& parameters) {
   Graph graph;

@@ -61,7 +61,7 @@ std::string ModelReport::text() const {
   out += (device.empty() ? "" : " on " + device) + ", ";
   if (!schedule_result.num_kernels && result_names.empty())
     return out + "no kernels, because the graph stores no value\n";
-  // the graph becomes a call with a record of its own
+  // true if the graph became a call of a function, whose kernels have a record of their own
   const bool calls = !schedule_result.num_kernels && stage_difference && stage_difference->num_stages_run;
   out += calls ? "no kernels, only stages" : counted(schedule_result.num_kernels, "kernel");
   out += kernel_ids.empty() ? "" : " (" + kernel_ids + ")";

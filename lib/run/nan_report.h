@@ -1,5 +1,5 @@
 // Explains the NaN that `tinygrad_export.py --watch-nan` found (python/tgc/export/watch_nan.py): which operation of a
-// recorded kernel computed a NaN or an infinity from finite numbers, and which line of the program asked for it.
+// recorded kernel computed a NaN or an infinity from finite numbers, and which line of the program called for it.
 #pragma once
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ struct NanReport {
   std::vector<Step> nan_steps;                   // the operations from the one that made the NaN to the output
   std::string repeat_command;                    // the command that prints this report
   std::string kernel_command;                    // the command that runs the kernel on the saved arrays
-  // why there are no steps, for example because REF computes a number there; empty if there are steps
+  // why there are no steps, for example because REF computes a number for this element; empty if there are steps
   std::string unexplained_reason;
 
   std::string text() const;

@@ -215,7 +215,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (a == actual.end() && (!all || slot < 0)) continue;
     if (not_compared_slots_.contains(slot)) continue;
     const Array& found = a == actual.end() ? *g_.buffers.at(slot) : a->second;
-    // a value that the graph has on each device may be stored in parts
+    // the graph may have one copy of a value for each device where `actual` has a single copy
     const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
     const Array stored = is_in_parts ? repeated(found, expected.size() / found.size()) : found.copy();
     // a value that a stage stores on several devices has the same elements on each

@@ -17,8 +17,8 @@ class RecordedSides {
   explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
 
   // Chooses where the kernels run: on the device that the options or --native choose; else in REF or, if `runs` runs
-  // would take too long in REF, compiled on the CPU. The graph runs in REF or, in the last case, compiled on the CPU,
-  // too.
+  // would take too long in REF, compiled on the CPU. In the last case, the graph runs compiled on the CPU as well;
+  // otherwise it runs in REF.
   void choose_place(size_t runs);
   Placement& place() { return *place_; }
   std::string name_of_reference() const;  // returns what reports call the results of the graph
@@ -57,8 +57,8 @@ class RecordedComparison {
   void find_invalid();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has. With `all`, a buffer
-  // that `actual` lacks has its first content. Otherwise, `actual` is from a graph before the stage that stores to that
-  // buffer, and the buffer is not compared.
+  // that `actual` lacks is taken to have its first content. Without `all`, such a buffer is not compared: `actual` is
+  // from the graph of a stage, and a later stage stores to the buffer.
   std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected_arrays() const { return expected_arrays_; }

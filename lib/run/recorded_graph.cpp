@@ -146,7 +146,7 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   std::map<int64_t, size_t> by_slot;  // by slot: the number of the buffer's array in `arrays`
   for (size_t i = 0; i < reference.inputs.size(); i++)
     if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole_arrays[i]);
-  if (schedule) {  // the schedule's buffers get the next numbers, but a buffer of the graph keeps its array
+  if (schedule) {  // number the schedule's other buffers after those of the graph
     const Schedule& recorded = schedule->kernels.schedule;
     const size_t first = arrays.array_sizes.size();
     arrays.array_sizes.resize(first + recorded.buffers.size(), Sizes::All);

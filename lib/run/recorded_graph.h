@@ -33,8 +33,9 @@ class RecordedTensorGraph {
   // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
 
-  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` replaces the
-  // floats that suit the graph. draw_buffers_of() fills those of `reference` that have no content yet.
+  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is used
+  // instead of the distribution of floats that suits the graph. draw_buffers_of() fills those of `reference` without a
+  // content.
   void draw_buffers(std::optional<Floats> others = {});
   void draw_buffers_of(const TensorReference& reference);
   // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
@@ -56,7 +57,7 @@ class RecordedTensorGraph {
 
  private:
   void read_variables();
-  InputDistribution distribution() const;              // the floats that suit the graph; without a seed
+  InputDistribution distribution() const;              // the distribution of floats that suits the graph; has no seed
   std::map<int64_t, BufferSize> buffer_sizes() const;  // the dtype and size of each buffer of the graph, by slot
   // `copies`: the number of parts of the array, all of which have the same content.
   void draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);

@@ -1,4 +1,4 @@
-// Races for shared memory in the kernels that another tinygrad release recorded.
+// Finds data races in shared memory in the kernels that another tinygrad release recorded.
 #pragma once
 #include <optional>
 
@@ -11,8 +11,8 @@ namespace tgc {
 inline constexpr std::string_view kBarrierStage = "add implicit barriers";
 
 // Returns a race between threads of the recorded linear list; nullopt if there is none, if the list cannot be imported,
-// or if the pipeline has no list. A store after a load of an earlier iteration counts only if the record has the stage
-// kBarrierStage, because earlier releases add no barrier for it.
+// or if the pipeline has no list or no rows. A race between a load and a later store counts only if the record has the
+// stage kBarrierStage, because earlier releases add no barrier for it.
 std::optional<LocalRace> find_recorded_race(Pipeline& pipeline);
 
 }  // namespace tgc

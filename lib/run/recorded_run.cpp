@@ -238,7 +238,7 @@ void RecordedRun::run_on_all_sizes() {
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_sizes(uint64_t(turn))) return;
     result = run_again(usual, name_of(InputSet::AllSizes)).first;
-    if (result != RunReport::Result::Passed) return;  // it failed, has no meaning with these values, or took too long
+    if (result != RunReport::Result::Passed) return;  // results differ or were not compared, or a run threw
   }
   report_.input_sizes = "also " + std::string(name_of(InputSet::AllSizes));
 }

@@ -26,7 +26,8 @@ class RecordedRun {
   // After run_record(): if the run passed and its floats were drawn between 0 and 1, runs again with floats of both
   // signs. If the results differ, and those of the graph are all finite, makes this run the reported one.
   void run_on_both_signs();
-  // Runs again with small whole numbers, which most operations do not round, if rounding decided too many elements.
+  // Runs again with small whole numbers, which most operations do not round, if a buffer was not compared because
+  // rounding decided too many of its elements.
   void run_on_whole_numbers();
 
  private:
@@ -37,7 +38,7 @@ class RecordedRun {
   void add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
   // Runs and compares again with the arrays that graph_ has now. Returns the result and the comparisons. If the results
   // differ, they become the report's, and `sizes` describes the arrays. Otherwise restores the report and the arrays,
-  // which were `usual`. The result is Trouble if add_comparison() throws.
+  // which were `usual`. The result is Trouble if a run or add_comparison() throws.
   std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes,
                                                                   bool is_finite = false);
   bool may_run_again() const;  // returns true if run_record() compared drawn inputs in REF with the graph, and passed
@@ -62,7 +63,7 @@ class RecordedRun {
   RecordedSides sides_{graph_};
   ModelReport& report_;
   const bool finds_stage_;
-  std::set<int64_t> not_compared_, not_decided_;  // slots
+  std::set<int64_t> not_compared_, not_decided_;  // slots of buffers
 };
 
 }  // namespace tgc

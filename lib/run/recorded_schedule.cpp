@@ -151,7 +151,7 @@ class ArgumentBases {
  public:
   // `list` and the lists in it have the calls that became the kernels of `record`.
   ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { follow_list(list); }
-  // Returns, by slot, the bases of each PARAM or, if the calls have BUFFERs, of each BUFFER: one for each device.
+  // Returns the base buffers by the slot of the PARAM or, if `op` is BUFFER, of the BUFFER: one for each device.
   const std::map<int64_t, std::vector<int64_t>>& bases(Op op) const {
     return op == Op::PARAM ? of_params_ : of_buffers_;
   }
@@ -294,7 +294,7 @@ class ScheduleReader {
       if (is_call && parameters_.buffer_slots.contains(slot)) buffer = parameters_.buffer_slots.at(slot);
       else if (is_call || !std::ranges::any_of(parameters_.buffer_slots, [&](auto& p) { return p.second == slot; }))
         continue;
-      auto& known = out[buffer];  // an argument before this one has set it if both are parts of one buffer
+      auto& known = out[buffer];  // already set if an earlier argument is another part of this buffer
       if (known != bases) known.insert(known.end(), bases.begin(), bases.end());
     }
     return out;

@@ -30,7 +30,7 @@ struct RecordedSchedule {
   std::map<int64_t, std::vector<size_t>> buffer_numbers;
 };
 
-// The arguments of the call that makes the schedule, by the PARAM that stands for each in later stages.
+// The arguments of the call that makes the schedule, by the slot of the PARAM that replaces each in later stages.
 struct TensorParameters {
   std::map<int64_t, int64_t> buffer_slots;  // the BUFFER's slot, by the PARAM's slot
   TensorVariables variables;
@@ -40,7 +40,7 @@ struct TensorParameters {
   std::map<std::string, std::string> value_sources;
   std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;  // bounds of the variables, smallest and largest
 
-  // Returns the slot of the BUFFER for which the PARAM of the slot `param` stands; nullopt if it stands for none.
+  // Returns the slot of the BUFFER that the PARAM of the slot `param` replaces; nullopt if it replaces no BUFFER.
   std::optional<int64_t> slot_for_param(int64_t param) const {
     auto it = buffer_slots.find(param);
     return it == buffer_slots.end() ? std::nullopt : std::optional(it->second);
@@ -48,7 +48,7 @@ struct TensorParameters {
 };
 // Reads the parameters from the AST of `record`, if the AST is a call, else from the last stage that is a call; without
 // such a call, the result has only the recorded values of variables. `given` overrides the values of the call's
-// variables.
+// variables. Fails if a text cannot be read.
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 

@@ -45,7 +45,8 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
   return out;
 }
 
-// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure.
+// Returns the parameters of the function of a C or LLVM IR source as texts. Throws Failure if there is no such
+// function.
 std::vector<std::string> parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";
@@ -141,7 +142,7 @@ Result<std::string> with_image_sizes(std::string source, const std::vector<Buffe
   std::string sizes;
   for (size_t at = source.find(kType); at != source.npos; at = source.find(kType, at + 1)) {
     const size_t begin = at + kType.size();
-    // such as data1_4_256_4
+    // such as data1_4_256_4: the number of the argument, the height, the width, and 4 channels
     const std::string name = source.substr(begin, source.find_first_of(",)", begin) - begin);
     long long number = 0, height = 0, width = 0;
     int end = 0;

@@ -13,11 +13,11 @@ namespace tgc {
 bool has_recorded_source(const InputGraph& in);
 
 // Compiles the recorded source of `in`, an imported kernel, for `place`, whose target is that of the record. Takes the
-// buffers and variables from the imported AST. Fails if the AST lacks one of them, or if a launch size cannot be read.
-// Sets `is_invalid` if the source is at fault: it does not compile, or does not take the arguments of its program.
+// buffers and variables from the imported AST. Fails if the AST lacks one of them, if a launch size or an image's size
+// cannot be read, or if the source cannot be compiled. Sets `is_invalid` if the source is at fault: it does not
+// compile, or does not take the arguments of its program.
 Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
                                        bool* is_invalid = nullptr);
-
 
 // Returns `source`, an OpenCL kernel, preceded by constants with the size and the dtype of each image: NAME_w, NAME_h
 // and NAME_half. The functions of the OpenCL device that read and write images use them, because an image is a buffer

@@ -28,7 +28,7 @@ std::vector<ReproArray> arrays_to_bundle(const Arrays& arrays);
 Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays);
 
 // Returns the text of a repro bundle of the graph. `repro` holds the failure and the arrays; this function adds the
-// device, variables, tolerance, seeded fault and versions.
+// device, variables, tolerance and seeded fault, the versions of tgc, tinygrad and LLVM, and the processor.
 std::string bundle_text(const Session& session, const RunOptions& options, const InputGraph& in, const Placement& place,
                         Repro repro);
 // Writes bundle_text(), with the failure's message cut to its first line, to the path of --repro. Returns the path. In

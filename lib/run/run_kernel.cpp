@@ -80,7 +80,7 @@ class KernelRun {
     // run the reference beside the kernel, unless --each-stage needs its arrays or it would disturb timed runs
     const bool runs_beside = !o_.compare.runs_each_stage && !options_for(place).num_repeats;
     if (!runs_beside) expected_ = reference();
-    if (o_.compare.runs_each_stage) {  // before the kernel runs, which may crash: the report still has the stage
+    if (o_.compare.runs_each_stage) {  // before the kernel runs: the report has the stage even if the kernel crashes
       const Arrays none;
       // includes the arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::for_ref(in_.root).value_or_throw());
@@ -150,8 +150,8 @@ class KernelRun {
     return out;
   }
 
-  // Throws Failure and removes the repro bundle `path` if a run of the bundle does not fail. Possible causes: the
-  // kernel fails only sometimes, or another release made its source.
+  // Throws Failure and removes the repro bundle `path` if a run of the bundle does not repeat the failure. Possible
+  // causes: the kernel fails only sometimes, or another release made its source.
   void check_repeats(const std::string& path) const {
     auto again = catch_failures([&] {
       auto source = std::move(GraphSource::open(session_, path).value_or_throw());
@@ -186,7 +186,7 @@ class KernelRun {
       return candidate_->run_executable(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
-  // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile.
+  // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile. A timeout suggests --timeout.
   Result<Execution> with_elapsed_time(const std::string& where, const std::function<Result<Execution>()>& run) {
     std::optional<ElapsedReporter> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
@@ -202,8 +202,8 @@ class KernelRun {
   }
 
   // ---- inputs
-  // Stores the variables and the seed that the trial has chosen in the report. The options get the variables too, for
-  // the command that repeats the run.
+  // Stores the variables and the seed that the trial has chosen in the report. Also stores the variables in the
+  // options, from which the command that repeats the run is made.
   void take_trial(const Executable& kernel) {
     report_.variable_values = trial_->chosen_variables();
     for (auto& [name, v] : report_.variable_values) o_.input.variables[name] = v.value;
@@ -358,8 +358,8 @@ class KernelRun {
     if (is_out_of_time(error)) report_.runs_left_out.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);
   }
-  // Returns whether a kernel that passed runs again with other values: the kernel is small and was compared with its
-  // AST in REF.
+  // Returns whether a kernel that passed runs again with other values: the kernel is small, is not timed, and was
+  // compared with its AST in REF.
   bool tries_more(const Placement& place) const {
     constexpr double kSmall = 4e6;  // UOps that REF evaluates in a tenth of a second
     return report_.reference == "REF" && in_.list.empty() && !options_for(place).num_repeats &&

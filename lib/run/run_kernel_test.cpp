@@ -74,8 +74,7 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
   }
 }
 
-// tinygrad 0.12.0 moves the 5 behind the comparison, which is wrong for an a + 5 that overflows; the usual inputs are
-// at most 50.
+// tinygrad 0.12.0 rewrites a + 5 < 100 to a < 95, which is wrong if a + 5 overflows; the usual inputs are at most 50.
 constexpr const char* kWrongIfLarge =
     "i = UOp.range(64, 0, AxisType.LOOP)\n"
     "a = UOp(Ops.DEFINE_GLOBAL, dtypes.uint.ptr(64), (), 1).index(i)\n"
@@ -106,7 +105,7 @@ TEST_CASE("run_kernel runs a kernel on inputs of all sizes, too, except arrays t
 }
 
 TEST_CASE("run_kernel finds a difference in large inputs that only the AST reads") {
-  // tinygrad 0.12.0 takes the char for a number that is not negative, as the uint is
+  // tinygrad 0.12.0 assumes that a cast to char is never negative if the uint is not: it decides the comparison
   std::string text = kWrongIfLarge;
   text.replace(text.find("a+5<UOp.const(dtypes.uint, 100)"), 31, "a.cast(dtypes.char)<UOp.const(dtypes.char, -100)");
   const RunReport report = run(text, {.device = {.name = "CPU"}});

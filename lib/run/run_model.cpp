@@ -41,7 +41,7 @@ void collect(const std::string& name, const Value& v, std::vector<std::string>& 
       collect(name + "[" + std::to_string(i) + "]", v.items()[i], names, tensors);
 }
 
-// Sets the model's symbolic sizes to the dimensions of the arrays in `given`.
+// Sets the model's symbolic sizes that `sizes` lacks to the dimensions of the arrays in `given`.
 void bind_sizes(const OnnxModel& model, const Arrays& given, std::map<std::string, int64_t>& sizes) {
   for (auto* info : model.declared_inputs()) {
     const Array* a = find_array(given, info->name);
@@ -134,7 +134,7 @@ class ModelRun {
                          .expected = "a kernel, for example one that --kernel=N picks"});
   }
 
-  // Does the part of a run that is the same for models and tensor graphs; `work` does the rest.
+  // Does the part of a run that is the same for models and tensor graphs. `work` schedules and runs the kernels.
   void run(const Settings& settings, bool is_record,
            const std::function<ScheduleResult(ScheduleRunner&, const ScheduleOptions&)>& work) {
     const std::string save =
@@ -279,7 +279,7 @@ class ModelRun {
     for (size_t i = 0; i < arrays.size(); i++) {
       if (values[i].is(Op::CONST)) continue;  // a constant needs no buffer
       std::vector<size_t> buffers = i < outputs.size() ? outputs[i] : std::vector<size_t>();
-      if (buffers.empty()) buffers.push_back(0);  // the schedule has lost an output
+      if (buffers.empty()) buffers.push_back(0);  // no buffer of the schedule has this output: name it data0
       for (size_t d = 0; d < buffers.size(); d++) {
         Array part(arrays[i].dtype(), {arrays[i].size() / int64_t(buffers.size())});
         std::memcpy(part.data(), arrays[i].data() + d * part.nbytes(), part.nbytes());
@@ -450,7 +450,7 @@ class ModelRun {
   Arrays given_;                   // the arrays of the file of inputs
   std::optional<uint64_t> seed_;   // seed for the random arrays; unset if every array must be in the file
   std::vector<UOp> unit_;          // the BUFFERs whose floats are Floats::Unit
-  InputDistribution drawn_;        // the names of those that were drawn
+  InputDistribution drawn_;        // the names of the drawn arrays whose floats are Floats::Unit
 };
 
 template <class Work>

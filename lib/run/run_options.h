@@ -88,8 +88,8 @@ Diag with_time_option(Diag error, std::string_view who = "");
 // the graph's target does not work here, the graph is still lowered for it, and REF runs the resulting linear list.
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in);
 // Makes a live pipeline compile for the device of --device, unless that is REF or --target is set. If the pipeline's
-// tinygrad is 0.12.0, sets options.input.recorded, so that the recorded linear list runs. Does nothing for tgc's own
-// pipeline.
+// tinygrad is 0.12.0, sets options.input.use_recorded, so that the recorded linear list runs. Does nothing for tgc's
+// own pipeline.
 void compile_for_device(Session& session, RunOptions& options);
 // Chooses where a model or the kernels of a tensor graph run: on `device` or the session's target, else on the CPU.
 Result<Placement> placement_for_model(const Session& session, const std::string& device, const Settings& settings);

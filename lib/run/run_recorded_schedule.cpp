@@ -11,8 +11,8 @@
 namespace tgc {
 namespace {
 
-// Default time limits in seconds for one recorded schedule: of `run`, of `bisect`, and of a second attempt on a busy
-// machine.
+// Default time limits in seconds for one recorded schedule: of `run`, of `bisect`, and of the second attempt of
+// run_recorded_schedule().
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
 // Returns whether, for each array that differs, no time was left to find out if rounding alone decides its elements.

@@ -16,7 +16,8 @@ namespace tgc {
 Result<StageDifference> run_stages(const Session& session, const InputGraph& in, const Target& target,
                                    const RunOptions& options, const Arrays& inputs, const Arrays& expected);
 
-// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes of `stage`.
+// The last recorded graph or linear list of a kernel, imported to tgc's IR. Its buffers have the dtypes that `stage`
+// gave them.
 struct LastRecorded {
   ImportedGraph graph;
   std::string stage;  // the stage that made it; empty: the linear list

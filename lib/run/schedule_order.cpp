@@ -38,7 +38,7 @@ class OrderGraph {
     std::vector<UOp> nodes;
     UOpSet seen(graph);
     collect(sink, nodes, seen);
-    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // positions of equal calls in the list
+    std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // by key(): the positions of equal calls in the list
     for (size_t i = 0; i < list.num_src(); i++) {
       if (!calls_kernel(list.src(i))) throw Failure("a kernel is no call of a graph");
       numbers[key(copy_into(graph, list.src(i)))].push_back(i);

@@ -13,15 +13,15 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 // A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
 // wrong memory or gets a wrong value.
 struct OrderFault {
-  size_t first = 0, second = 0;  // numbers of kernels of the record; `first` must run before `second`
+  size_t first = 0, second = 0;  // numbers of two kernels of the record, of which the first must run before the second
   std::string buffer;            // "data1", or "memory 2" for memory between kernels
   // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
-  // single kernel, where `first` equals `second`
+  // single kernel, where both numbers are equal
   std::string dependency_kind;
   std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
                             // (schedule/__init__.py)"
   std::string explanation;  // the explanation, in one sentence
-  bool is_of_plan = false;  // true: `function` chose wrong memory, arguments or values; false: it lacks the edge
+  bool is_of_plan = false;  // true: `function` chose wrong memory, arguments or values; false: it missed the dependency
 
   std::string detail() const { return explanation + (is_of_plan ? "" : ", but the schedule has the other order"); }
 };
@@ -38,8 +38,8 @@ struct OrderReport {
 };
 
 // Checks the order of the kernels of `record`; for a record of a TinyJit, see find_jit_fault(). The record's stage
-// "split kernels" says which content of a buffer each kernel reads and writes: an AFTER is the content after its
-// kernels. The recorded order must keep each read after the writes that it sees and before the others
+// "split kernels" says which content of a buffer each kernel reads and writes: AFTER(buffer, calls) is the content
+// after these calls. A kernel must run after the writes of the content that it reads, and before all other writes
 // (schedule/__init__.py:create_schedule). Buffers that share memory must not be in use at the same time
 // (schedule/memory.py:memory_plan_rewrite).
 OrderReport check_order(const Session& session, const GoldenRecord& record, Release release,
@@ -57,7 +57,7 @@ bool is_of_jit(const GoldenRecord& record);
 
 // Checks a record of a TinyJit without running kernels. The AST of the record lists the kernels as the function made
 // them, and each stage lists them as a later step of the jit left them. A list is right if it leaves the same contents
-// as the AST in the buffers that keep their places. A content is identified by the kernel that stored it and the
+// as the AST in the buffers of the program (PARAMs). A content is identified by the kernel that stored it and the
 // contents that this kernel read. Returns the fault of the first wrong list; if all are right, the fault of a variable
 // with a wrong value, or nullopt. Throws Failure if a list cannot be checked.
 std::optional<OrderFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,

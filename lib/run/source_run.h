@@ -15,10 +15,11 @@ struct SourceRunOptions {
   std::string target;              // --target; empty: the default target of the language
   std::string kernel;              // name of the kernel's function; empty: the only kernel of the file
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::vector<std::string> size_texts;  // NAME=N or NAME=TYPE[N]: N elements at a pointer, or the value N
+  std::vector<std::string> size_texts;  // NAME=N or NAME=TYPE[N]: a pointer to N elements, or a number with the value N
 };
 
-// Parses "64,2" as sizes along x, y and z.
+// Parses up to three sizes along x, y and z, such as "64,2"; those that are not given are 1. Fails if one is 0 or no
+// number.
 Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 
 struct SourceRunReport {
@@ -43,8 +44,8 @@ struct SourceJob {
   std::string target;
   CompileJob job;
 };
-// Returns a compiler's error about the text of self_contained_source(), with the place in the file that the user wrote
-// and the lines there.
+// Returns `diag`, a compiler's error about the text of self_contained_source(), with the line in the file that the user
+// wrote, and the text of that line, in place of those of the compiled text.
 Diag in_hand_written(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` as in SourceRunOptions.
 Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,

@@ -27,8 +27,8 @@ UOp moved_value(UOp u) {
   return u;
 }
 
-// tinygrad's first stage tags the values to compute with numbers. In its second stage, each of these values is an AFTER
-// of a buffer, with the value's tag.
+// Finds the buffers to which tinygrad stores the values of a graph's SINK. tinygrad's first stage tags these values
+// with numbers. In its second stage, each of the values is an AFTER of a buffer, with the value's tag.
 class Targets {
  public:
   Targets(const Session& session, const GoldenRecord& record, Release release) {
@@ -114,7 +114,7 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
 TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters, bool with_values = false,
                          int invalid = 0) {
   TensorReference out{.graph = text.graph};
-  std::vector<UOp> arguments;  // in place of the PARAMs of `root`
+  std::vector<UOp> arguments;  // by slot: the nodes that replace the PARAMs of `root`
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
   const TensorImport what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());

@@ -10,17 +10,18 @@ namespace tgc {
 struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
-  std::vector<int64_t> inputs;   // for each array: the slot of the buffer that has its first content; -1 if there is
-                                 // none
-  std::vector<int64_t> outputs;  // for each output: the slot of the buffer that holds it after the schedule has run,
-                                 // value_slot(i) for the value of source i of the sink, or -1
+  // for each array: the slot of the buffer that has its first content; -1 if there is none
+  std::vector<int64_t> inputs;
+  // for each output: the slot of the buffer that holds it after the schedule has run, value_slot(i) for the value of
+  // source i of the sink, or -1 for memory between kernels
+  std::vector<int64_t> outputs;
 };
 
 inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
 
 // Imports the AST of `record`. If the AST computes values without storing them, a stage says to which buffers they are
-// stored; in a record without kernels, the values themselves are outputs. `invalid` is the number that Invalid elements
-// get.
+// stored; in a record without kernels, the values themselves are outputs. `invalid` is the number that replaces Invalid
+// elements.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
 // Imports the graph `text` after the stage `name`. The result has no outputs if the graph has PARAMs without arguments.

@@ -10,8 +10,8 @@ namespace tgc {
 // Returns the array of a buffer that is to be used instead of a random one; null if there is none.
 using ContentOfBuffer = std::function<const Array*(UOp)>;
 
-// Computes both sides in REF, for all elements and all iterations of the loops around them, with random arrays. If a
-// scheduler gave the tensor `before` loops, `after` may have its elements at other places: then each value of `after`
+// Computes both sides in REF, for all elements and all iterations of the loops around them, with random arrays. If the
+// rewrite gave the tensor `before` loops, `after` may have its elements in another order: then each value of `after`
 // must be one of the values of `before`. The result is Open if a side cannot be computed. If `after` accesses memory
 // out of bounds and `before` does not, EquivalenceResult::after says so.
 // With `of_all_sizes`, random arrays have values of all sizes if the graph allows it (all_sizes.h).

@@ -11,8 +11,8 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns the cached value of the text `piece`, or null. find and keep read at least 8 bytes, even if `piece` is
-  // shorter.
+  // Returns the cached value of the text `piece`, or null. find_value() and keep_value() read at least 8 bytes, even if
+  // `piece` is shorter.
   const T* find_value(std::string_view piece) const {
     const Slot& slot = slots_[hash(piece) % kSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0

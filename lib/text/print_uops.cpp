@@ -361,7 +361,7 @@ class ListingReader : public PyValues {
   std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
   std::unordered_map<size_t, Ahead> ahead_;       // maps a position to the node that was read before its turn
   std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
-  // positions whose nodes get the position as a tag, so that the nodes differ from equal lines
+  // positions whose nodes are tagged with the position, so that they differ from the nodes of equal lines
   std::unordered_set<size_t> distinct_;
   size_t num_ambiguous_ = 0, num_missing_ = 0;
   StatedFactsByNumber stated_facts_;  // maps a node's position to the facts that comments state

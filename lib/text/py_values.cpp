@@ -318,7 +318,7 @@ DType PyValues::dtype() {
   while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
     end = char_at(end) == '(' ? std::min(text_.find(')', end), text_.size() - 1) + 1 : end + 1;
   std::string_view piece = text_.substr(begin, end - begin);
-  // the cache has dtypes of all releases, so check that a text of 0.12.0 does not get a dtype that 0.12.0 lacks
+  // the cache has dtypes of all releases, so do not use one that 0.12.0 lacks for a text of 0.12.0
   if (const DType* known = known_dtypes.find_value(piece);
       known && (is_open() || known->scalar_kind() != Scalar::Other))
     return position_ = end, *known;

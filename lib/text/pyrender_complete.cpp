@@ -72,7 +72,8 @@ class CompleteWriter : public PyrenderWriter {
   }
 
   // Compares `u` with `read`, the node that u's expression was read back as. Marks the deepest nodes that differ as
-  // `plain`, that is, to be written as UOp(...); if `read` is empty, marks all nodes. Returns false if none was marked.
+  // `is_plain`, that is, to be written as UOp(...); if `read` is empty, marks all nodes. Returns false if none was
+  // marked.
   bool make_plain(UOp u, UOp read) {
     struct Pair {
       UOp part, read;

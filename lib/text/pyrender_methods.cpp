@@ -455,7 +455,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
   return out;
 }
 
-// Returns the node that stands for `sizes` (integers and UOps) as a source of a movement op, without simplifying it.
+// Returns the node that represents `sizes` (integers and UOps) as a source of a movement op, without simplifying it.
 UOp PyrenderReader::sizes_node(std::span<const Arg> sizes, size_t at) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph_.node(Op::VECTORIZE, dtype);

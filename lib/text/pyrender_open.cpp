@@ -199,7 +199,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     else put_text("dtype="), dtype(u.dtype()), put_text(')');
   }
 
-  // Returns the number of elements of the shape that the node `shape` stands for; nullopt if `shape` is not constant.
+  // Returns the number of elements of the shape that the node `shape` represents; nullopt if `shape` is not constant.
   static std::optional<Int> count_of(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
@@ -313,7 +313,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     }
   }
 
-  // Writes the expression of `u`. Returns true if the expression is infix; if `bare` is true, then without parentheses.
+  // Writes the expression of `u`. If `bare` is true, writes an infix expression without parentheses around it. Returns
+  // true if the expression is infix.
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {

@@ -247,7 +247,8 @@ class OpenReader : public PyrenderReader {
                        arg ? as_arg(arg->value) : Arg());
   }
 
-  // Makes a node with op `op`. Its sources are sources_ and the positional arguments; its arg is the argument arg=.
+  // Makes a node with op `op`. Its sources are current_sources_ and the positional arguments; its arg is the argument
+  // arg=.
   UOp generic(Op op, const Arguments& args, size_t at) {
     Arg arg;
     const Argument* dtype = nullptr;
@@ -315,7 +316,7 @@ class OpenReader : public PyrenderReader {
   }
 
   // Returns the constant for a bare number that is an operand next to `u`, on u's device. If `u` has no device, a
-  // constant of 0.13 gets the first device in the text, because 0.13 prints constants on a device as bare numbers.
+  // constant of 0.13 is on the first device in the text, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));

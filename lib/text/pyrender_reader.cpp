@@ -101,7 +101,7 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   size_t value_at = (skip_blanks_in_line(), position_);
   note_place(at);
   UOp u;
-  // an error without a position gets value_at
+  // adds the position value_at to an error without a position
   with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
   define_name(name, u);

@@ -19,7 +19,7 @@ namespace tgc {
 // Returns the name of the method that makes nodes with op `op`: "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Rare features of args that make the writer slower: a string with a parenthesis (`text`), a UOp as an arg
+// Rare features of args that make the writer slower: a string with a parenthesis (`has_text`), a UOp as an arg
 // (`has_graph`).
 struct RareArgFeatures {
   bool has_text = false, has_graph = false;
