@@ -93,7 +93,8 @@ function hiddenBelow({order, sources}, heads, root) {
 }
 
 /** Returns the nodes of each folded node of the model, in order. Leaves out nodes that would make a cycle if they were
- * folded. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
+ * folded. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of
+ * @returns {Map<number, number[]>} */
 function groupsOf(g, graph, of, isText) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isText(key % g.count)), label = new Map();
   for (const key of drawn) {
