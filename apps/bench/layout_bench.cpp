@@ -1,5 +1,5 @@
-// Measures how long `tgc view` lays out the graph of an INPUT without constants and devices; for scripts/bench.
-// `tgc_layout_bench INPUT` prints nodes, edges, rows and the milliseconds of the fastest of 20 runs.
+// tgc_layout_bench INPUT: measures how long the layout of `tgc view` takes for each graph of INPUT, without constants
+// and devices; for scripts/bench. Prints the nodes, edges and rows of a graph, and the milliseconds of the fastest run.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -19,7 +19,7 @@
 
 namespace {
 
-// Returns the CPU time of this process in seconds, because other processes do not change it.
+// Returns the CPU time of this process in seconds. Unlike wall time, it does not depend on other processes.
 double now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

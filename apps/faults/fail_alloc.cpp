@@ -1,6 +1,6 @@
 // libtgc_fail_alloc.so, for scripts/tests/faults. LD_PRELOAD loads it into a program. It counts the allocations of the
-// program and its children, and lets allocation number TGC_FAIL_ALLOC fail (from 1; 0: none fails). The count is in the
-// mapped file TGC_FAIL_COUNT, so that it survives any end of the program.
+// program and its children, and lets allocation number TGC_FAIL_ALLOC fail (from 1; 0: none fails). The count is in a
+// mapped file, which TGC_FAIL_COUNT names, so that it survives any end of the program.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ void* __libc_memalign(size_t, size_t);
 
 namespace {
 
-std::atomic<uint64_t>* count;  // null: the file TGC_FAIL_COUNT is not mapped yet
+std::atomic<uint64_t>* count;  // null: the file of TGC_FAIL_COUNT is not mapped
 uint64_t wanted;
 
 __attribute__((constructor)) void begin() {

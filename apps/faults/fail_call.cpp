@@ -1,6 +1,6 @@
 // tgc_fail_call KIND N COMMAND...: for scripts/tests/faults. Runs a command and lets the N-th system call of a kind
-// fail, counted over the command and all processes and threads that it starts. Exits with the command's exit code;
-// signal S becomes 128 + S.
+// fail, counted over the command and all processes and threads that it starts. Exits with the command's exit code,
+// with 128 + S after signal S, or with 125 if the command cannot be run.
 // tgc_fail_call count FILE COMMAND...: lets no call fail and writes the number of calls to FILE, one line "KIND N"
 // each.
 //
@@ -96,7 +96,7 @@ const Call kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
   std::_Exit(125);
 }
 
-// Installs the seccomp filter that stops the command at calls of `kind`; empty: at calls of all kinds.
+// Installs the seccomp filter that stops the command at sigaltstack and at calls of `kind`; empty: of all kinds.
 void filter_calls(std::string_view kind) {
   std::vector<sock_filter> program{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   auto trace_call = [&](long number) {
@@ -112,7 +112,7 @@ void filter_calls(std::string_view kind) {
     trouble("seccomp");
 }
 
-// Returns the table's entry for the system call at which `pid` is stopped; null if the table does not have the call.
+// Returns the table's entry for the system call at which `pid` is stopped; null if the call does not count.
 const Call* call_of(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
   for (const Call& c : kCalls)
@@ -120,7 +120,8 @@ const Call* call_of(pid_t pid, Registers& r) {
   return nullptr;
 }
 
-// Traces the command until it ends, counts calls by kind, and makes call number `wanted` of `kind` fail.
+// Traces the command until it ends, counts calls by kind, and makes call number `wanted` of `kind` fail. Returns the
+// exit code of this program.
 int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;

@@ -18,7 +18,8 @@ struct CampaignOptions {
   std::vector<std::string> mutant_filters = {};
 };
 
-// run_target() and run_mutants() print the findings and return the number of distinct causes.
+// run_target() and run_mutants() print the findings and return the number of their distinct causes. run_mutants()
+// returns 1 if it cannot make its temporary folder.
 int run_target(const FuzzTarget& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
 // Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their

@@ -1,4 +1,4 @@
-// Targets that read binary files, such as traces and profiles, or the words of a command line.
+// Targets that read files that are not graphs, such as traces, profiles and objects, or the words of a command line.
 #include <unistd.h>
 
 #include <filesystem>
@@ -101,7 +101,7 @@ void read_cache_entry(Bytes bytes) {
   fs::remove_all(folder);
 }
 
-// Loads an object, or what a damaged cache holds in its place. Nothing of it is executed.
+// Loads the bytes as an object file, as tgc does with an entry of the compile cache. Executes nothing.
 void load_elf_object(Bytes bytes) {
   if (check_message(load_object(bytes_as_text(bytes)))) count_run_input();
 }

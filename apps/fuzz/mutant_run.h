@@ -11,7 +11,7 @@
 
 namespace tgc::fuzz {
 
-// calls X(phase) for each phase, in the order in which a mutant goes through them
+// Calls X(phase) for each phase, in the order in which a mutant runs through them.
 #define TGC_FUZZ_PHASES(X) \
   X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
 enum class Phase : uint8_t {
@@ -22,8 +22,8 @@ enum class Phase : uint8_t {
 inline constexpr int kNumPhases = 13;
 std::string_view name_of(Phase phase);
 
-// The acceptable ends of a phase: success; an error message; a result that differs from REF's; a kernel that died or
-// timed out in its worker and was reported.
+// The acceptable ends of a phase: success; an error message; a result that differs from REF's; a report that a kernel
+// died, timed out or made a forbidden call in its worker.
 enum class Outcome : uint8_t { fine, refused, different, contained };
 inline constexpr int kNumOutcomes = 4;
 std::string_view name_of(Outcome outcome);

@@ -1,5 +1,5 @@
-// Target "recordings": records of other tinygrad releases, mutated as JSON so that they stay valid JSON, through the
-// reader, the importer and tgc's own pipeline. The input seeds the choice of the record and of its mutations.
+// The target "recordings": mutates graphs of other tinygrad releases as JSON, so that they stay valid JSON, and sends
+// them through the reader, the importer and tgc's own pipeline. The input seeds the choice of graph and mutations.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct Record {
   std::string producer;
-  std::vector<std::string> graphs;  // as tgc's JSON
+  std::vector<std::string> graphs;  // as tgc's JSON; the target skips pyrender texts
 };
 
 std::vector<Record> read_recordings() {

@@ -18,9 +18,9 @@ using Bytes = std::span<const uint8_t>;
 struct FuzzTarget {
   std::string_view name;  // the target's name, and that of the folder with its corpus in testdata/fuzz
   void (*run)(Bytes);
-  size_t max_input_bytes = 4096;     // maximum bytes of an input
-  size_t record_bytes = 1;   // size in bytes of the records that the input consists of; mutations keep records whole
-  bool has_words = false;    // the input is a language: mutations also replace words and lines
+  size_t max_input_bytes = 4096;
+  size_t record_bytes = 1;  // size in bytes of the records that the input consists of; mutations keep records whole
+  bool has_words = false;   // true: the input is text, and mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
 const FuzzTarget* find_fuzz_target(std::string_view name);

@@ -1,5 +1,6 @@
-// Writes which rules the tests of this process hit, made decline and checked (RuleTest) to the file TGC_RULE_HITS, for
-// scripts/ci/rule_hits: NAME FILE LINE, then a word for each that is true: guarded, hit, declined, checked.
+// Writes which rules the tests of this process applied, made decline and checked (RuleTest) to the file that
+// TGC_RULE_HITS names, for scripts/ci/rule_hits. Each line has NAME FILE LINE and those of the words guarded, hit,
+// declined and checked that are true of the rule.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

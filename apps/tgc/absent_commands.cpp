@@ -1,4 +1,4 @@
-// The commands that a build without a part of tgc lacks: each says that the build lacks the part.
+// Commands of parts that this build of tgc was made without: each fails and names the build option of the part.
 #include "apps/tgc/command.h"
 #include "lib/support/version.h"
 

@@ -39,7 +39,7 @@ int search(BeamOptions& o) {
   o.plan.search_plan.settings = settings;
   o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
   bool measures = o.plan.replay_path.empty() && !o.plan.enumerates_only;
-  o.plan.results_path = measures ? o.file() : o.results;  // without --results, --replay-times stores no results
+  o.plan.results_path = measures ? o.file() : o.results;  // --replay-times and --enumerate store nothing by default
   handle_termination();
   o.over.imports_kernels = !o.over.live_command.empty();
   Session session = terminal_session(o.over, o.jobs);

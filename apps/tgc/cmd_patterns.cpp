@@ -1,4 +1,4 @@
-// tgc patterns: lists the rewrite rules.
+// tgc patterns: lists the rewrite rules of tgc, or those that matched in an input.
 #include "apps/tgc/options.h"
 #include "lib/compilation/stage_rows.h"
 #include "lib/driver/source.h"

@@ -1,4 +1,4 @@
-// tgc run: compiles kernels and models, runs them and compares the results.
+// tgc run: compiles kernels and models, also kernels written by hand, runs them and compares the results.
 #include "apps/tgc/options.h"
 #include "apps/tgc/run_command.h"
 #include "lib/profile/emulated_trace.h"
@@ -18,7 +18,7 @@ int explain_nans(const RunCommand& o) {
   return worst;
 }
 
-// Runs a kernel that was written by hand.
+// Runs the inputs, which are kernels that were written by hand (--language). Returns the exit code.
 int run_hand_written(RunCommand& o) {
   o.source_options.grid = require(parse_launch_size(o.grid)),
   o.source_options.block = require(parse_launch_size(o.block));

@@ -44,7 +44,7 @@ class Tracer {
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
 
-  // Returns N of a text such as "#N", where `mark` is '#'. `expected` says in the error how such a text looks.
+  // Returns N of a text such as "#N", where `mark` is '#'. Throws Failure for another text; `expected` is a part of it.
   static uint32_t node_number(const std::string& text, char mark, const char* expected) {
     auto n = number_after(text, mark);
     if (!n) throw Failure(Diag{.message = "'" + text + "' is no node", .expected = expected});
@@ -56,7 +56,7 @@ class Tracer {
   Status send_events(TraceConsumer& to, StageSelection& stages) {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
-      // stops at the first record without rewrites: the others lack them, too
+      // stops at the first record without rewrites, because the file's other records lack them, too
       require(pipeline.require_ability(Ability::Rewrites));
       need_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
       if (pipeline.has_ability(Ability::Compile)) require(check_names_a_rule(filter_));
@@ -66,7 +66,7 @@ class Tracer {
     });
     return status ? stages.outcome() : status;
   }
-  // A trace file has the stages of some pipeline: those of tgc's own may be named by slug and alias.
+  // A trace file may be of any pipeline. --stage lists stages of tgc's own, or names one other stage, also by its slug.
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
     auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {

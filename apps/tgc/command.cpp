@@ -34,7 +34,7 @@ constexpr std::string_view kNotRepeated[] = {
     "onnx-test", "bench", "repro", "save", "json", "output", "while", "count", "minutes", "known", "findings", "state",
     "jobs", "color", "help", "version", "bisect", "prove", "no-asm", "strip-paths", "port", "open"};
 
-// Returns the other options that the user gave, each as " --name" or " --name=value".
+// Returns the options that the user gave and kNotRepeated does not list, each as " --name" or " --name=value".
 std::string other_given_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {

@@ -10,12 +10,12 @@ namespace {
 
 const std::string kOne = test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0";
 
-// Writes `text`, a shell command that acts as the compiler under test, to a script and returns the option to run it.
+// Writes `text`, shell commands that act as the compiler under test, to a script and returns the option to run it.
 std::string port(const std::string& name, const std::string& text) {
   return "--with='exec sh " + write_scratch_file(name, text) + "'";
 }
 
-// Returns a compiler under test that gives the recorded answers, after the shell filter `sed` has changed them.
+// Returns the option to run a compiler that gives the recorded answers, changed by `sed`, a part of a pipe ("| ...").
 std::string true_port(const std::string& name, const std::string& sed = "") {
   std::string answers = (scratch_folder() / (name + ".answers")).string();
   const std::string as_json = "sed 's/\\\\/\\\\\\\\/g; s/\"/\\\\\"/g' $f | awk '{printf \"%s\\\\n\", $0}'";

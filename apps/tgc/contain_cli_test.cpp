@@ -7,7 +7,7 @@ using namespace tgc;
 
 namespace {
 
-// Returns a kernel with data0[store] = data1[load] for r from 0 to 15; the arrays have 16 ints.
+// Writes a kernel to a file and returns its path: data0[store] = data1[load] for r from 0 to 15, arrays of 16 ints.
 std::string kernel(const std::string& store, const std::string& load) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), ";
   return write_scratch_file("beside.uop", "r = UOp.range(16, 0, AxisType.LOOP)\nast = " + global + "0).index(" + store +

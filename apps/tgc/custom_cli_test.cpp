@@ -9,7 +9,8 @@ using namespace tgc;
 
 namespace {
 
-// Returns a kernel that stores the value of `code`, an expression in the target's language.
+// Writes a kernel to the file `name` and returns its path. It stores the value of `code`, an expression in the target's
+// language.
 std::string storing(const std::string& name, const std::string& code) {
   return write_scratch_file(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
@@ -41,7 +42,7 @@ void check_contained(const std::string& device, const Attack& a) {
   CHECK(!std::filesystem::exists(scratch_folder() / "made-by-a-kernel"));
 }
 
-// Calls a function of the C library after declaring it.
+// An expression that declares a function of the C library and calls it.
 #define CALL(declaration, call) "({{ " declaration "; (int)" call "; }})"
 
 constexpr const char* kNoSuch = "kernels may not call|does not compile|undefined|unresolved";

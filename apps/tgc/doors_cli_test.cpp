@@ -1,5 +1,5 @@
-// Files of a stranger that once crashed tgc, took its memory, overwrote a file or forged its output: rows of
-// testdata/hostile/doors2. Variants of each kind are beside the code that reads them.
+// Untrusted files that once crashed tgc, exhausted its memory, overwrote a file or forged its output; most are in
+// testdata/hostile/doors2. Tests of their variants are beside the code that reads them.
 #include <elf.h>
 
 #include <chrono>
@@ -142,7 +142,7 @@ TEST_CASE("doors: --timeout bounds lowering, linearizing and rendering") {
     INFO(took << " s\n" << r.err);
     CHECK(r.code == 2);
     CHECK(contains_text(r.err, "did not end within"));
-    CHECK(took < std::stod(seconds) + 2);  // 1, and 1 for a busy machine
+    CHECK(took < std::stod(seconds) + 2);  // 1 s of tolerance, and 1 s for a busy machine
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("doors: a cache entry that is a damaged object is an error, whatever i
     if (entry.is_regular_file() && read_text(entry.path()).find("\x7f" "ELF") == header) path = entry.path();
   REQUIRE(!path.empty());
   const std::string sound = read_text(path);
-  // damages a field of 8 bytes in each loaded section, or of the object's header, and makes the entry whole again
+  // writes an entry in which each loaded section, or the object's header, has `value` in a field, and the hash is right
   auto damaged = [&](size_t field, uint64_t value, bool of_sections) {
     std::string object = sound.substr(header);
     Elf64_Ehdr elf;

@@ -93,7 +93,7 @@ TEST_CASE("lint: the whole calls of a truncated recording are checked, with exit
   CHECK(contains_text(run_tgc("lint --kinds").out, "shared-output\tnote: "));
 }
 
-// The program computes a gradient that the capture made, in tinygrad 0.13.0, whose memory planner moves a buffer of it.
+// The program evaluates a gradient that it made during the capture. tinygrad 0.13.0's memory planner moves its buffer.
 TEST_CASE("lint: a tensor of a capture that reads a buffer that no replay writes is a finding") {
   CommandResult ran = run_tgc("lint " + test_path("jit_late.jsonl.gz"));
   INFO(ran.out, ran.err);

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-// Throws CLI11's error if `status` is one.
+// Throws CLI11's error for the option if `status` is an error.
 void take(const std::string& option, const Status& status) {
   if (!status) throw CLI::ValidationError(option, status.diag().text());
 }

@@ -29,7 +29,7 @@ Status HeldOutput::release() {
   auto lost = [] { return Diag{.message = std::string("a temporary file for the output: ") + std::strerror(errno)}; };
   if (file_) {
     if (std::fflush(file_) != 0 || std::fseek(file_, 0, SEEK_SET) != 0) return lost();
-    std::string chunk(1 << 16, '\0'), line;  // line: the begin of a line that the chunk did not end
+    std::string chunk(1 << 16, '\0'), line;  // line: the start of a line that the next chunk continues
     for (size_t left = bytes_in_file_; left > 0;) {
       size_t n = std::fread(chunk.data(), 1, std::min(left, chunk.size()), file_);
       if (n == 0) return lost();

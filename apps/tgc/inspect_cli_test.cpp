@@ -108,7 +108,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CommandResult none = run_tgc("trace " + no_stages + " --stage=ast --explain=%0");
   CHECK(none.code == 0);
   CHECK(has(none, "CONST dtypes.index 24"));
-  // of several kernels, the first may have no such node
+  // the first kernel of a trace may lack a node that the second has
   const std::string two =
       write_scratch_file("two.trace", header + untraced_kernel("k", {24}) + untraced_kernel("l", {7, 8}));
   CommandResult second = run_tgc("trace " + two + " --stage=ast --explain=%2");
@@ -120,7 +120,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CHECK(load.out == from_file.out);
   CommandResult sum = run_tgc("trace " + kKernel + " --stage=ast --explain=%12");
   CommandResult all = run_tgc("trace " + kKernel + " --explain=all");
-  CHECK(has(sum, "ADD dtypes.half"));  // only rewrites inside rules replace it, and then it is split
+  CHECK(has(sum, "ADD dtypes.half"));  // only nested rewrites replace this node before it is split
   CHECK(has(sum, "in the source\n    inside the line of what uses it\n"));
   CHECK(has(all, "\"became\":[["));
   CHECK(run_tgc("trace " + file + " --explain=all").out == all.out);
@@ -197,7 +197,7 @@ TEST_CASE("completion: the zsh script completes in a terminal") {
   std::filesystem::create_directory(folder);
   REQUIRE(run_in_shell("tgc completion zsh >" + folder + "/_tgc").code == 0);
   CHECK(run_in_shell("zsh -n " + folder + "/_tgc").out == "");
-  // returns the line that bash has after the user types `line` and TAB
+  // returns what zsh prints after the user types `line` and TAB
   auto after_tab = [&](const std::string& line) {
     std::ofstream(folder + "/run")
         << "zmodload zsh/zpty\nzpty -b z 'PS1= zsh -f -i'\n"

@@ -13,7 +13,7 @@ std::string with_variable(const std::string& name) {
          "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n";
 }
 
-// Runs every command that compiles; checks that none creates a file and that the error contains `words`.
+// Runs commands that compile a kernel; checks that each fails with `words` and that none creates made-by-a-kernel.
 void harmless(const std::string& file, const std::string& target, const std::string& words) {
   std::filesystem::path made = scratch_folder() / "made-by-a-kernel";
   for (const char* command : {"run --in-process --var x=1 --device=", "run --device=", "compile --target=",

@@ -15,7 +15,7 @@ enum class Ability : uint8_t;
 
 void add_global_options(CLI::App& app);  // adds the options that every command takes, such as --color and --limit
 
-inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of --live alone
+inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of a bare --live
 inline constexpr const char* kLiveHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
 
 // Adds INPUT (a string or a vector of strings) and --kernel, both in the group Input. `also` is appended to INPUT's

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kKernel = "'" + test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0'";
 
-// Returns one call of every command that prints something.
+// Returns calls of commands that succeed and print to standard output.
 std::vector<std::string> printing_commands() {
   return {"--help", "--version", "dump --help", "help", "help targets", "help --man", "completion bash",
           "complete -- du", "stages", "stages --json", "patterns --in=sym", "devices", "cache",

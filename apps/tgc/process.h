@@ -1,4 +1,4 @@
-// Sets the process up so that failures end it with a message and exit code 2, and signals ask it to stop.
+// Sets the process up so that failures end it with a message and exit code 2, and SIGINT and SIGTERM request a stop.
 #pragma once
 
 namespace tgc {
@@ -8,7 +8,7 @@ class Cancel;
 // Call this before anything else. Replaces closed standard streams by /dev/null; turns a closed pipe and an exceeded
 // file size limit into errors of write(); turns an uncaught exception, exhausted memory and stack overflow into one
 // line of text and exit code 2. Other faults still crash the process, after a line that says what the
-// thread was doing (support/crash_context.h).
+// thread was doing (lib/support/crash_context.h).
 void prepare_process();
 
 // Returns true if an allocation of C++ has failed in this process. String streams hide such failures.

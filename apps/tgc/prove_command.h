@@ -1,4 +1,4 @@
-// The options of tgc prove, and the parts of the command in files of their own.
+// The options of tgc prove, and the parts of the command that prove_program.cpp and prove_selected_rules.cpp define.
 #pragma once
 #include <memory>
 #include <optional>
@@ -38,8 +38,8 @@ class ProgramWriter {
  public:
   // Throws Failure if --program is given without --live, or if --live needs $TGC_TINYGRAD and it is not set.
   explicit ProgramWriter(const ProveOptions& options);
-  // Asks the tinygrad of --live for a program that shows a refuted rule, or the first refuted rewrite of a kernel for
-  // which there is a program.
+  // Asks the tinygrad of --live for a program that shows a refuted rule, or one of a kernel's first refuted rewrites,
+  // and writes it to the next file. Stores in the proof which file it is, or why there is no program.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 
@@ -53,7 +53,7 @@ class ProgramWriter {
 // Returns the weakest sense that --strict accepts, by the value of --floats. Throws Failure if it names none.
 FloatSense weakest_sense(const std::string& name);
 
-// Merges o.reports into the file o.merged or standard output; returns the exit code.
+// Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.
 int merge_reports(const ProveOptions& options);
 
 // Proves the rules of tgc or, with --live, those of that tinygrad (--rules); returns the exit code.

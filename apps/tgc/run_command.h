@@ -1,4 +1,4 @@
-// The options of tgc run, and what the command does with them.
+// The options of tgc run, and the function that runs the inputs.
 #pragma once
 #include <string>
 #include <vector>

@@ -67,8 +67,8 @@ class Runner {
     return code;
   }
 
-  // Reads and imports the next graph. --timeout bounds this together with the graph's trial; `seconds` is how long it
-  // took.
+  // Reads and imports the next graph. --timeout bounds the sum of this time, which `seconds` returns, and the time of
+  // the graph's trial.
   auto read_next(GraphSource& source, double& seconds) {
     const DeadlineScope limit(spec_.device.trial_seconds());
     const auto begin = Clock::now();

@@ -44,7 +44,7 @@ class TraceGraphs : public Recorder {
     call_ = at == calls.end() ? "" : std::string_view(at->second);
   }
   void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
-    // A stage that calls a matcher to substitute nodes: the call says what is substituted, the matcher's line does not.
+    // If a stage calls a matcher to substitute nodes, the call names what is substituted, and the matcher does not.
     const size_t colon = call_.rfind(':');
     if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
       return Recorder::apply_rule(depth, r, before, after, cost);
@@ -55,13 +55,13 @@ class TraceGraphs : public Recorder {
   }
 
   std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that calls its matcher
-  std::string producer;  // the release that made the trace; empty if only the graphs tell it
-  std::string purpose;   // the tensor methods that the graph was made for; empty: as the trace says
+  std::string producer;  // the release that made the trace; empty: that of its graphs
+  std::string purpose;   // the tensor methods that the graph was made for; empty: as in the trace
   TextChoice texts;
 
  private:
   std::vector<RecordedGraph>& to_;
-  std::string_view call_;  // that of the current stage, or empty
+  std::string_view call_;  // the entry of `calls` for the current stage, or empty
 };
 
 // Recordings of two releases are both shown with the names that the later release has for ops and stages, so that a
@@ -288,8 +288,8 @@ class Gatherer {
     }
     return Unit{};
   }
-  // Adds the kernels of recorded schedules: all stages of those that the recording beside that of the schedules has
-  // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
+  // Adds the kernels of recorded schedules: a kernel has all its stages if they are in the recording beside the input
+  // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only its AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
     if (plan_.proves_rewrites)

@@ -1,4 +1,4 @@
-// Collects the graphs of one INPUT or two for the page of `tgc view`, and what is known of them.
+// Collects the graphs of one INPUT or two for the page of `tgc view`, with their schedule, times and verdicts.
 #pragma once
 #include <string>
 
@@ -10,7 +10,7 @@ namespace tgc {
 struct ViewPlan {
   std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
   std::string other_input;          // a second INPUT to compare with; empty if there is one INPUT
-  bool compiles_later = false;      // compile kernels of a tensor graph only when the page asks for them
+  bool compiles_later = false;      // compile kernels of a tensor graph only when the page requests them
   bool includes_assembly = true;    // include the LLVM IR and assembly that compilers make of kernels
   bool strips_paths = false;        // omit the folders of file names
   bool runs_kernels = false;        // run and time kernels

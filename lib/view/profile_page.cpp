@@ -28,7 +28,7 @@ using Listing = profile::Listings::Listing;
 struct Document {
   std::string id;
   std::vector<std::string> parts;  // JSON; each is compressed separately
-  size_t rank = 0;                 // order in the page: what it needs to open comes first
+  size_t rank = 0;                 // order in the page: lower ones, which it needs to open, first
 };
 constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
 // Letters of the documents before the page's script. A browser runs the script before it has read what follows, so a
@@ -222,7 +222,7 @@ class PageWriter {
     });
   }
 
-  // By instruction, the mean of its active lanes; 0: it was not executed. Empty: EXEC is not known.
+  // Returns the mean number of active lanes of each instruction (0: not executed); empty: EXEC is not known.
   std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
     const auto active = p_.active_lanes_of(run);
@@ -231,7 +231,7 @@ class PageWriter {
     return out;
   }
 
-  // A run before and after: its instructions with their cycles of a wave, and their numbers in the new code.
+  // Writes a run before and after a change: its instructions with their cycles of a wave and numbers in the new code.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
     const KernelRun& old_run = older_->trace.kernels[pair.old_run];
     json.object([&] {
@@ -276,8 +276,8 @@ class PageWriter {
     });
   }
 
-  // Writes the source, the nodes of each line, and the line of each instruction (0: unknown); or why there is no
-  // source.
+  // Writes the source, the nodes of each line, and the line of each instruction (0: unknown) and whether it is exact;
+  // or why there is no source.
   static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
     json.key("source").object([&] {
       if (!source.missing_reason.empty()) return (void)json.member("problem", source.missing_reason);

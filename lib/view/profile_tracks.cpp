@@ -38,7 +38,7 @@ enum Unit : uint8_t {
 constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
                                            "VMEM", "VMEM, other SIMD"};
 
-// The operation that the op number of an instruction packet stands for.
+// The operation that the op number of an instruction packet denotes.
 struct Operation {
   SliceKind kind = SliceKind::Other;
   std::optional<Unit> unit;  // the unit that executes the operation, if the timeline has a row for it
@@ -199,7 +199,7 @@ class TrackMaker {
     last = end;
   }
 
-  // Adds the execution that a packet tells: of the oldest instruction that waits for the unit. The time of the packet
+  // Adds the execution that a packet reports: of the oldest instruction that waits for `unit`. The time of the packet
   // is the end of an execution by the vector or matrix unit, and the begin of one by another unit, as in tinygrad's
   // viz/serve.py:sqtt_timeline.
   void execute(Unit unit, int64_t time) {

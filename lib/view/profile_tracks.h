@@ -38,7 +38,7 @@ struct TraceTracks {
   std::vector<std::string> execution_times;
 };
 
-// Returns a time on another clock. Wraps around, because the times of a damaged trace may be any.
+// Returns `time` + `offset`, a time on another clock. Wraps around, because a damaged trace may have any times.
 int64_t moved_time(int64_t time, int64_t offset);
 // Makes the tracks of the thread trace with the index `event`. `listing` has the assembly by address; analyze_profile()
 // has made `profile`. Times are on the clock of the run's first trace, if Profile::clock_offset() is known.

@@ -21,23 +21,23 @@ struct RecordedGraph {
   std::string begin_stage;
   std::string producer;  // the release that recorded the graph; empty: tgc compiled it, or it is of tinygrad 0.12.0
   bool is_tensor_graph = false;
-  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // numbers; `num_nodes` are those of the first graph
-  double ms = 0;                               // milliseconds of all stages, including the recording; 0: unknown
-  std::string error;                           // the error of the pipeline; empty if there is none
-  std::optional<GoldenProgram> program;        // launch facts of a kernel; nullopt: not known
-  bool is_runtime = false;                        // true for a kernel of tinygrad's runtime, which no schedule contains
-  std::vector<int64_t> item_indices;                // for a kernel of a schedule: its indices in the schedule
-  int64_t schedule_index = -1;                    // for a kernel of a recorded schedule: index of the graph that has it
-  std::string schedule;                        // for a recorded tensor graph: its schedule as JSON, or empty
-  double measured_seconds = 0;                         // for a kernel that was run alone: its seconds; 0: not run
-  std::string bisect_json;                         // result of a bisection (BisectReport::json), or empty
-  std::string proof_json;                           // verdicts of the rewrites (proof_marks of lib/prove), or empty
-  std::string bundle_json;                          // for a repro bundle: bundle_facts (bundle_facts.h), else empty
-  std::string structure_hash;                       // a hash of the first graph without the names of kernels
+  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the nodes of the first graph
+  double ms = 0;                         // milliseconds of all stages, including the recording; 0: unknown
+  std::string error;                     // the error of the pipeline; empty if there is none
+  std::optional<GoldenProgram> program;  // launch facts of a kernel; nullopt: not known
+  bool is_runtime = false;               // true for a kernel of tinygrad's runtime, which no schedule contains
+  std::vector<int64_t> item_indices;     // for a kernel of a schedule: its indices in the schedule
+  int64_t schedule_index = -1;           // for a kernel of a recorded schedule: index of the graph with the schedule
+  std::string schedule;                  // for a recorded tensor graph: its schedule as JSON, or empty
+  double measured_seconds = 0;           // for a kernel that was run alone: its seconds; 0: not run
+  std::string bisect_json;               // result of a bisection (BisectReport::json), or empty
+  std::string proof_json;                // verdicts of the rewrites (proof_marks of lib/prove), or empty
+  std::string bundle_json;               // for a repro bundle: bundle_facts (bundle_facts.h), else empty
+  std::string structure_hash;            // a hash of the first graph without the names of kernels
   // The first graph and each stage, by name, with a hash of the result; "" if the stage did not change the graph. The
   // name of the first graph is `begin_stage`, or "ast".
   std::vector<std::pair<std::string, std::string>> results;
-  int input_side = 0;                                // the input that has the graph: 0 for the first, 1 for the second
+  int input_side = 0;  // the input that has the graph: 0 for the first, 1 for the second
   // the rewrites as JSON, which the page reads after drawing `data_json`
   std::string events_json;
   // the graph as JSON; empty: `make_later` makes `data_json` and `events_json`

@@ -25,7 +25,7 @@ namespace tgc {
 namespace {
 
 constexpr int kMostConnections = 32;
-constexpr auto kTimeLimit = std::chrono::seconds(5);  // for a request, and for sending a part of a response
+constexpr auto kTimeLimit = std::chrono::seconds(5);  // to receive a request, and to send a part of a response
 constexpr int kTick = 200;                            // milliseconds between checks for cancellation
 
 std::string response(std::string_view status, std::string_view type, std::string_view body) {
@@ -60,7 +60,7 @@ struct ViewServer::State {
   std::mutex mutex;     // guards `content`
   std::atomic<int> connections{0};
 
-  // Returns graph `i` as text for the page. Compiles a graph with `later` at the first request.
+  // Returns graph `i` as text for the page. Compiles a graph with `make_later` at its first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];

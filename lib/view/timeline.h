@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-// A slice of a row of a timeline, from `begin` to `end`.
+// A slice of a row of a timeline, from `begin` to `end`: in cycles, or in nanoseconds in the track of the host.
 struct TimeSlice {
   static constexpr uint32_t kNoItem = UINT32_MAX;
   uint32_t row = 0;
@@ -20,7 +20,7 @@ struct TimeSlice {
 
 struct TimelineRow {
   std::string name;
-  double max_amount = 1;                    // the amount that the page draws as high as the row
+  double max_amount = 1;                    // the amount for which the page draws a bar of the row's full height
   std::string_view drawing_style = "unit";  // how the page draws it: "unit", "wave", "count", or "place" (of waves)
 };
 
@@ -31,7 +31,7 @@ struct TimelineChunk {
 };
 
 struct TimelineLevel {
-  int64_t bin_cycles = 1;  // all slices begin and end at multiples of this time
+  int64_t bin_cycles = 1;  // all slices begin and end at multiples of this time, which is in the unit of TimeSlice
   std::vector<TimelineChunk> chunks;
 };
 

@@ -1,4 +1,4 @@
-"""What the tests share. They run with the releases of tinygrad that scripts/tests/python installs, some with each of them."""
+"""Fixtures and constants of the tests. scripts/tests/python runs the tests with several releases of tinygrad."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,7 @@ import pytest
 
 os.environ.setdefault("CPU", "1")
 os.environ.setdefault("DEV", "CPU")
-# tinygrad keeps its machine code here. The records do not depend on it: the exporter watches what comes before.
+# The file in which tinygrad caches machine code. Records do not depend on it: the exporter watches earlier steps.
 os.environ.setdefault("CACHEDB", str(pathlib.Path(__file__).resolve().parents[2] / "build/python/tinygrad.db"))
 
 import tgc
@@ -34,7 +34,7 @@ SHORT = "from tinygrad import Tensor\n(Tensor.empty(3, 5) + 1).sum(0).realize()\
 
 @pytest.fixture(scope="session")
 def recording() -> tgc.Recording:
-  """A matrix product and a softmax."""
+  """Returns a recording of a matrix product and a softmax."""
   from tinygrad import Tensor
   a, b = Tensor.rand(8, 8).realize(), Tensor.rand(8, 8).realize()
   with tgc.record(name="two") as made:
@@ -52,7 +52,7 @@ Export = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def export(tmp_path: pathlib.Path) -> Export:
-  """Runs the exporter in a folder of its own, which has prog.py and short.py."""
+  """Returns a function that runs the exporter in a folder of its own, which has prog.py and short.py."""
   (tmp_path / "prog.py").write_text(PROGRAM)
   (tmp_path / "short.py").write_text(SHORT)
   def run(*words: str, text: str | None = None, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:

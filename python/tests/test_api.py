@@ -62,7 +62,7 @@ def test_kernel_has_facts(kernel: tgc.Kernel) -> None:
   assert kernel.linear
   assert kernel.nodes > 10
   assert kernel.error is None
-  assert "test_api" not in kernel.made_for  # a line of the program asked for it, here that of conftest.py
+  assert "test_api" not in kernel.made_for  # made_for names the line of the program, which is in conftest.py
   assert "conftest.py" in kernel.made_for
   text = str(kernel)
   assert kernel.source in text
@@ -147,7 +147,7 @@ def test_recording_is_a_sequence(recording: tgc.Recording) -> None:
 
 
 def test_process_that_compiled_before_is_recorded_whole() -> None:
-  """tinygrad's compiled matchers keep the functions that their rules call."""
+  """Compiled matchers have copies of tinygrad's functions, which the recorder must replace, too."""
   from tinygrad import Tensor
   (Tensor.empty(5, 5) @ Tensor.empty(5, 5)).softmax().realize()
   with tgc.record() as made: (Tensor.empty(5, 5) @ Tensor.empty(5, 5)).softmax().realize()
@@ -190,7 +190,7 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
 def test_beam_in_this_tinygrad(kernel: tgc.Kernel, tmp_path: pathlib.Path) -> None:
-  """`--live` lets this tinygrad apply the opts that are tried, and compile."""
+  """With `--live`, this tinygrad applies the opts that the search tries, and compiles the kernels."""
   found = process.call_json("beam", str(recording.input_of(kernel)), f"--live={sys.executable}", "--width=1", "--budget=1",
                             f"--results={tmp_path / 'beam.db'}")
   assert found["applied_by"] == f"tinygrad {RELEASE}" and found["reference"]

@@ -25,7 +25,7 @@ def git(*words: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-  """A repository with the branch main, and on the branch change one commit that changes nothing."""
+  """Makes a repository with the branch main, and the branch change, whose commit changes no kernel."""
   folder = tmp_path / "repository"
   folder.mkdir()
   monkeypatch.chdir(folder)
@@ -71,7 +71,7 @@ def test_supply_chain_is_pinned() -> None:
 
 
 def test_base_comes_from_the_base(repository: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
-  for folder in (".tgc", "here"):  # a recording that the change itself holds, where the step looks for a cached one
+  for folder in (".tgc", "here"):  # the commit of the change has a file where the step looks for a cached recording
     planted = pathlib.Path(folder, "base", "base.jsonl.gz")
     planted.parent.mkdir(parents=True)
     planted.write_text("planted\n")

@@ -61,7 +61,7 @@ def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
   assert done.returncode == 1, done.stderr
   assert "log2(0) = -inf, where 0 = 0*0.5\n    log at nans.py:3\n" in done.stdout
   assert "call 4 of TinyJit step" in done.stdout
-  # a NaN that is only masked is no find, and an old find does not stay
+  # a NaN that the program masks is not reported, and the report of an earlier run is removed
   (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
   assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
   assert not (tmp_path / "run.nan.json").exists()
@@ -113,7 +113,7 @@ print((x * 3).max().item())
 
 
 @since_0_12
-@pytest.mark.parametrize("walk", [["--walk"], []] if NATIVE else [[]])  # the others keep nodes always
+@pytest.mark.parametrize("walk", [["--walk"], []] if NATIVE else [[]])  # other releases always record nodes
 def test_ids_and_variables(export: Export, tmp_path: pathlib.Path, walk: list[str]) -> None:
   """Ids are distinct, a schedule names its kernels, and the values of variables are recorded."""
   (tmp_path / "binds.py").write_text(BINDS)
@@ -286,7 +286,7 @@ for i in range(4):
 
 @pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later, which captures lists of calls")
 def test_calls_of_a_jit(export: Export, tmp_path: pathlib.Path) -> None:
-  """The captured calls are a record, and so is a replay that gets a buffer which the calls store to."""
+  """The captured calls are a record, and so is a replay whose argument is a buffer that the calls store to."""
   (tmp_path / "calls.py").write_text("""
 from tinygrad import Tensor, TinyJit
 @TinyJit
@@ -304,7 +304,7 @@ for i in range(5): o, x = step(x, y)
 
 @pytest.mark.skipif(RELEASE < "0.13", reason="needs tinygrad 0.13 or later")
 def test_late_read(export: Export, tmp_path: pathlib.Path) -> None:
-  """A record says that a value reads what an assignment stores, although the program computed it before."""
+  """A record marks a value that reads what an assignment stores, although its line is before the assignment."""
   parts = []
   for before in (True, False):
     total = "c = b.sum().reshape(1).contiguous()"

@@ -26,12 +26,12 @@ def test_a_model_reads_copies_of_files_in_its_folder_only(tmp_path: pathlib.Path
   with pytest.raises(ValueError, match="no regular file"): files.open(str(folder / "pipe"), os.O_RDWR)
   with pytest.raises(FileNotFoundError): files.open(str(folder / "missing"), os.O_RDWR | os.O_CREAT)
   assert not (folder / "missing").exists()
-  assert files.path is os.path  # all else is the module os
+  assert files.path is os.path  # all other members are those of the module os
 
 
 def test_a_question_sets_known_settings_to_numbers_and_words_only() -> None:
   recorder = LiveRecorder(RELEASE)
   assert "NOOPT" in recorder.about()["settings"]
-  assert recorder.values_of({"NOOPT": "1", "SPEC": "5"}) == {"NOOPT": 1, "SPEC": 1}  # a higher SPEC runs texts of graphs
+  assert recorder.values_of({"NOOPT": "1", "SPEC": "5"}) == {"NOOPT": 1, "SPEC": 1}  # a higher SPEC runs texts of graphs as programs
   for wrong in ({"NOOPT": "1; import os"}, {"NOOPT": ""}, {"NOOPT": "\u0661"}, {"PATH": "1"}):
     with pytest.raises(ValueError): recorder.values_of(wrong)

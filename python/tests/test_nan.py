@@ -62,7 +62,7 @@ def overflow_of_exp() -> None:
 def uninitialized_memory() -> None:
   from tinygrad import Tensor
   x = Tensor.empty(4)
-  (x - x.abs() - 1).sqrt().realize()  # whatever is in the memory, a NaN, and no find
+  (x - x.abs() - 1).sqrt().realize()  # a NaN for any content of the memory, which is not reported
   z = (Tensor([1., 2, -4, 3]).realize() * 2).sqrt()  # made here
   z.realize()
 

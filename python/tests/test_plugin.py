@@ -34,7 +34,7 @@ def file_with(product: str = PRODUCT, exp: str = EXP) -> str: return TESTS.repla
 
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Run:
-  """Runs the tests with options of the plugin, in a process of their own."""
+  """Returns a function that runs the tests with options of the plugin, in a process of their own."""
   def run(*words: str, **parts: str) -> pytest.RunResult:
     pytester.makepyfile(test_it=file_with(**parts))
     return pytester.runpytest_subprocess(*WORDS, *words)
@@ -43,7 +43,7 @@ def run(pytester: pytest.Pytester) -> Run:
 
 @pytest.fixture(scope="module")
 def made_golden(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-  """A folder with the golden of the tests."""
+  """Makes a folder with the golden of the tests, and returns it."""
   folder = tmp_path_factory.mktemp("golden")
   (folder / "test_it.py").write_text(file_with())
   done = subprocess.run([sys.executable, "-m", "pytest", *WORDS, "--tgc-golden=golden.jsonl.gz", "--tgc-update"], cwd=folder,
@@ -54,7 +54,7 @@ def made_golden(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture
 def golden(made_golden: pathlib.Path, pytester: pytest.Pytester) -> pathlib.Path:
-  """golden.jsonl.gz, a golden of the tests, in the folder in which they run."""
+  """Copies the golden of the tests to the folder in which they run. Returns the file golden.jsonl.gz."""
   for file in made_golden.glob("*.jsonl.gz"): shutil.copy(file, pytester.path)
   return pytester.path / "golden.jsonl.gz"
 

@@ -63,7 +63,7 @@ def with_defaults(v: Any, special: int = 77) -> bool: return bool(v == special)
 def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
 
 
-# Rules that are right for all operands and constants but one. A special case is either among the sides, or nothing is.
+# Rules that are wrong for one operand or constant only. The sides must contain this special case, or be empty.
 @pytest.mark.parametrize("function", [
   lambda x, c: wrong(x) if c.arg in (7, 77) else c * x,
   lambda x, c: wrong(x) if 76 < c.arg < 78 else c * x,

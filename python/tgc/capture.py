@@ -18,7 +18,7 @@ from tgc.process import TgcError, call
 from tgc.recording import Path, Recording, Schedule
 
 NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
-# Caches of tinygrad: with them, a program that has compiled a kernel before would compile it no more.
+# Caches of tinygrad: with them, a program that has compiled a kernel before would not compile it again.
 CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", "schedule_cache"),
           ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
 

@@ -1,10 +1,10 @@
 """Steps of a CI job: record a program at two commits, compare the recordings, and report.
 
-  python -P -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT python -P -m tgc.ci base
-  record the program at that commit, unless FOLDER has the recording already (a cache) python -P -m tgc.ci head
-  record the program in the checkout python -P -m tgc.ci compare  write the difference as a table to
-  GITHUB_STEP_SUMMARY, and FOLDER/page.html: the first kernel
-                               that differs or, if none does, both recordings
+  python -P -m tgc.ci sha      print the commit to compare with, and write it to GITHUB_OUTPUT
+  python -P -m tgc.ci base     record the program at that commit, unless FOLDER has the recording already (a cache)
+  python -P -m tgc.ci head     record the program in the checkout
+  python -P -m tgc.ci compare  write the difference as a table to GITHUB_STEP_SUMMARY, and FOLDER/page.html with the
+                               first kernel that differs or, if none does, with both recordings
   python -P -m tgc.ci conform  compare a port of the compiler with goldens, and write the result to GITHUB_STEP_SUMMARY
 
 -P keeps the files of a pull request from being imported in place of tgc's. action.yml and conform/action.yml call these
@@ -30,7 +30,7 @@ from tgc.recording import load
 from tgc.reports import Difference, diff
 
 FAIL_ON = ("difference", "sources", "never")
-ROWS = 30  # rows of the table in the summary
+ROWS = 30  # maximum number of rows of the table in the summary
 
 
 def git(*words: str) -> str:

@@ -54,7 +54,7 @@ def first_number(argument: Any) -> Any:
 
 def expression(nodes: list[JSON], number: int) -> str:
   """Returns a node of a record's JSON as an expression: `(((r0*4)+r1)<10)`, with data0 for a buffer and r0 for a loop.
-  After MOST_NODES operations, #N stands for node N and what is below it."""
+  After MOST_NODES operations, node N with what is below it is written as #N."""
   left = MOST_NODES
 
   def text(number: int) -> str:

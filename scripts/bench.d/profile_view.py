@@ -35,7 +35,7 @@ def packets_of(blob, sizes):
 
 
 def table():
-  """The packets of layout 3 by their low 8 bits, from the decoder's own table."""
+  """Returns the packets of layout 3 by their low 8 bits, from the decoder's own table."""
   rows, shared = [], True
   for line in open("lib/profile/sqtt_packets.def"):
     if "TGC_SQTT_RDNA4(X)" in line: break
@@ -51,7 +51,7 @@ def table():
 
 def repeated(blob, sizes, times, draw):
   first = last = None
-  moved = []  # packets whose delta begins at bit 4: each repetition gets other times
+  moved = []  # nibbles of packets whose delta begins at bit 4, which each repetition changes
   for name, at, size in packets_of(blob, sizes):
     if name == "WAVESTART" and first is None: first = at
     if name == "WAVEEND": last = at + size

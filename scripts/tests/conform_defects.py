@@ -45,7 +45,7 @@ DEFECTS = {  # stage: (description, change of its result)
   "source": ("a number that is one too large", increment_number),
 }
 SAME_VALUES = {"devectorize", "linear"}  # defects that do not change what a kernel computes
-# here the sum in another order is the graph that the port was asked about, and a port that echoes its input fails
+# in these, the sum in another order makes the graph equal to the question's; a port that echoes its question fails
 ECHOES = {("nn_randn.2", "CUDA:CUDA:sm_75", "devectorize")}
 COMPARED_AS_TEXT = {"source"}  # stages that are compared only with --as=text
 

@@ -7,7 +7,7 @@
                                       Under tinygrad_export.py, this also records the kernels
 
 Since the graphs are saved before a fault can change them, only the compilation of a kernel can be wrong. Kernels run
-with small numbers and with any. Buffers are longer than the kernels say, so that stores beyond their ends are seen.
+with small numbers and with any numbers. Buffers are longer than the kernels say, so that stores beyond their ends show.
 """
 import collections, contextlib, dataclasses, functools, json, math, os, pickle, sys
 
@@ -116,7 +116,7 @@ def uop_programs():
   F, I = dtypes.float, dtypes.int
   def p(n, t, slot): return UOp.placeholder((n,), t, slot)
   def stored(value, *loops, n=12, at=None):
-    "a kernel that stores the value at each index of its loops"
+    "Returns a kernel that stores the value at `at`, or at the first loop's index."
     return finish(p(n, value.dtype, 0).index(loops[0] if at is None else at).store(value).end(*loops))
   def finish(x): return x.sink(arg=KernelInfo(name="k", opts_to_apply=()))
   none, four = {CPU: ()}, Opt(OptOps.UPCAST, 0, 4)
@@ -222,7 +222,7 @@ def source_of(program):
 
 
 def values(graph, program, device):
-  """Runs a program on small numbers, then on any, three times each; returns the values of its buffers."""
+  """Runs a program on small numbers, then on any numbers, three times each. Returns the values of its buffers."""
   import numpy as np
   from tinygrad import Device
   from tinygrad.device import Buffer

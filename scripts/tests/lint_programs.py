@@ -129,7 +129,7 @@ def two_networks():  # each step also adds gradients to the other network's weig
   for _ in range(5): critic_step(data(2, 4)).item(), generator_step().item()
 
 
-def last_one_kept():  # each replay computes it again, except in 0.13, which gives its buffer to another tensor
+def last_one_kept():  # each replay computes `hidden` again, except in 0.13, which gives its buffer to another tensor
   kept = {"hidden": data(2)}
   @TinyJit
   def forward(x):

@@ -21,7 +21,7 @@ class Client:
         if line.lower().startswith(b"content-length:"): length = int(line.split(b":")[1])
         line = out.readline()
       text = out.read(length)
-      self.received = time.perf_counter()  # when the bytes of the last message were there
+      self.received = time.perf_counter()  # when the last message was received
       message = json.loads(text)
       with self.arrived:
         if "method" in message and "id" in message: self.requests.append(message)

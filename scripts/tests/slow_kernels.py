@@ -1,7 +1,7 @@
 """Makes fifteen kernels slow in a known way, and checks that `tgc bench --kernels` names the right reason first.
 
   PYTHON scripts/tests/slow_kernels.py [--try] [--tgc=FILE]   records them, and compares the first reason with CASES
-  PYTHON scripts/tests/slow_kernels.py times N                runs each beside the same without its defect: milliseconds
+  PYTHON scripts/tests/slow_kernels.py times N                runs each and the same without its defect, N times
 
 PYTHON has tinygrad 0.14.0 and numpy; OpenCL has a device (pocl). Exit code 0 if 12 of the 15 reasons are right. Another
 program on the machine makes kernels slow in ways that no opt mends: run it alone.
@@ -26,7 +26,7 @@ heuristic.hand_coded_optimizations = apply_chosen
 
 
 def opts(text):
-  """Returns the opts of "UPCAST 0 4, THREAD 0 2"."""
+  """Returns the opts of a text such as "UPCAST 0 4, THREAD 0 2"."""
   words = [part.split() for part in text.split(",") if part.strip()]
   return [Opt(OptOps[op], int(axis), int(amount)) for op, axis, amount in words]
 

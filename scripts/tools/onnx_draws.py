@@ -45,7 +45,7 @@ class Random:
     return self.g.uniform(low, high, shape).astype(dtype)
 
   def special(self, x, p=.2):
-    """Returns x, in a fifth of all calls with infinities, zeros and large numbers among its floats. It has no NaNs: devices
+    """Returns x, in a fifth of all calls with infinities, zeros or large numbers among its floats. It has no NaNs: devices
     differ in comparisons and maxima of NaNs (testdata/known_gaps.md)."""
     if x.dtype.kind != "f" or not self.chance(p): return x
     for v in self.pick([[np.inf, -np.inf], [0.0, -0.0], [np.finfo(x.dtype).max / 2 if x.dtype == np.float16 else 1e30]]): x[self.g.random(x.shape) < .2] = v
@@ -89,7 +89,7 @@ def unary(r, op):
   x = r.values(r.shape(0), r.pick(kinds), low, high)
   if op == "Round": x = np.round(x * 2) / 2 if r.chance() else x
   x = np.array(x, x.dtype)
-  return Node([x if op in ("Sin", "Cos", "Tan") else r.special(x)], {})  # not of numbers whose last place is more than a period
+  return Node([x if op in ("Sin", "Cos", "Tan") else r.special(x)], {})  # no large numbers: their last place exceeds a period
 
 
 @draws("Elu", "Celu", "LeakyRelu", "ThresholdedRelu", "HardSigmoid", "Selu", "Shrink", "Gelu")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles a kernel with tinygrad 0.12.0, runs it on the CPU, and prints where it differs from tgc's reference interpreter.
+"""Compiles a kernel with tinygrad 0.12.0, runs it on the CPU, and prints where its result differs from that of
+tgc's reference interpreter.
 
   unsound_in_tinygrad.py TGC AST      AST: a file that tgc dump wrote, with a header that states the target
 

@@ -23,7 +23,7 @@ import {nodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
-const kMostOfSides = 200;   // maximum length of the whole expressions of a rewrite's two sides
+const kMostOfSides = 200;   // maximum length of a rewrite's two whole sides, in characters
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
@@ -64,8 +64,8 @@ export class App {
     return this.show(next, !("n" in changes) && next.g === this.state.g);
   }
 
-  /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. `differs`: what differs
-   * first from its pair. @param {number} g @param {string} differs */
+  /** Shows another graph of the page, at its blamed rewrite, its first difference or its start. `differs`: what
+   * differenceOf() returns. @param {number} g @param {string} differs */
   openGraph(g, differs = this.differenceOf(g)) {
     this.pinned = -1;
     const text = differs === "source" ? {t: "source"} : {};
@@ -77,7 +77,7 @@ export class App {
     return pair ? firstDifference(graphs[g], graphs[pair.with]) : "";
   }
 
-  /** Returns a graph of the page with its story and drawings, which are kept. `whole`: reads its rewrites, too; without
+  /** Returns a graph of the page with its story and drawings, all cached. `whole`: reads its rewrites, too; without
    * them only the first graph of its stages can be shown. `partner`: the graph of the other input to compare it with;
    * -1: the one that is paired with it. @param {number} g @param {boolean} whole @param {number} partner */
   async open(g, whole = true, partner = -1) {
@@ -122,8 +122,8 @@ export class App {
     const out = schedule.kernels.map((_, item) => (graphs[this.graphOfItem(item, scheduled)] || {}).measured || 0);
     return out.some(Boolean) ? out : null;
   }
-  /** Whether the page shows all graphs as a list: the state asks for the model view, but not for that of a schedule
-   * that the page or, with `k`, the shown graph has. */
+  /** Whether the page shows all graphs as a list: the state has `m`, and neither the page nor (with `k`) the graph has
+   * a schedule, which would be shown instead. */
   get isList() { return this.state.m && !(this.index.schedule || this.state.k && this.schedule); }
   /** Returns the graph of an item of the schedule that graph `of` has; -1: none.
    * @param {number} item @param {number} of */
@@ -139,7 +139,7 @@ export class App {
     return this.pairs.has(g) ? this.pairs.get(g).with : -1;
   }
 
-  /** `follows`: the selected node is what the node that the user chose is in the graph to show.
+  /** Shows a state. `follows`: selects the counterpart, in the graph to show, of the node that the user chose.
    * @param {import("./state.js").State} state @param {boolean} follows */
   async show(state, follows = false) {
     const turn = this.turn = (this.turn || 0) + 1;
@@ -248,8 +248,8 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i).filter((i) => isListed(graph.rules[stage.rewrites[i].rule]));
     return {s: stage.index + 1, r: ofRule[(accused.rewrite || 0) - 1] ?? -1};
   }
-  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions. The
-   * bisection's own text remains if its values are those of names that stand for parts of these. */
+  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions, or
+   * as the bisection wrote them if its values are of names that do not occur in the page's expressions. */
   accusedSides(g) {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
     const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
@@ -267,8 +267,8 @@ export class App {
     for (let p = 0; this.graph.other && p <= this.story.last; p++) if (this.differs(p)) return p;
     return 0;
   }
-  // Returns the number of the first graph that is wrong, or else of the first one that differs, or else of the first
-  // one of the overview. `hasSchedule`: returns the first graph with a schedule instead, if there is one.
+  // Returns the number of the first graph of the overview that is wrong, or else that differs, or else that is a tensor
+  // graph, or else of its first graph. `hasSchedule`: prefers the page's first graph with a schedule.
   #firstGraph(hasSchedule) {
     const entries = entriesOf(this), {graphs} = this.index, scheduled = graphs.findIndex((g) => g.schedule);
     if (hasSchedule && scheduled >= 0) return scheduled;
@@ -362,7 +362,7 @@ export class App {
     const all = drawing.boxes.filter(isMarked);
     this.canvas.revealAll(all, sides);
   }
-  // Shows the start of another graph of which most is out of view, but was not before: its new boxes or its output.
+  // If a change moved most of the graph out of view, shows the graph's first new box, or its output.
   #keepInView(before) {
     const {canvas, scene: {drawing, came}} = this, share = canvas.shareSeen(), {anchor} = canvas;
     if (isKept(share, before)) return;
@@ -378,7 +378,7 @@ export class App {
    * @returns {Set<number>} */
   litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
-  // Returns the nodes that a box shows: its own or the folded ones, and the index arithmetic in its text.
+  // Returns the nodes that a box shows: its own or the folded ones, and nodes that are text in it.
   #nodesOf(box) {
     const {inline} = this.drawings, out = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
     if (!this.state.a) for (const n of [...out]) inline.forEach(n, (s) => { out.push(s); });
@@ -390,8 +390,8 @@ export class App {
     return [...nodes].filter((m) => !isValue(this.graph, m) && this.graph.sourcesOf(m).includes(n));
   }
 
-  /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. `goThere`: shows that
-   * graph instead.
+  /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. `goThere`: shows
+   * that graph instead, which is also shown if there is no such node.
    * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];
@@ -410,13 +410,14 @@ export class App {
     this.go({n: box ? box.n : -1});
   }
 
-  /** Unfolds a folded box. Otherwise folds the repeated block that begins with the box, or else what only it uses.
+  /** Unfolds a folded box. Otherwise folds the model's node that was unfolded here, or else the repeated block that
+   * begins with the box, or else the nodes that only the box uses.
    * @param {import("./box.js").Box} box */
   fold(box) {
     const {f} = this.state, without = (word) => f.filter((w) => w !== word);
     if (box.fold) {
       const {word} = box.fold;
-      return this.go({f: f.includes(word) ? without(word) : [...f, word]});  // one of many, if it is not in the address
+      return this.go({f: f.includes(word) ? without(word) : [...f, word]});  // "a" with its word unfolds it
     }
     const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
     if (f.includes(opened)) return this.go({f: without(opened)});

@@ -60,8 +60,8 @@ export class Blocks {
     for (const {kind} of out) kinds.set(kind, (kinds.get(kind) || 0) + 1);
     return out.map((block) => ({...block, count: kinds.get(block.kind)}));
   }
-  // Returns the parts of a tensor graph that tell little: rows of ops that only move elements, and the buffers of a
-  // CALL.
+  // Returns parts of a tensor graph that are of little interest: chains of ops that only move elements, and the buffers
+  // of a CALL.
   #quiet(taken) {
     const {g, nodes, sources, within} = this, out = [], op = (i) => g.opName(nodes[i]);
     for (let i = nodes.length - 1; i >= 0; i--) {
@@ -103,8 +103,8 @@ export class Blocks {
   }
 
   /** Returns a number for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
-   * of different widths must be alike, so sizes are ignored, and so is what does not depend on `floor`: weights,
-   * constants, and other users. @returns {string} */
+   * of different widths must be alike, so sizes are ignored, and so are sources that do not depend on `floor`, such
+   * as weights. @returns {string} */
   #way(head, floor, shapes) {
     const part = [], stack = [head], says = new Map([[floor, "^"]]);
     while (stack.length) {

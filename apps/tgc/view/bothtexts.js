@@ -74,7 +74,7 @@ function namesOfB(a, b, pairs) {
   return out;
 }
 
-// Returns a list with -1 for all elements that are not in its longest increasing part.
+// Returns `list` with -1 in place of each element that is not in its longest increasing subsequence.
 export function increasing(list) {
   const ends = [], before = new Map();  // ends: by length, the index of the smallest last element
   list.forEach((x, i) => {

@@ -6,13 +6,13 @@ import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.j
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
-const kLetters = 23, kMostLines = 4;  // letters of a line, and lines below the title
+const kLetters = 23, kMostLines = 4;  // maximum number of letters of a line, and of lines below the title
 const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);  // tensor ops whose text has their shape or size
 
 const kShaping = new Set(["RESHAPE", "EXPAND"]);
 
 export class Box {
-  /** `list` has the keys of the node's sources; `byKey` tells which of these have boxes. The other sources are text in
+  /** `list` has the keys of the node's sources; `byKey` has those that have boxes. The other sources are text in
    * this box. @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
    *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
    *  @param {import("./folding.js").Fold | null} fold @param {Inline} inline what is text in its users */

@@ -7,7 +7,7 @@ import {plain} from "./data.js";
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;  // size of the drawing in the drawing's own units
 const kLeastNamed = 64, kPerLetter = 7;                         // minimum width of a bar with a name; width of a letter
 const kLeastHeight = 3, kLeastWidth = 2;                        // minimum height of a buffer, and width of a bar
-// dark text on them can be read in both themes
+// colours of bars and buffers, on which dark text can be read in both themes
 const kPaints = ["#8db2ff", "#61ddaa", "#f6bd16", "#b3a8ff", "#78d3f8", "#f5a3c4", "#cda6e6", "#f8a45e", "#5cc8c5",
   "#a9b8d3"];
 

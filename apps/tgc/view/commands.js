@@ -135,7 +135,7 @@ export function installCommands(app) {
   document.getElementById("graph-button").addEventListener("click", () => showGraphs(app));
 }
 
-// Runs keys one after the other, because the effect of a key depends on the state that the previous key made.
+// Runs commands one after the other, because the effect of one depends on the state that the previous one made.
 let obeyed = Promise.resolve();
 /** @param {App} app @param {Command} command */
 function obey(app, command) {

@@ -167,7 +167,7 @@ export class Recorded {
     return out;
   }
 
-  /** Returns the root of the graph after stage `s`, counted from 1; 0: the AST. */
+  /** Returns the root of the last graph at or before the end of stage `s`, counted from 1; 0: the AST. */
   rootAfter(s) {
     for (let i = s; i > 0; i--)
       if (this.stages[i - 1].name !== "linear" && this.stages[i - 1].to >= 0) return this.stages[i - 1].to;
@@ -203,7 +203,7 @@ export class Recorded {
   }
 }
 
-// Returns the document of one graph; of several graphs, each member is a list with the member of each graph.
+// Returns the document of graph `at`: each member of `all` is a list with an element for each graph. -1: returns `all`.
 function oneOf(all, at) {
   if (at < 0) return all;
   return Object.fromEntries(Object.entries(all).map(([key, list]) => [key, list[at] ?? undefined]));

@@ -202,7 +202,7 @@ function whereFrom(out, app, place, n) {
   out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
-// Says which rewrite replaced a node of the graph at `place`, or replaced its user so that the node went.
+// Says which rewrite or stage removed a node of the graph at `place`, by replacing the node or one of its users.
 function replacementOf(out, app, place, n) {
   const {graph, story} = app, found = story.replacement(place, n), item = element("p", "replacement");
   if (!found) return;
@@ -279,7 +279,7 @@ function rewriteOverview(app) {
   for (const [name, nodes] of note ? [["\u2212 values", note.before], ["+ values", note.after]] : [])
     add(name, nodes && nodes.length ? element("pre", "", nodes.join("\n")) : "");
   add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
-  if (!graph.producer) add("made", counted(r.madeCount, "node"));  // a recording does not say
+  if (!graph.producer) add("made", counted(r.madeCount, "node"));  // recordings of tinygrad lack this number
   const alike = stage.rewrites.filter((x) => x.rule === r.rule).length;
   if (alike > 1) add("times", link(alike + " in this stage", () => filterBy(app, rule)));
   out.push(list);
@@ -298,7 +298,7 @@ function filterBy(app, rule) {
   return app.go({q: "rule:" + (isPart || /\s/.test(rule.name) ? exact : rule.name)});
 }
 
-// Summarises what the stage before the shown graph did: its loops, opts, and how often it applied which rule.
+// Summarises what the stage before the shown graph did to nodes, loops and opts, and how often it applied which rule.
 function stageOverview(out, app) {
   const {graph, state, story} = app, stage = graph.stages[state.s - 1], list = element("dl");
   const add = (name, items, kind = "chip") => {
@@ -326,7 +326,7 @@ function stageOverview(out, app) {
   out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
 }
 
-/** Shows details of the graph if no node is selected. */
+/** Returns the details of the shown rewrite or, without one, of the graph and the stage before it. */
 function overview(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, own = app.index.graphs[state.g], list = element("dl");

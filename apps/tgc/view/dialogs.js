@@ -8,8 +8,8 @@ import {byId, element} from "./list.js";
  * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells */
 
 const kToastMs = 4000;
-const kManyColumns = 4;  // of a narrow dialog
-const kLongText = 24;  // letters of a cell that is wrapped, and that shows only its first lines
+const kManyColumns = 4;  // maximum number of columns of a narrow dialog
+const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {
@@ -29,7 +29,7 @@ export function buttonOf(text, action, kind = "") {
   return out;
 }
 
-/** A click outside closes the dialog, and so does Escape, which the browser handles. Arrow keys move through menus. */
+/** Makes a click outside close the dialog and arrow keys move through menus. (The browser handles Escape.) */
 export function installDialog() {
   byId("menu").addEventListener("keydown", (e) => {
     const items = [...byId("menu").children], by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;

@@ -6,11 +6,11 @@ import {Painting, kText} from "./paint.js";
 /** @typedef {import("./box.js").Box} Box */
 /** @typedef {import("./paint.js").Marks} Marks */
 
-// Scales of the view: minimum, maximum, least of a whole graph at the start, a readable one, least at which most titles
-// are whole.
+// Scales of the view: minimum; maximum; least at which the initial view shows a whole graph; scale after zooming in to
+// a box; least at which most titles fit.
 const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8, kReadable = 0.3;
 const kWhole = 0.54, kMargin = 20;  // least scale of an initial view that has the graph's whole width; its margin
-const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a mouse's wheel, in pixels
+const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a wheel in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
 
 export class GraphCanvas extends Painting {

@@ -14,7 +14,7 @@ import {nodeOf} from "./made.js";
 
 /** The difference of two graphs, and their nodes that differ.
  * @typedef {{diff: import("./match.js").Diff, came: Set<number>, went: Set<number>}} News */
-/** `diff`: the difference, if two graphs are compared. `news`: the same, also against the stage before. `edited`: the
+/** `diff`: the difference, if two graphs are compared. `news`: that, or the stage's difference. `edited`: the
  * boxes whose text a rewrite changed. `isPart`: only the two sides of a rewrite are drawn.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number, isPart?: boolean,
  *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
@@ -134,7 +134,7 @@ export class Drawings {
   }
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
-   * nodes that these have become are folded here. `origin` returns the node of that graph for a key.
+   * nodes that these have become are folded here. `origin` returns the node of the graph at `place` for a key.
    * @param {import("./state.js").State} state
    * @param {import("./replay.js").Shown} shown @param {number} place
    * @param {(key: number) => number} origin of a key, the node of that place
@@ -243,7 +243,7 @@ export class Drawings {
   }
 
   // Draws the graphs before and after a rewrite as one. A new node takes the position of the node that it replaces.
-  // `hasGhosts`: that node is drawn beside it, and no other box moves.
+  // `hasGhosts`: the replaced node is drawn beside the new one, and no other box moves.
   #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
     const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     const displaced = new Set();
@@ -283,7 +283,7 @@ export class Drawings {
     return at < 0 ? -1 : other.roots[at];
   }
 
-  // Draws the differences from input A to input B: nodes only in A are removed, nodes only in B added.
+  // Draws the differences from input A to input B: nodes only in A are marked as removed, nodes only in B as added.
   #ofOther(state) {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
     if (theirs < 0) return this.#ofPlace({...state, o: false});

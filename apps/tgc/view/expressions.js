@@ -168,7 +168,7 @@ export class Inline {
     }
   }
 
-  /** Returns this with boxes for index arithmetic that differs between two graphs, and for its users.
+  /** Returns an Inline with boxes for index arithmetic that differs between two graphs, and for its users.
    * @param {import("./replay.js").Shown[]} graphs @param {(n: number) => boolean} differs */
   opened(graphs, differs) {
     if (!this.hides) return this;
@@ -181,7 +181,7 @@ export class Inline {
     return open.size ? new Inline(g, true, {open}) : this;
   }
 
-  /** Returns this for the graph behind a rewrite. `more`: lines that say what the rewrite changed, for the boxes whose
+  /** Returns the Inline of the graph after a rewrite. `more`: lines that say what the rewrite changed, for boxes whose
    * text it changed. @param {import("./replay.js").Shown} was @param {import("./replay.js").Shown} is
    * @param {string[]} more */
   rewritten(was, is, more) {
@@ -200,7 +200,7 @@ export class Inline {
   }
 }
 
-/** Breaks a text into lines of at most `width` characters, behind operators. The last of `most` lines is cut.
+/** Breaks a text after operators into at most `most` lines of at most `width` characters; only the last may be longer.
  * @param {string} text @param {number} width @param {number} most @returns {string[]} */
 export function wrapped(text, width, most) {
   const out = [];

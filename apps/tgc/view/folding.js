@@ -92,8 +92,9 @@ function hiddenBelow({order, sources}, heads, root) {
   return owner;
 }
 
-/** Returns the nodes of each folded node of the model, in order. Leaves out nodes that, if folded, would be in a
- * loop. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of @returns {Map<number, number[]>} */
+/** Returns the nodes of each folded node of the model, in order. Leaves out nodes that would make a cycle if they were
+ * folded. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of
+ * @returns {Map<number, number[]>} */
 function groupsOf(g, graph, of, isText) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isText(key % g.count)), label = new Map();
   for (const key of drawn) {
@@ -147,8 +148,8 @@ function contracted(graph, owner) {
   return {order: sourcesFirst(graph.order.map(boxOf).reverse(), sources), sources};
 }
 
-/** Returns the keys below the roots, sources first. Leaves out sources that have no entry: of two graphs drawn as one,
- * nodes that both have are in the second graph.
+/** Returns the keys below the roots, sources first. Leaves out sources without an entry, which occur
+ * if two graphs are drawn as one.
  * @param {number[]} roots @param {Map<number, number[]>} sources */
 function sourcesFirst(roots, sources) {
   const order = [], kOpen = 1, kDone = 2, state = new Map();

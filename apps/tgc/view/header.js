@@ -59,7 +59,7 @@ function captionOf(app) {
   return [element("b", "", title), element("span", kind, plain(more)), ...chipOf(app)];
 }
 
-// Returns a button that says what is compared with the graph, and stops that.
+// Returns a list with a button that says what the graph is compared with and stops that; empty: with nothing.
 function chipOf(app) {
   const {pinned, state: {d}} = app;
   if (d < 0 && pinned < 0) return [];

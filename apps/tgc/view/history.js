@@ -41,7 +41,7 @@ export class StageHistory {
       for (let n = e[at + 4]; n < e[at + 4] + e[at + 5]; n++) if (!this.madeBy.has(n)) this.madeBy.set(n, change);
     }
   }
-  // For nodes that older code made, finds the rule that first used them.
+  // For nodes of the result that were made before the stage began, finds the rewrite that first used them.
   #findInserted() {
     const g = this.graph, seen = new Uint8Array(g.count);
     for (const n of this.input) seen[n] = 1;

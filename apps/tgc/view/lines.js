@@ -8,8 +8,8 @@
  *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
 
 const kMostGroups = 200;
-// Number of nodes of a group, such as a weight, that belongs to its user, for groups by lines and by functions; and how
-// many such groups in a row.
+// A group of at most so many nodes, such as a weight, is joined with its user: for groups by lines, and by functions.
+// Maximum number of such groups in a row.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
@@ -39,7 +39,7 @@ const isInRun = (/** @type {Lines | undefined} */ source, /** @type {Lines} */ l
   && source.key === line.key && (line.backward ? source.at >= line.at : source.at <= line.at);
 const placeOf = (/** @type {Lines} */ {file, first}) => file + ":" + first;
 
-// Returns the lines of the functions. Lines of other functions tell functions of one name apart.
+// Returns, for each line, the lines of its function. Functions of one name have lines of other functions between them.
 function functionsOf(/** @type {Lines[]} */ lines) {
   const known = new Map();
   for (const {file, first, own} of lines) known.set(`${file}:${first}`, {file, first, own});
@@ -64,8 +64,8 @@ class Grouping {
     this.g = g, this.few = few, this.order = g.nodesOf(g.ast);
     /** @type {Map<number, Lines>} */ this.lineOf = new Map();
     /** @type {Map<number, string>} */ this.names = new Map();
-    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: a node of no line between others
-    /** @type {number[]} */ this.parent = [];  // of joined groups, one that is not joined is its own
+    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: none of its own, but its sources have
+    /** @type {number[]} */ this.parent = [];  // by group, the group with which it is joined; itself: none
     methods.forEach(({name, nodes}, i) => {
       for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
     });
@@ -84,7 +84,7 @@ class Grouping {
     this.depth = [];
     for (const n of this.order) {
       const sources = Array.from(g.sourcesOf(n)).filter((s) => groupOf.has(s));
-      if (!lineOf.has(n) && n !== g.ast) {  // what keeps a result, such as an assignment, is of the line of the result
+      if (!lineOf.has(n) && n !== g.ast) {  // a node that stores a result, such as ASSIGN, has the result's line
         const of = sources.filter((s) => lineOf.has(s)).pop();
         if (of !== undefined) lineOf.set(n, lineOf.get(of));
       }

@@ -207,7 +207,7 @@ class Matcher {
  * has. @typedef {{like: Map<number, number>, changed: Map<number, {of: number, differences: Difference[]}>,
  *   came: Set<number>, went: Set<number>}} Diff */
 
-const kKept = 3;  // sides: those of neighbouring stages
+const kKept = 3;  // maximum number of graphs that stay prepared
 /** @type {WeakMap<Recorded, {shapes: Table, labels: Table, sides: Map<number, Side>}>} */ const known = new WeakMap();
 
 /** Prepares a graph for diffOf(). Returns whether that took time. @param {Recorded} g @param {number} root */

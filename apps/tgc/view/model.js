@@ -96,8 +96,8 @@ export async function showModel(home, app) {
   }));
 }
 
-/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns; "#": of numbers; "~":
- * hidden in a narrow window
+/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns, after "#" for numbers
+ * and after "~" for columns that a narrow window hides
  * @param {import("./dialogs.js").TableRow[]} rows */
 function tableOf(heads, rows) {
   const columns = heads.map((name) => ({name: name.replace(/^~?#?/, ""), num: /^~?#/.test(name),
@@ -121,7 +121,7 @@ function nodeTable(app, items, graph, nodes) {
   }));
 }
 
-/** Returns the name of each buffer: that of the model's tensor, or what its first writer was made for.
+/** Returns the name of each buffer: that of the model's tensor, what its first writer was made for, or "input".
  * @param {any} schedule @param {Item[]} items @returns {string[]} */
 function namesOf(schedule, items) {
   return schedule.buffers.map((b, i) => {

@@ -54,7 +54,7 @@ export function isConvicted({accused, proof}) {
   return Boolean(accused && accused.verdict !== "same" || proof && proof.verdict === "refuted");
 }
 
-// Returns what was found out about a graph, and whether that is bad.
+// Returns the verdict on a graph as text ("": none), and whether the graph is wrong or was refused.
 function findingOf(graph) {
   const {accused, proof, error} = graph, {verdict} = accused || proof || {}, {rule, stage} = accused || {};
   if (verdict) return [verdictText(verdict) + (rule || stage ? ": " + (rule || stage) : ""), isConvicted(graph)];
@@ -102,7 +102,7 @@ function openerOf(app, g, differs, close) {
   return out;
 }
 
-/** Shows the overview. Kernels of tinygrad's own runtime are hidden until they are asked for.
+/** Shows the overview. Kernels of tinygrad's own runtime are hidden until the user clicks a button.
  * @param {HTMLElement} home @param {App} app */
 export function showOverview(home, app) {
   const {graphs, title, sides} = app.index, all = entriesOf(app);

@@ -6,14 +6,14 @@ import {nameOf} from "./expressions.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 
-/** The marked boxes, as sets of keys. `came`: new; `went`: removed; `lit`: related to the selection; `found`: found;
- * `edited`: with changed text; `dims`: boxes without a mark are pale, so that the changed ones stand out.
+/** The keys of marked boxes. `came`: new; `went`: removed; `lit`: related to the selection; `found`: by the search;
+ * `edited`: with changed text; `selected`: -1: none; `dims`: boxes without a mark are pale, so that others stand out.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
-// Scales of the view: least with the names of ops (a box is 30 pixels wide), least that does not draw dots, and least
-// with all text.
+// Least scales of the view at which boxes have the names of ops (a box is 30 pixels wide), at which they are not drawn
+// as dots, and at which they have all their text.
 const kNames = 0.17, kDots = 0.12;
 export const kText = 0.5;
 const kLongestLabel = 16;  // maximum length of the title beside a small box
@@ -25,7 +25,7 @@ export class Painting {
   constructor(canvas) {
     this.canvas = canvas;
     this.view = {x: 0, y: 0, scale: 1};
-    // kept, because asking the browser for it forces a layout of the whole page
+    // cached, because reading it forces the browser to lay out the whole page
     this.size = {width: canvas.clientWidth, height: canvas.clientHeight};
     /** @type {Drawing | null} */ this.drawing = null;
     this.graph = null;
@@ -40,7 +40,7 @@ export class Painting {
     this.drawn = () => {};  // called after each drawing
   }
 
-  // Small boxes are drawn high enough for the names of their ops and, unless they are very small, for one more line.
+  // Returns the drawn height of a box. At small scales, it suffices for the op's name and, above kText, one more line.
   heightOf(box) {
     const {scale} = this.view, {big, step} = this.#textSizes();
     const least = scale >= kText && box.height > 2 * Size.pad + Size.line ? 2 + 1.3 * big + step : (kTitle + 3) / scale;
@@ -133,7 +133,7 @@ export class Painting {
     c.globalAlpha = 1;
   }
 
-  // Outlines the region of a range.
+  // Outlines the boxes that are in the loop of the RANGE `outlined`.
   #drawOutline(c, boxes) {
     const g = this.graph, color = colorOfRange(g.argText(this.outlined)), pad = Size.gap / 2;
     const isIn = (box) => g.rangeLists[g.ranges.get(box.n) || 0].includes(this.outlined) || box.n === this.outlined;

@@ -1,5 +1,5 @@
 // Pairs the graphs of two inputs, which are compared with each other: by name, by what they were made for, or by
-// structure, not by their positions. The only graphs of both inputs are a pair in any case.
+// structure, not by their positions. If each input has only one graph, these are a pair in any case.
 
 /** @typedef {{with: number, by: string}} Pair */
 

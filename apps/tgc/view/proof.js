@@ -1,13 +1,13 @@
 // The verdicts of `tgc view --prove`: whether each rewrite is right for all inputs.
 /** @typedef {import("./app.js").App} App */
 
-/** `says`: what readers see.
+/** `says`: the text for readers; default: the name. `sign`: the badge. `rank`: higher is worse.
  * @type {Record<string, {name: string, says?: string, sign: string, rank: number}>} */
 const kVerdicts = {p: {name: "proven", sign: "\u2713", rank: 0},
   s: {name: "sampled", says: "tested, not proven", sign: "\u2248", rank: 1},
   u: {name: "unknown", sign: "?", rank: 2}, r: {name: "refuted", sign: "\u2717", rank: 3}};
 
-/** Returns a verdict for readers. @param {string} name */
+/** Returns the text of a verdict for readers. @param {string} name */
 export function verdictText(name) {
   const verdict = Object.values(kVerdicts).find((v) => v.name === name);
   return verdict && verdict.says || name;
@@ -29,7 +29,7 @@ function marksOf(app, place) {
   return proof && place > 0 && proof.marks[place - 1] || "";
 }
 
-/** Returns the verdict of the worst of some rewrites of the stage before `place`; null if nothing was proven.
+/** Returns the worst verdict on the rewrites `first` to `last` of the stage before `place`; null if there is none.
  * @param {App} app @param {number} place @param {number} [first] @param {number} [last] */
 export function verdictOf(app, place, first = 0, last = Infinity) {
   const some = [...marksOf(app, place)].slice(first, last + 1).map((letter) => kVerdicts[letter]);
@@ -69,7 +69,7 @@ export function pointText({element = "", before = "", after = "", ...values} = {
   return before || after ? (element && element + ": ") + expectedText(before, after, where) : "";
 }
 
-/** Returns the next rewrite that is not proven, the refuted ones first; null if all are. @param {App} app */
+/** Returns the next rewrite that is not proven, the refuted ones first; null if all are proven. @param {App} app */
 export function nextUnproven(app) {
   const {proof} = app.index.graphs[app.state.g], {s, r} = app.state;
   const letters = ["r", "u", "s"].find((letter) => proof.marks.some((marks) => marks.includes(letter)));

@@ -1,4 +1,4 @@
-// Reconstructs the graph within a rewrite: the input with the replacements that were made up to an event.
+// Reconstructs a graph within a graph rewrite: the input with the replacements that were made up to an event.
 import {Kind, resolved} from "./events.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./data.js").Run} Run */
@@ -18,10 +18,10 @@ export class DrawnSources {
   get(key) { return this.replaced.get(key) || this.graph.sourceList(key % this.graph.count); }
 }
 
-/** The replacements that a run of a rewrite has made up to an event. */
+/** The replacements that a graph rewrite has made up to an event. */
 export class Replacements {
   /** `until`: the last event to apply. @param {Recorded} graph @param {Run} run @param {Int32Array} events
-   *  @param {number} until the event to stop behind */
+   *  @param {number} until the event to stop after */
   constructor(graph, run, events, until = Infinity) {
     this.graph = graph;
     /** @type {Map<number, number>} */ this.to = new Map();

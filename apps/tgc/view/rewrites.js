@@ -35,7 +35,7 @@ function isWithin(g, root, most) {
   return true;
 }
 
-/** Returns the two sides of a rewrite as expressions for boxes: whole ones if they are index arithmetic.
+/** Returns the two sides of a rewrite as expressions: whole ones if both are small, else those of sidesOf().
  * @param {Recorded} g @param {{before: number, after: number}} rewrite @returns {string[]} */
 export function wholeSidesOf(g, rewrite) {
   const both = [rewrite.before, rewrite.after];
@@ -123,5 +123,5 @@ export function kernelName(arg) {
   return withoutColors((/\bname='([^']*)'/.exec(arg) || ["", ""])[1]);
 }
 
-/** Returns a text without the terminal's codes of colours, as they are or escaped. @param {string} text */
+/** Returns a text without escape sequences of colours, also if printed as "\x1b[..m". @param {string} text */
 export function withoutColors(text) { return text.replace(/\\x1b\[\d*m|\x1b\[\d*m/g, ""); }

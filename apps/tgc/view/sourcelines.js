@@ -2,7 +2,7 @@
 // lines of the nodes. Renderers print the list in order: a line for each loop, store and named value. A line shows the
 // next node of its kind whose sources have the names and constants of the line.
 /** @typedef {import("./data.js").Recorded} Recorded */
-/** A row of the linear list. `sources`: numbers of rows; a constant that is told by its value, as that value.
+/** A row of the linear list. `sources`: numbers of rows; a constant is given by its value, as text.
  * @typedef {{op: string, dtype: string, sources: (number | string)[], arg: string, node: number}} Row */
 
 const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"[^"]*"|, )*\])\s+(.*)$/;
@@ -10,8 +10,8 @@ const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"
 const kNewName = /^[A-Za-z_][\w:<>,]*[\s*&]/;
 const kDefinition = new RegExp(/^(?:(?:[A-Za-z_][\w:<>,]*|__align__\(\d+\)|[*&])[\s*&]+)*?/.source
   + /([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/.source);
-const kMostLeaves = 200;   // names and constants of an expression
-const kMostPassed = 12, kPassed = 2;  // rows that a line may pass over, and how much that counts against a row
+const kMostLeaves = 200;   // maximum number of names and constants of an expression
+const kMostPassed = 12, kPassed = 2;  // maximum number of rows that a line may skip, and the cost of each
 const kComments = /\/\*.*?\*\/|\/\/ .*$|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
 const kBlockOps = new Set(["RANGE", "END", "ENDRANGE", "IF", "ENDIF", "STORE", "ASSIGN", "BARRIER"]);
 const kPlaces = ["DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"];  // local memory and registers
@@ -55,7 +55,7 @@ export function findNodes(g, root, rows) {
     if (free.length) [row.node] = free.splice(Math.max(same, 0), 1);
   }
 }
-// Returns the row of the constant that a row names by its value.
+// Returns the last row before `row` of the constant that `row` names by its value; null: none.
 function valueBefore(rows, row, value) {
   const isIt = (r) => /CONST$/.test(r.op) && r.arg === value, end = rows.indexOf(row);
   for (let i = end - 1; i >= 0; i--) if (isIt(rows[i])) return rows[i];
@@ -145,7 +145,7 @@ class LineFinder {
     const isStore = !name && /(^|[^=<>!])=(?!=)|\(/.test(text);
     const words = this.#wordsOf(name ? text.slice(text.indexOf(name) + name.length) : text);
     const isLoad = /^val\d/.test(name || "");
-    let best = null, passed = 0;  // passed: rows that have a line of their own, but not one of those before this one
+    let best = null, passed = 0;  // passed: number of skipped rows that should have a line
     for (let i = this.next; i < rows.length && passed < kMostPassed; i++) {
       const {op, dtype} = rows[i], isVoid = /void/.test(dtype);
       if (best && kBlockOps.has(op) && !isStore) break;

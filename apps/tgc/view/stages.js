@@ -5,15 +5,15 @@ import {plain} from "./data.js";
 import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
-/** A row. "quiet": several stages without a change; "run": rewrites within a rewrite; "group": rewrites of
- * one rule, or of several in turn;
- * "filter": the rule of which the rewrites are listed.
+/** A row. "quiet": several stages without a change; "run": a nested graph rewrite;
+ * "group": successive rewrites of one rule, or of several in turn; "filter": the search, if it selects rules of which
+ * the rewrites are listed.
  * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,
  *   last: number, count: number, depth: number, within: string, run: import("./data.js").Run,
  *   rules: import("./data.js").Rule[]}} Row */
 
 const kRowHeight = 25;
-// Rewrites of several rules in turn form one group: most rules in a turn, and least number of turns.
+// Rewrites of several rules in turn form one group: maximum number of rules in a turn, minimum number of turns.
 const kLongestPeriod = 4, kLeastRounds = 3;
 
 /** Returns how many rewrites from `from` on recur, as A B A B A B does after 2; 1: none.
@@ -72,7 +72,7 @@ export class StageList {
     if (row.place !== state.s) return false;
     return row.kind === "place" ? state.r < 0 : row.kind === "rewrite" && row.index === state.r;
   }
-  // Returns whether the search asks for rules: then only rewrites of these rules are listed.
+  // Returns whether the search has a word rule:NAME: then only rewrites of these rules are listed.
   #filter() { return /(^|\s)rule:\S/.test(this.app.state.q); }
 
   #rewrites(rows, place) {
@@ -226,7 +226,7 @@ export class StageList {
         say("count", "\u00d7" + item.count);
         badge(verdictOf(app, item.place, item.index, item.last));
       } else {
-        // a recording names rules by their places in tinygrad
+        // recordings of tinygrad name rules by their files and lines
         const short = rule.name === "substitute" && item.within || name.replace(/^[\w/]*\/(?=\w+\.py:)/, "");
         say("rule", short), say("what", change), badge(verdictOf(app, item.place, item.index, item.index));
         row.title = plain([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");

@@ -3,7 +3,7 @@
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 
-const kMostOfUsers = 100;  // users, and their users, among which the one is found whose rewrite removed a node
+const kMostOfUsers = 100;  // maximum number of users to search for the one whose rewrite removed a node
 
 /** The users of each node of a graph, in one array. */
 class Users {
@@ -21,7 +21,7 @@ class Users {
   get(n) { return this.user.subarray(this.first[n], this.first[n + 1]); }
 }
 
-/** How a stage made a node of the node `node` (see Maker). `rewrite`: the rewrite's number in the stage; -1: none.
+/** How a stage made a node from the node `node` (see Maker). `rewrite`: the rewrite's number in the stage; -1: none.
  * @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
 
 export class Story {
@@ -108,11 +108,11 @@ export class Story {
     return all.includes(n) ? n : all.length ? Math.max(...alike.length ? alike : all) : -1;
   }
 
-  /** Returns the first rewrite behind `place` that replaced a node, or else replaced the nearest of its users so that
-   * the node went. `rewrite` -1: the stage removed the node without a rule. null: the node stays.
+  /** Returns the first rewrite after `place` that replaced a node, or else that removed it by replacing the nearest of
+   * its users. `rewrite` -1: the stage removed the node without a rule. null: the node stays.
    * @param {number} place @param {number} n
-   * @returns {{place: number, rewrite: number, isOwn: boolean, before: number, after: number} | null} `isOwn`: of the
-   * node, and not of a user; `before`: the replaced node */
+   * @returns {{place: number, rewrite: number, isOwn: boolean, before: number, after: number} | null} `isOwn`: it
+   * replaced the node, and not a user; `before`: the replaced node */
   replacement(place, n) {
     const isBelow = (root) => this.graph.nodesOf(root).includes(n);
     for (let p = place + 1; p <= this.last; p++) {
@@ -127,7 +127,7 @@ export class Story {
           if (ofUser && !isBelow(ofUser.after)) change = ofUser;
           if (!nearest.includes(user)) nearest.push(user);
         }
-      if (now >= 0 && !own) n = now;  // it has other sources
+      if (now >= 0 && !own) n = now;  // the node stays, with other sources
       else {
         const rewrite = change ? this.graph.stages[p - 1].rewrites.findIndex((r) => r.at === change.at) : -1;
         const {before, after} = change || {before: n, after: -1};

@@ -101,8 +101,8 @@ class Parser {
   }
 }
 
-/** Returns the part of a line behind its "=", parsed; the whole line if it has none. @param {string} line
- *  @param {boolean} isPython @returns {Part[]} also the part before it */
+/** Parses a line. Returns what follows its "=" (without one, the whole line), after a left side that begins with "*" or
+ *  "(", such as the address of a store. @param {string} line @param {boolean} isPython @returns {Part[]} */
 function partsOf(line, isPython) {
   const parser = new Parser(line.replace(/;\s*$/, ""), isPython), out = [];
   let depth = 0, equals = -1;
@@ -135,7 +135,7 @@ function mayShow(part, op) {
   return (known && known.includes(op)) || name.toUpperCase() === op || /^make_/.test(name) && op === "VECTORIZE";
 }
 
-/** Returns for the nodes that a line shows their parts of it: beginning and end.
+/** Returns, for each node that a line shows, the beginning and end of the part of the line that shows it.
  * @param {Recorded} g @param {Text} text @param {number} line @returns {Map<number, [number, number]>} */
 export function spansOf(g, text, line) {
   text.spans = text.spans || new Map();

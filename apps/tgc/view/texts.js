@@ -56,7 +56,7 @@ function made(graph, story, raw, cache) {
     lines: raw.error ? ["(" + raw.error + ")"] : lines, error: raw.error || "", linesOf, nodesOf};
 }
 
-/** Links of the recorded list and source, which have none: pairs of a node and a line, by the kind of the text.
+/** The links that the page found for the list and source of a recording: pairs of node and line, by kind of text.
  * @type {WeakMap<Recorded, Record<string, number[]>>} */
 const kFound = new WeakMap();
 

@@ -6,7 +6,7 @@ import {element} from "./list.js";
 /** @typedef {import("./box.js").Box} Box */
 
 const kWait = 350;        // milliseconds until the tooltip appears
-const kMostLetters = 600;  // maximum length of a line of it
+const kMostLetters = 600;  // maximum length of a line of the tooltip
 
 export class Tip {
   /** @param {HTMLElement} home @param {import("./app.js").App} app */

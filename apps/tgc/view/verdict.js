@@ -41,13 +41,13 @@ function ruleItems(app, name, stage, place) {
 function ruleAt({graph}, place) {
   return place && place.r >= 0 ? graph.rules[graph.stages[place.s - 1].rewrites[place.r].rule] : null;
 }
-// Returns what a rule says, if that is short.
+// Returns the first line of a rule's text, shortened; nothing if the rule has no text.
 function ruleText(rule) {
   const [text, ...more] = (rule && rule.text || "").split("\n");
   return text ? [span(".  The rule: "), code(shortened(text, kLongestRule) + (more.length ? " \u2026" : ""))] : [];
 }
 
-// Says what a bisection found: the rule, values for which it is wrong, and what it made of what.
+// Says what a bisection found: the rule, values for which it is wrong, and the two sides of its rewrite.
 function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
   if (verdict === "same")
     return {kind: "right", items: [bold("tgc bisect: "), span("the kernel computes what its AST says; whether the " +
@@ -95,7 +95,7 @@ function saidOfProof(app, proof) {
   return {kind: {proven: "right", refuted: "wrong"}[proof.verdict] || "differs", items};
 }
 
-// Says where two inputs differ first, and which colour stands for which.
+// Says where two inputs differ first, and which colour marks which input.
 function saidOfOther(app) {
   const {graph, state, story} = app, {other} = graph, names = [state.g, other.index];
   const [a, b] = (other.isFirst ? names.reverse() : names).map((g) => app.index.graphs[g].name);
@@ -132,7 +132,7 @@ function saidOfOther(app) {
   return {kind: first > story.last && !inSource ? "right" : "differs", items};
 }
 
-/** Returns what opens the next (1) or previous (-1) graph that differs from its pair; null: there is none.
+/** Returns a function that opens the next (1) or previous (-1) graph that differs from its pair; null: none differs.
  * @param {App} app @param {number} by */
 export function nextDiffering(app, by) {
   const {pairs, state: {g}, index} = app, pair = pairs.get(g), shown = index.graphs[g].side && pair ? pair.with : g;

@@ -2,7 +2,7 @@
 import {Size} from "./box.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
-const kFewestInRow = 5;                // boxes in a row
+const kFewestInRow = 5;                // minimum number of boxes in a row
 const kUsualAspect = 0.9;              // width by height of a usual view
 const kBoxStep = Size.width + Size.gap;
 

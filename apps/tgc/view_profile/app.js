@@ -1,4 +1,4 @@
-// The page: holds the state, shows a run's timeline and tables, and ties executions to instructions.
+// The page of a profile: stores the state, shows a run's timeline and tables, and links executions with instructions.
 import {counted, inTime} from "../view/amounts.js";
 import {plain, unpacked} from "../view/data.js";
 import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
@@ -91,7 +91,7 @@ export class ProfileApp {
         track: new Track(this.index.host.track, arrived)}] : [];
       this.canvas.texts = this.index.host.names.map(plain);
     }
-    // the traced SIMDs are open at the start, or the waves of the first trace if there are none
+    // the first two traced SIMDs are open at the start, or the first group if no SIMD was traced
     const traced = this.groups.filter((g) => g.track.name !== "waves").slice(0, 2);
     const first = traced.length ? traced : this.groups.slice(0, 1);
     this.groups.forEach((group, n) => { group.number = n, group.starts = first.includes(group); });
@@ -136,7 +136,7 @@ export class ProfileApp {
         : "Shader engines without a common packet count cycles from the beginning of their own trace."));
   }
 
-  // ---- what the canvas asks and tells
+  // ---- functions that the canvas calls
   unitText() { return this.state.r < 0 ? "time" : "cycles"; }
   timeText(time) { return this.state.r < 0 ? inTime(time * 1e-9, 6) : Math.round(time).toLocaleString("en"); }
   overviewTrack() {
@@ -215,7 +215,7 @@ export class ProfileApp {
         const text = trace.hits === undefined ? undefined : (await textOf("hits" + trace.hits)).split(" ")[i];
         if (text) hits.set(n, hitsOf(await unpacked(text)));
       }
-      if (number !== this.wanted) return;  // another selection came first
+      if (number !== this.wanted) return;  // the user has selected something else meanwhile
       this.hits = hits;
     }
     this.state.i = i, this.state.e = e;
@@ -224,7 +224,7 @@ export class ProfileApp {
   }
 
   get executions() { return [...this.hits.values()].reduce((sum, {begin}) => sum + begin.length, 0); }
-  /** Returns the execution with a number, counted through all traces. @param {number} number */
+  /** Returns an execution by its number, counted through all traces; null: none. @param {number} number */
   #execution(number) {
     for (const [trace, {begin, wave, end}] of this.hits) {
       if (number < begin.length) return {e: [trace, wave[number], begin[number]], end: end[number]};

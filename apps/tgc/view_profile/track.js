@@ -56,7 +56,7 @@ export class Track {
     return {level: this.coarsest, chunks: []};
   }
 
-  /** Returns the finest chunks that have a time. @param {number} time @returns {Promise<Chunk[]>} */
+  /** Returns the chunks of the finest level that contain a time. @param {number} time @returns {Promise<Chunk[]>} */
   async at(time) {
     const [first, last] = this.#range(0, time, time + 1), out = [];
     for (let n = first; n < last; n++) out.push(await this.read(0, n));

@@ -3,7 +3,7 @@
   kinds, names, versions   types; names that differ between releases; which tinygrad is installed
   golden, graphs, graph_text, graph_reader
                            files; graphs as JSON; reading pyrender's text and JSON
-  hooks                    replacing tinygrad's functions; lines of the program
+  hooks                    replacing tinygrad's functions; finding lines of the program
   metadata, origins, matches, boundaries, late_reads
                            where a kernel comes from; matches of rules; why a kernel ends; late reads of assigned
                            tensors

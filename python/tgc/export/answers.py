@@ -187,7 +187,7 @@ def answer_all(stage_of: Function = stage_of, version: str = NATIVE_RELEASE) -> 
         answer_in_child(lambda question: {"record": make_record(question)}, question, out)
         continue
       if question.get("rewrites") or question.get("leave_out"):
-        with contextlib.suppress(Exception): live().prepare(question)  # the child says what is wrong with the target
+        with contextlib.suppress(Exception): live().prepare(question)  # the child reports an error of the target
         answer_in_child(live().answer, question, out)
         continue
       if "program" in question: reply = answer_program(question["program"])

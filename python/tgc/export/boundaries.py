@@ -1,9 +1,9 @@
 """Notes why a scheduler stores a value between two kernels, for `tgc dump --stage=schedule --why`.
 
-The scheduler decides in steps. A table, IndexingContext.realize_map, gets the values to store: from rules, or from
-run_rangeify(). A STAGE (before 0.13: BUFFERIZE) stands for such a value in the graph; later stages remove STAGEs whose value is
-cheap, or add some. Each STAGE that remains becomes a buffer. So a reason is noted when the table gets a value, and follows the value's
-STAGE to its BUFFER (origins.py calls follow()).
+The scheduler decides in steps. Rules, and run_rangeify(), add the values to store to a table,
+IndexingContext.realize_map. The graph then has a STAGE (before 0.13: BUFFERIZE) for each such value. Later stages
+remove STAGEs whose value is cheap, or add some. Each STAGE that remains becomes a buffer. So a reason is noted when a
+value is added to the table, and is passed on to the value's STAGE and its BUFFER (origins.py calls follow()).
 """
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def memory_of(node: Node) -> Node | None:
 
 
 def note_asked(sink: Node) -> None:
-  """Notes the CONTIGUOUS nodes that a program asks for besides the outputs of its tensor graph, which are stored anyway."""
+  """Notes the CONTIGUOUS nodes of a program, except the outputs of its tensor graph, which are stored anyway."""
   outputs = {s.base for s in sink.src}
   for u in sink.toposort():
     if u.op.name == "CONTIGUOUS" and u not in outputs: u.__dict__[ASKED_FOR] = True

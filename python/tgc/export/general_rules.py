@@ -31,7 +31,7 @@ from tgc.export.rule_symbols import (
 
 MOST_COMBINATIONS = 6000  # most combinations of dtypes and ops that the pattern of a rule admits
 MOST_SIDES = 3000  # most pairs of sides of one rule
-VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops that are left out
+VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops of vectors, which are left out
 PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}  # members of a node that hold nodes below it
 PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that only use methods of their operands, which an unknown value has
 INSPECTING = (eval, exec, locals, globals, vars, dir)
@@ -172,7 +172,7 @@ def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type
 
 
 def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
-  """Calls a function from a rule. Functions that get unknown values are instrumented, too."""
+  """Calls a function for a rule. Instruments the function, too, if an argument is an unknown value."""
   from tinygrad.dtype import dtypes
   from tinygrad.uop.ops import UOp
   if is_unknown(function) or any(function is f for f in INSPECTING): run.refuse("it inspects its own variables")

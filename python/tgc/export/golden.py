@@ -142,7 +142,7 @@ class Writer:
     self.files = {}
 
   def reset_after_fork(self) -> None:
-    """Gives up the parent's files in a forked child, which claims a part of its own when it writes."""
+    """Closes the parent's files in a forked child, which claims a part of its own when it writes."""
     self.close()
     self.is_child, self.part = True, 0
 
@@ -189,7 +189,7 @@ class Writer:
     return {str(path): sum(1 for _ in golden_lines(path)) - 1 for _, path in self.files.values()}
 
   def append(self, level: str, lines: Iterator[str]) -> None:
-    """Appends a part's records. Writes a record's settings out where its header differs from this file's header."""
+    """Appends a part's records. Adds to a record the settings in which the part's header differs from this file's."""
     part_header = json.loads(next(lines, "null"))
     for line in lines if part_header else ():
       if level not in self.files: self.open_file(level, part_header["settings"])

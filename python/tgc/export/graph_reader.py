@@ -36,7 +36,7 @@ def parse_nodes(graph: JSON) -> list[Node]:
 
 
 def constant(dtype: Any, number: Any) -> Any:
-  """Returns the arg of a CONST: since 0.13, tinygrad keeps floats as objects that tell 0.0 from -0.0."""
+  """Returns the arg of a CONST: since 0.13, tinygrad stores floats as objects that distinguish 0.0 and -0.0."""
   kind = tables()[1].get("ConstFloat")
   return kind(number) if kind and isinstance(number, float) else number
 

@@ -1,5 +1,5 @@
-"""Records any tinygrad from 0.11 on: every named rewrite of a graph, but those of QUERIES and of VIZ's views, is a
-stage, and each graph is kept as its nodes.
+"""Records any tinygrad from 0.11 on: each graph rewrite with a name, except those of QUERIES and of VIZ's views, is a
+stage, and each graph is recorded as its nodes.
 
 Replaces graph_rewrite and the functions that begin a kernel or a schedule; names.py lists their names by release.
 """
@@ -59,8 +59,8 @@ class Scope:
     self.running = ""  # the stage that runs now, or ran last
     self.matches: list[tuple[Any, ...]] = []
     self.begin = time.thread_time()
-    self.recording = self.staged = 0.0  # the seconds that the recorder took, and the stages
-    self.took = 0.0  # seconds, set at the end
+    self.recording = self.staged = 0.0  # processor seconds of the recorder, and of the stages
+    self.took = 0.0  # processor seconds of the compilation, set at its end
     self.rules = RuleTimes()
 
   def add(self, name: str, graph: Node, seconds: float) -> None:
@@ -178,7 +178,7 @@ class GraphRecorder(Recorder):
     if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
 
   def watched_rewrite(self, rewrite: Function, graph_of: Function = lambda made, sink: made, name: str | None = None) -> Function:
-    """Returns a function that also adds its result to the scope, as a stage with that name or the name of its call."""
+    """Returns a function that also adds its result to the scope, as the stage `name` or the one that its call names."""
     stage = name
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       scope = self.scope()
@@ -271,7 +271,7 @@ class GraphRecorder(Recorder):
       with contextlib.suppress(Exception): self.schedule(self.functions[what], sink, name=name)
 
   def renderer_of(self, target: str) -> Any:
-    """Returns tinygrad's renderer of a target, or None if it cannot be made, which is said once."""
+    """Returns tinygrad's renderer of a target, or None if it cannot be made, which is reported once."""
     if target not in self.renderers:
       self.renderers[target] = None
       try: self.renderers[target] = make_renderer(target)
@@ -475,7 +475,7 @@ class GraphRecorder(Recorder):
     """Returns the kernels of a schedule in order, with their buffers numbered by first use. `values`: of variables."""
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":
-      if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a JIT took the calls out of the result
+      if not linear.src and getattr(scope.last.op, "name", "") == "LINEAR": linear = scope.last  # a TinyJit has removed the calls from the result
       return self.list_of_kernels(linear, values, any("rangeify" in s["name"] for s in scope.stages))
     numbers: dict[Any, int] = {}
     out: list[JSON] = []

@@ -18,7 +18,7 @@ from tgc.export.kinds import JSON, Node
 
 MAX_TEXT = 16 << 20  # characters of a text
 MAX_COUNT = 1 << 16  # elements of a vector
-MAX_DEPTH = 1000     # deepest nesting of expressions, about: frames that ast.parse may use
+MAX_DEPTH = 1000     # stack frames that ast.parse may use: about the deepest nesting of expressions
 
 METHODS = {"after", "assign", "barrier", "bitcast", "broadcast", "cast", "contiguous", "copy_to_device", "detach", "encdec", "end", "eq", "exp2", "expand", "flip", "forced_reshape", "gep", "index", "load", "log2", "logical_not", "maximum", "minimum", "ne", "pad", "permute", "r", "reciprocal", "reduce", "reshape", "rtag", "shrink", "sin", "sink", "sqrt", "store", "threefry", "trunc", "where"}
 STATIC_METHODS = {"const", "new_buffer", "range", "sink", "special", "unique", "unique_const", "variable"}
@@ -65,7 +65,7 @@ def tables() -> Any:
 
 
 def checked_count(count: int) -> Any:
-  """Returns the number of elements of a vector, for which tinygrad makes tuples of that size."""
+  """Returns `count`, the size of a vector. Raises ValueError if it is above MAX_COUNT: tinygrad makes tuples of it."""
   if type(count) is not int or not 0 <= count <= MAX_COUNT: raise ValueError(f"{count!r} elements, at most {MAX_COUNT}")
   return count
 
@@ -84,7 +84,7 @@ def is_parameter(x: Any) -> bool:
 def is_tuple(x: Any, *kinds: Any) -> bool: return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
 
 
-# Args that tinygrad puts into Python code without quotes, when it evaluates sizes (UOp.sym_infer): what they may be.
+# Tests of the args of ops that tinygrad puts unquoted into Python code when it evaluates sizes (UOp.sym_infer).
 ARGS = {
   "CONST": is_number, "PARAM": is_parameter, "VCONST": lambda x: type(x) is tuple and all(map(is_number, x)), "SPECIAL": is_name,
   "DEFINE_VAR": lambda x: is_tuple(x, is_name, is_number, is_number),

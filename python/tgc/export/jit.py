@@ -280,12 +280,12 @@ class JitRecorder:
       if event["phase"] == "capture":
         if not self.has_plans:
           print_message("what a TinyJit makes of its kernels, and its replays, are recorded for tinygrad 0.13 and later only")
-          self.has_plans = True  # say it once
+          self.has_plans = True  # print this once
         self.lost |= {id(t): (t, event, place) for t, place in running["grads"] if not self.is_computed(t)}
         event |= self.captured_kernels(jit, args, kwargs, named)
         inputs = {buffer_node(t.uop): self.buffer_of(t) for _, t in input_tensors(args, kwargs, is_tensor)}
         event["moved"] = [self.buffer_of_node(u) for u in self.late.end_capture(known.number, event["call"], inputs)]
-        event["sees"] = before | {k: v for k, v in after.items() if k in tensor_names}  # the function may compute them
+        event["sees"] = before | {k: v for k, v in after.items() if k in tensor_names}  # the call may have computed these tensors
         read = {f"buffer {b}" for k in event.get("kernels", []) for b in k["reads"]}  # keep only the used tensors of containers
         event["sees"] = {k: v for k, v in event["sees"].items() if "[" not in k or v in read}
       changes = {k for k in before if k in after and before[k] != after[k] and k not in tensor_names}

@@ -14,7 +14,8 @@ from tgc.export.kinds import Function
 
 
 class LateTensors:
-  """Holds weak references only: a tensor or buffer kept alive changes what the program does."""
+  """The tensors that captures made but did not compute. Has weak references only: a tensor or buffer that is kept alive
+  changes what the program does."""
 
   def __init__(self, is_computed: Function) -> None:
     self.is_computed = is_computed

@@ -49,7 +49,7 @@ def place_of(module: Any, function: str) -> list[str]:
   for name in function.split("."): found = getattr(found, "_" + name, None) or getattr(found, name, None)
   code = getattr(inspect.unwrap(found), "__code__", None) if found is not None else None
   file = code.co_filename.split("/tinygrad/")[-1] if code else ""
-  return [f"{file}:{code.co_firstlineno}"] if code and file.startswith(("engine/", "schedule/")) else []  # else of a wrapper
+  return [f"{file}:{code.co_firstlineno}"] if code and file.startswith(("engine/", "schedule/")) else []  # otherwise the function is a wrapper
 
 
 def without_graphs(calls: Sequence[Node]) -> list[Node]:
@@ -85,7 +85,7 @@ class Plan:
     self.seen: set[Any] = set()  # kinds of replays that were recorded
 
   def follow(self, calls: Sequence[Node], made: Sequence[Node]) -> None:
-    """Learns that tinygrad made the calls `made` of `calls`, one of each."""
+    """Records that tinygrad turned `calls` into the calls `made`, one by one."""
     if len(calls) != len(made): return
     kernels = self.with_kernels(calls)
     self.bodies = {}
@@ -108,7 +108,7 @@ class Plan:
     if len(known) == len(calls): self.lists.append((stage, known))
 
   def forget(self) -> None:
-    """Puts other nodes in the place of the buffers that the capture got as inputs, so that these are freed."""
+    """Replaces the input buffers of the capture by other nodes, so that the buffers can be freed."""
     other = {b: new_buffer(b) for b in self.inputs}
     self.captured = [with_arguments(c, other) for c in self.captured]
     self.inputs = [other[b] for b in self.inputs]

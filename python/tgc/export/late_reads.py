@@ -1,8 +1,9 @@
-"""Finds values that tinygrad's frontend makes read what an assignment stores, although the program computed them before it.
+"""Finds values that read what an assignment stores, although the program computed them before the assignment.
 
-An assignment to a part of a tensor changes the nodes of all tensors that are not computed yet (tensor.py: assign, "Embed View
-Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer. The graphs that are scheduled
-show the reads after the assignment, so that no comparison with them can tell. The next record of such a value says so.
+An assignment to a part of a tensor changes the nodes of all tensors that are not computed yet (tensor.py: assign,
+"Embed View Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer. The
+scheduled graphs read after the assignment, so a comparison with them cannot find this. The next record of such a value
+has an entry for it.
 """
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Answers the questions of a live pipeline (`tgc ... --live`): the record that the exporter would write of a graph.
 
 {"about": true} asks for the release and its settings. {"live": true, ...} asks for a record (lib/live/README.md):
-  "model"      an ONNX file: run it on zeros, and answer with the records of its kernels; "sizes": its symbolic
-  dimensions "rewrites"   record every match of a rule "opts"       opts that tinygrad applies to the kernel in place of
-  its own, as text "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: tinygrad compiles without the
-  N-th match of the rule
+  "model"      an ONNX file: run it on zeros, and answer with the records of its kernels; "sizes": symbolic dimensions
+  "rewrites"   record every match of a rule
+  "opts"       opts that tinygrad applies to the kernel in place of its own, as text
+  "leave_out"  {"place": rule's file and line, "n": N, "stage": index}: compile without the N-th match of the rule
 
 Answers without rewrites are made in this process, so that tinygrad's own caches serve all kernels. The caches also change
 how often a rule matches, so answers with "rewrites" or "leave_out" are made in a child of a process that has compiled
@@ -81,7 +81,7 @@ class LiveRecorder(GraphRecorder):
     return {k for k, v in self.context_vars().items() if isinstance(v.value, (int, str))} | known.keys() & {*SETTINGS, "SPEC"}
 
   def values_of(self, settings: JSON) -> JSON:
-    """Returns a question's settings with values of the right types. Raises ValueError."""
+    """Returns a question's settings with typed values. Raises ValueError for an unknown name or a wrong value."""
     out = {}
     for name, text in settings.items():
       if name not in self.allowed_settings(): raise ValueError(f"{self.producer} has no setting {name}")
@@ -150,7 +150,7 @@ class LiveRecorder(GraphRecorder):
     return [*self.kernels]
 
   def prepare(self, question: JSON) -> None:
-    """Does what an answer in a child would do again for each question: imports the renderer of the question's target."""
+    """Imports the renderer of the question's target, so that the children that answer need not import it again."""
     self.renderer_of(whole_target(question["target"]))
 
   def answer(self, question: JSON) -> JSON:
@@ -163,7 +163,7 @@ class LiveRecorder(GraphRecorder):
 
 
 def with_opts(sink: Node, text: str) -> Node:
-  """Returns a kernel that says its opts itself, so that tinygrad applies these: "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]"."""
+  """Returns the kernel with opts_to_apply, the opts that tinygrad then applies: "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]"."""
   from tinygrad.codegen.opt import Opt, OptOps
   from tinygrad.uop.ops import KernelInfo
   number = r"-?\d+|None"
@@ -175,7 +175,7 @@ def with_opts(sink: Node, text: str) -> Node:
 
 
 class PrivateFiles:
-  """Takes the place of the module `os` in tinygrad's device for files while it loads a model. A model is a stranger's: it
+  """Replaces the module `os` in tinygrad's device for files while tinygrad loads a model. A model is untrusted: it
   names the files with its weights, and tinygrad opens each to read and write, and creates those that are missing. This opens
   regular files of the model's folder only, and returns a copy in memory."""
   def __init__(self, folder: pathlib.Path) -> None: self.folder = folder

@@ -57,7 +57,7 @@ class RuleTimes:
 
 
 class RuleDepth(threading.local):
-  depth = 0  # rules that are running in this thread
+  depth = 0  # number of rules that are running in this thread
 
 
 def rewrite_with_callback(on_match: Function, declines: Function | None = None, times: Function | None = None) -> Function:

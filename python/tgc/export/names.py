@@ -21,7 +21,7 @@ INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
 STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
 # Rewrites that compute a property of a graph and are not stages.
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
-# Ops of a buffer that begin where the buffer begins.
+# Ops of views that begin where their buffer begins.
 KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
 # Settings that records do not list: those that change no stage of a kernel, and those whose effects are in the records.
 NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",
@@ -29,7 +29,7 @@ NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SP
                     "JITBEAM", "PARALLEL", "SCACHE", "ALLOW_DEVICE_USAGE", "PICKLE_BUFFERS", "LOG", "NO_COLOR"}
 
 # ---- targets: renderers by DEVICE:RENDERER[:ARCH]
-# The name of a renderer class in a target. A class without a row gets its own name: NullRenderer is NULL.
+# The name of a renderer class in a target. A class without a row has its own name: NullRenderer is NULL.
 RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRenderer": "LLVM", "CUDARenderer": "CUDA",
            "NVRenderer": "CUDA", "PTXRenderer": "PTX", "MetalRenderer": "METAL", "OpenCLRenderer": "CL",
            "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",

@@ -19,11 +19,11 @@ from tgc.export.hooks import replace_everywhere, set_attribute, undo
 from tgc.export.kinds import JSON, Node
 
 ORIGIN, ORIGINS = "_tgc_origin", "_tgc_origins"
-MOST = 8  # methods of one node
+MOST = 8  # maximum number of methods of one node
 # Ops of nodes that compute no value: they have no origin.
 LEAVES = {"CONST", "VCONST", "RANGE", "BUFFER", "PARAM", "SPECIAL", "DEVICE", "UNIQUE", "LUNIQUE", "BIND", "SINK", "LINEAR", "CALL", "FUNCTION", "KERNEL", "TUPLE",
           "GETTUPLE", "NOOP", "GROUP", "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_LOCAL", "DEFINE_REG", "MSTACK", "MSELECT", "PROGRAM"}
-# Ops of nodes that stand for memory: another kernel computed the nodes below them.
+# Ops whose nodes represent memory that other kernels stored: the nodes below them belong to those kernels.
 CALLS = {"CALL", "KERNEL", "FUNCTION"}
 # Ops whose value is that of their source.
 SAME_VALUE = {"RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP", "CONTIGUOUS", "CONTIGUOUS_BACKWARD", "DETACH"}
@@ -145,7 +145,7 @@ class Origins:
     running = getattr(tensor, "_METADATA", None)
     if running is None: return
     def watched_maker(make: Any, note: Any) -> Any:
-      """Returns `make`, a function that makes a node without a note; `note` gets what it made, and the running method."""
+      """Returns `make`, a function that makes a node without a note; `note` is called with that node and the running method."""
       def call(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         if getattr(thread, "schedules", None) is None and (method := running.get()) is not None: note(made, (method,))
@@ -160,7 +160,7 @@ class Origins:
 
   @contextlib.contextmanager
   def inside(self, what: str) -> Iterator[None]:
-    """Says what runs in this thread: "schedules", or "compiles", where nothing is followed."""
+    """Sets, for a block, what runs in this thread: "schedules", or "compiles", in which no nodes are followed."""
     before = getattr(self.thread, what, None)
     setattr(self.thread, what, set())
     try: yield

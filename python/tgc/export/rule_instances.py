@@ -14,7 +14,7 @@ FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
 
 INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
 MOST_ITERATIONS = 1 << 14  # most iterations of a loop
-MOST_SHIFT = 130  # Python computes 1 << n of any n
+MOST_SHIFT = 130  # largest shift: Python would compute 1 << n for any n
 
 OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
 OF_BOOLS = {"AND", "OR", "XOR"}
@@ -22,7 +22,7 @@ OF_FLOATS = {"SQRT", "RECIPROCAL", "EXP2", "LOG2", "SIN", "FDIV", "POW"}
 
 
 class Unmakeable(Exception):
-  """A part of a pattern that the generator does not know."""
+  """The generator cannot make a node for a pattern. The message says why."""
 
 
 def dtype_of(pattern: Any) -> Any:
@@ -64,7 +64,7 @@ class Maker:
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
     self.makes_own_casts = is_odd
-    self.shared: tuple[Node, int] | None = None  # an index and a number of which several operands are made
+    self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.condition: Node | None = None  # a bool that several operands contain
     self.numbers: list[Any] = []  # numbers in the order in which they were chosen
 
@@ -73,12 +73,12 @@ class Maker:
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
 
   def number(self, chosen: Any) -> Any:
-    """Returns the number, or the one that takes its place."""
+    """Returns `chosen`, or the number of `changes` at this position, and adds it to `numbers`."""
     self.numbers.append(self.changes.get(len(self.numbers), chosen))
     return self.numbers[-1]
 
   def size(self, chosen: int) -> int:
-    """Returns the size of a loop."""
+    """Returns the size of a loop, as number(). Raises Unmakeable if it is not from 1 to MOST_ITERATIONS."""
     if not 1 <= (out := self.number(chosen)) <= MOST_ITERATIONS: raise Unmakeable("a loop without iterations, or with too many")
     return int(out)
 
@@ -267,7 +267,7 @@ class Maker:
     return list(chosen) + [None] * (count - len(chosen))
 
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
-    """Makes the operands that the pattern says most of first. The others have the same dtype, but for a condition and for
+    """Makes the operands that the pattern constrains most first. The others have the same dtype, except a condition and
     constants without a dtype of their own."""
     patterns = self.patterns(p, len(wanted))
     def freedom(i: int) -> int:

@@ -22,7 +22,7 @@ from tgc.export.versions import installed_version
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
 MOST_ELEMENTS = 1 << 16  # most elements of an array
-LONGEST = 70  # characters of an expression that gets no name of its own
+LONGEST = 70  # maximum length of an expression without a name of its own
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
 OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the same for all releases and dtypes
 
@@ -43,7 +43,7 @@ def in_python(value: Any) -> str: return f'float("{value}")' if isinstance(value
 
 
 def as_element(value: Any, dtype: Any) -> Any:
-  """Returns the number as an array of the dtype holds it."""
+  """Returns the number that an array of the dtype has after `value` is stored to it."""
   from tinygrad.dtype import dtypes
   if dtypes.is_float(dtype): return float(value)
   if dtype == dtypes.bool: return bool(value)
@@ -176,7 +176,7 @@ class Writer:
 
 
 def program_of(question: JSON) -> str:
-  """Returns the text of a program. Raises NoProgram."""
+  """Returns the text of a program. Raises NoProgram if the left side cannot be a kernel of its own."""
   from tinygrad.dtype import dtypes
   values = question["values"]
   root = parse_nodes(question["graph"])[-1]
@@ -220,7 +220,7 @@ def are_equal(a: Any, b: Any) -> bool:
 
 
 def run(text: str) -> str:
-  """Returns what the program prints. Raises NoProgram."""
+  """Returns what the program prints. Raises NoProgram if tinygrad refuses it, or needs more than MOST_SECONDS."""
   try: done = subprocess.run([sys.executable, "-c", text], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MOST_SECONDS,
                              check=False, env=os.environ | {"DEV": "CPU"})
   except subprocess.TimeoutExpired: raise NoProgram(f"tinygrad needs more than {MOST_SECONDS} s for the left side") from None

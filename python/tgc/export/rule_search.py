@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, patterns_below
 
-MOST_TRIES = 600  # tries by chance; as many again with odd operands, if these find nothing
-MOST_FAILURES = 200  # tries by chance without any instance
+MOST_TRIES = 600  # random tries; if they find nothing, as many with odd operands follow
+MOST_FAILURES = 200  # random tries after which a rule without any instance is given up
 ODD = 1 << 20  # seeds from this number on also make odd operands
 MOST_MOVES = 1500  # tries with a moved number, after which the numbers of no further instance are moved
 FARTHEST = 1 << 33  # distance by which a number is moved
@@ -29,7 +29,7 @@ LARGEST = 1 << 62  # larger numbers in a rule's code are not tried
 
 
 class TooSlow(Exception):
-  """A rule needs long for a number, perhaps a large one."""
+  """A rule needs too much processor time, for example for a large number."""
 
 
 @contextlib.contextmanager
@@ -134,7 +134,7 @@ class Search:
     return best
 
   def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
-    """Yields instances with one number moved, each with what was moved where."""
+    """Yields instances with one number moved, each with the number's position and the direction (1, -1 or "near")."""
     for at, value in enumerate(found.numbers):
       if isinstance(value, bool): continue
       near: list[Any] = [-value, *self.guards]

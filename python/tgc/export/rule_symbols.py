@@ -11,7 +11,7 @@ from typing import Any
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import constant_of
 
-MOST_CHOICES = 24  # decisions of one run
+MOST_CHOICES = 24  # maximum number of decisions of one run
 MOST_RUNS = 64  # most runs of one rule with one choice of dtypes and ops
 # Methods that build nodes, and do not depend on their operands but for dtypes.
 BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
@@ -316,7 +316,7 @@ def is_special(number: Number, is_nan: bool) -> bool:
 
 
 def install() -> None:
-  """Gives the classes the operators that they have, and refuses all others."""
+  """Defines the operators of Value and Number, and refuses all others."""
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():

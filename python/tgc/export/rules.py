@@ -1,6 +1,6 @@
 """Makes instances of the rewrite rules of the installed tinygrad, for `tgc prove --rules --live`: nodes that a rule's
-pattern matches, and what the rule makes of them. Patterns that the generator cannot fill get instances from the programs
-of rule_programs."""
+pattern matches, and what the rule makes of them. For patterns that the generator cannot fill, takes instances from the
+programs of rule_programs."""
 from __future__ import annotations
 
 import contextlib
@@ -30,7 +30,7 @@ NO_REWRITES = ("uop/spec.py", "uop/render.py", "renderer/")
 MOST_INSTANCES = 24  # most instances of one rule
 MOST_OF_FEW = 48  # most instances of one rule, if at most FEW rules are selected
 MOST_NEAR = 5  # rules that an error names
-FEW = 4  # rules with fewer instances also get those of rule_programs
+FEW = 4  # rules with fewer instances also use those of rule_programs; see MOST_OF_FEW
 
 
 def all_rules() -> Iterator[tuple[Any, Function]]:
@@ -118,7 +118,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
-  limits: dict[str, str] = {}  # why there are none
+  limits: dict[str, str] = {}  # by place, why `sides` has none
   def selected(among: list[tuple[Any, Function]]) -> list[tuple[Any, Function]]:
     return [(p, f) for p, f in among if is_place_of(rule_location(p), only) or is_function_of(f, only)]
   known, why = list(all_rules()), ""

@@ -112,7 +112,7 @@ class TextRecorder(Recorder):
 
   def watch(self) -> None:
     """Replaces tinygrad's functions once tinygrad is loaded. Modules that are loaded later import the replacements.
-    The search keeps the original get_program, because its candidates are not kernels of the program."""
+    The BEAM search keeps the original get_program, because its candidates are not kernels of the program."""
     from tinygrad import codegen
     from tinygrad.engine import schedule
     self.note_settings()

@@ -34,7 +34,7 @@ CLASSES = {
   "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
-# Classes whose objects a pickle makes by a call. Such an object never gets a state.
+# Classes whose objects a pickle makes by a call. Such an object never has a state.
 STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
 MOST_VALUES = 1 << 24  # most values to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
@@ -148,7 +148,7 @@ class Builder:
 
 @contextlib.contextmanager
 def limited_memory(size: int) -> Any:
-  """Lets Python take only so much memory that a pickle of this size cannot make it take all of the machine's."""
+  """Limits this process's memory by the size of a pickle, so that the pickle cannot exhaust the machine's memory."""
   try:
     import resource
   except ImportError:

@@ -60,7 +60,7 @@ class NanWatcher(ArraySaver):
     if (item := getattr(realize, "ExecItem", None)) is None: return  # in 0.12, ExecItem allocates memory before the kernel is called
     run = item.run
     def watched_run(one: Any, *args: Any, **kwargs: Any) -> Any:
-      if one.ast.op.name == "SINK": self.note_new(one.bufs)  # no copy
+      if one.ast.op.name == "SINK": self.note_new(one.bufs)  # not a copy
       return run(one, *args, **kwargs)
     set_attribute(item, "run", watched_run)
 

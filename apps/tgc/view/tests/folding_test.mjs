@@ -27,11 +27,11 @@ assert.equal(shown(folded([], (key) => ({3: 0, 4: 0}[key] ?? -1))), "1: 2:1 4:2 
 assert.equal(shown(folded([], (key) => ({2: 0, 5: 0}[key] ?? -1))), "1: 2:1 4:2 3:2 5:4,3",
   "none that would be its own source");
 assert.equal(folded([[5, head(2)]]).owner.get(3), 5, "what is hidden has a home");
-// of two graphs drawn as one, a removed node may use nodes that are drawn only as their twins
+// a source may have no entry in the graph, if two graphs are drawn as one
 const two = {...graph, order: [2, 3, 4, 5]};
 assert.equal(shown(foldedGraph(g, two, 5, {heads: new Map([[5, head(2)]]), model: null})), "2:1 5:2");
 assert.deepEqual(wordsOf(["20", "20-12", "m", "m5"]).heads.map((h) => [h.head, h.floor]), [[20, -1], [20, 12]]);
-// a tensor graph: rows of ops that only move elements, and the buffers of a CALL
+// a tensor graph: chains of ops that only move elements, and the buffers of a CALL
 const ops = ["PARAM", "ADD", "RESHAPE", "PERMUTE", "SINK", ...Array(5).fill("BUFFER"), "CALL"];
 const uses = [[], [0], [1], [2], [3], [], [], [], [], [], [4, 5, 6, 7, 8, 9]];
 const tensor = {count: 11, isTensor: true, opName: (n) => ops[n], dtypeName: () => "float", argText: (n) => "" + n,

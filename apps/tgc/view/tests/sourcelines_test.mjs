@@ -1,5 +1,5 @@
-// Tests which lines of a source belong to which nodes. Compares them with the lines that the program recorded, where it
-// recorded them; of recordings, counts the lines with nodes. Exits with 1 below the shares that are expected.
+// Tests which lines of a source belong to which nodes. For graphs that tgc compiled, compares them with the lines that
+// tgc recorded; for other recordings, counts the lines with nodes. Exits with 1 below the shares that are expected.
 //   sourcelines_test.mjs PAGE...
 import {summed} from "../data.js";
 import {withoutColors} from "../rewrites.js";
