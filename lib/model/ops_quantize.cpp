@@ -7,8 +7,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or a zero point to the shape of a tensor. Either has one value, one value for each slice along
-// `axis`, or one value for each block of `block` slices.
+// Broadcasts a scale or a zero point to the shape of a tensor. The scale or zero point has one value, one value for
+// each slice along `axis`, or one value for each block of `block` slices.
 struct Spread {
   Ints shape;
   int64_t axis, block;
