@@ -34,7 +34,7 @@ struct KernelResources {
 // (Metal).
 Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
 
-// The parsers of the reports, for resources_of() and tests. `text` is a report:
+// The parsers of the reports, for resources_of() and tests:
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // assembly of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
 std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
