@@ -70,9 +70,8 @@ struct ConformReport {
   std::string end_reason;                                           // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
-    std::vector<std::string>
-        worse_answers;  // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different
-        // now"
+    // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different now"
+    std::vector<std::string> worse_answers;
     size_t num_better = 0;               // number of right answers that the baseline does not have
     size_t num_not_asked = 0;            // number of entries of the baseline about which this run did not ask
   };
@@ -89,7 +88,7 @@ struct ConformReport {
   std::string text(bool paint = false) const;
   std::string json() const;
   // Returns a CI report with a case for each answer. Skips stages that the port does not support and, if `baseline` is
-  // not empty, wrong answers that it does not list.
+  // not empty, wrong answers that `baseline` does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 

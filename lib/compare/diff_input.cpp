@@ -148,7 +148,7 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
 }
 
 // Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
-// results after the same stages. If a stage fails, the run ends before this stage.
+// results after the same stages. If a stage fails, the run ends before this stage. Fails if `side` is a graph.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",

@@ -19,7 +19,7 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
-  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: those between the releases
+  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: tgc's own for the releases
   bool sources_only = false;  // compare only the sources, not the stages
   bool as_json = false;       // format of the differences: true for JSON, false for text
 };
@@ -68,7 +68,7 @@ struct ReplayCulprit {
   std::string rule;         // as ReplayPair::rule
   std::string first_match;  // if the rule is unknown: the rule of the first match that differs; may be empty
 };
-// Finds the culprit from the rule matches that both recorded. `stage` is the first stage whose results differ;
+// Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit matched in one recording only, and preferably
 // rewrote a node that the other recording has after the stage. Skips the rules of uop/ops.py, which substitute nodes
 // and remove tags for other rules.
