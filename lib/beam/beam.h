@@ -1,4 +1,4 @@
-// The options of `tgc beam`, which searches fast opts for each distinct kernel of an INPUT, one kernel after the other.
+// `tgc beam`: searches for fast opts for each distinct kernel of an INPUT, one kernel after the other.
 #pragma once
 #include <functional>
 

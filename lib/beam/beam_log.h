@@ -55,8 +55,8 @@ std::string rounds_table(const BeamLog& log);
 std::string explanation_text(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
 
-// Opts for a kernel of a program, as joined() writes them. `function_name` is the kernel's name with tinygrad's own
-// opts, as DEBUG=2 shows it.
+// Opts for a kernel of a program, as joined_opts() writes them. `function_name` is the kernel's name with tinygrad's
+// own opts, as DEBUG=2 shows it.
 struct ProgramOpts {
   std::string function_name, opts;
 };

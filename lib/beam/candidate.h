@@ -49,7 +49,7 @@ struct CandidateSpec {
   VariableValues variables;
   int64_t max_uops = 3000;
   Identity identity = Identity::Binary;
-  bool threads_in_turn = false;  // see KernelSource
+  bool threads_in_turn = false;  // true: the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Identity::Binary acts like Source
 };
@@ -57,7 +57,7 @@ struct CandidateSpec {
 // Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.
 Candidate make_candidate(UOp ast, const CandidateSpec& spec);
 
-// Makes the candidate with these opts by `spec.compile`, which must be set.
+// Makes the candidate with these opts by `spec.compile_candidate`, which must be set.
 Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
 
 // Filters candidates by comparison with earlier ones. One object serves a whole search.
