@@ -1,4 +1,4 @@
-// Executable: a kernel that is ready to run on a device. It holds what lib/runtime needs: the code, and descriptions of
+// Executable: a kernel that is ready to run on a device. It has what lib/runtime needs: the code, and descriptions of
 // the launch size, the buffers and the variables.
 #pragma once
 #include <map>
