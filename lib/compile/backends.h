@@ -29,7 +29,7 @@ unsigned load_engines(const CompileJob& job, Artifact what);
 // ptxas, and SASS from cubins.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
-// True if this job and artifact need NVIDIA's own compilers, libraries or programs.
+// True if NVIDIA's own compilers, libraries or programs make this artifact of the job.
 bool needs_nvidia_tools(const CompileJob& job, Artifact what);
 bool has_ptxas();  // returns true if ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
