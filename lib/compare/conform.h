@@ -82,7 +82,7 @@ struct ConformReport {
   // read, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
   // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about. Fails if
-  // there is no right answer, or if the files cannot be read or written.
+  // the new file would have no entry, or if a file cannot be read or written.
   Status write_baseline(const std::string& file) const;
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
@@ -93,8 +93,8 @@ struct ConformReport {
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist. Ends early, with ConformReport::end_reason, after several failures of the port in a row (fewer
-// before its first valid answer), or if the session is cancelled.
+// stage does not exist, or if a file or graph cannot be read. Ends early, with ConformReport::end_reason, after several
+// failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and

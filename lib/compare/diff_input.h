@@ -16,7 +16,7 @@ struct DiffPlan {
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
   bool as_json = false;       // the format of DiffReport::text
-  bool is_quiet = false;      // leave DiffReport::text empty
+  bool is_quiet = false;      // leave DiffReport::text empty, unless as_json is set
   size_t max_shown = 20;      // for recordings: number of differences that are shown in detail
 };
 

@@ -23,8 +23,8 @@ struct CheckPlan {
 // Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed, so this one
-// has no result.
+// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed or is
+// unknown to tgc, so this one has no result.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
