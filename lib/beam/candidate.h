@@ -15,11 +15,11 @@ enum class CandidateOutcome : uint8_t {
   Refused,    // a stage, the renderer or the compiler refused it
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
   Duplicate,  // has the same code as an earlier candidate
-  TooMuch,    // has more than 1000 times the operations of another candidate of the round
+  TooMuch,    // has more than 1000 times the operations of an earlier candidate of the round
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
-  Unknown,    // not classified yet, or the file of recorded times (--replay-times) has no time for it
+  Unknown,    // not classified yet, only listed (--enumerate), or without a time in the file of --replay-times
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);

@@ -27,7 +27,7 @@ class BeamResults {
  public:
   // Returns TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Opens the file. Throws Failure if the file is no database or another program's.
+  // Opens the file. Throws Failure if the file cannot be opened, or is not a file of results.
   BeamResults(const std::string& path, Database::Mode mode);
 
   // Stores the result unless the file has one of the same kernel, target, device and width that is at least as fast.
