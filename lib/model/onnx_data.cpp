@@ -57,7 +57,8 @@ namespace {
 
 using Special = NarrowFloat::Special;
 
-// ONNX's name of a Type and, if the type is supported, the dtype of its elements. The table is indexed by Type.
+// ONNX's name of a Type and, if elements of the type can be in an Array, their dtype there. The table is indexed by
+// Type.
 struct TypeRow {
   const char* name;
   std::optional<DType> dtype = {};

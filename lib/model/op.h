@@ -2,9 +2,9 @@
 // is a file ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
 // with the columns: name, first opset version of this row, supported attributes (separated by blanks), function. A node
-// uses the newest row of its op that is not newer than the model's opset version. An attribute that the row does not
-// list is an error when the model is opened. Semantics are those of the ONNX specification and of onnx's reference
-// evaluator. The graphs follow tinygrad's nn/onnx.py, except where it differs from the specification
+// uses the newest row of its op that is not newer than its opset version (OpCall::opset_version). An attribute that the
+// row does not list is an error when the model is opened. Semantics are those of the ONNX specification and of onnx's
+// reference evaluator. The graphs follow tinygrad's nn/onnx.py, except where it differs from the specification
 // (testdata/known_gaps.md).
 #pragma once
 #include <optional>
@@ -28,7 +28,8 @@ class OpCall {
   const onnx::NodeProto& node() const { return node_; }
   ModelBuilder& builder() const { return builder_; }
   Graph& graph() const;
-  int64_t opset_version() const { return opset_version_; }              // the model's opset version for the op's domain
+  // the opset version, for the op's domain, of the model or of the model-local function that has the node
+  int64_t opset_version() const { return opset_version_; }
   size_t num_outputs() const { return node_.outputs.size(); }
 
   // ---- inputs by index. Reading a missing input throws Failure.
