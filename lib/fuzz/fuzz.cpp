@@ -32,7 +32,7 @@ constexpr uint64_t kRare = 3;
 // Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // equal for all graphs, because tinygrad reads it only at startup
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // graphs with it are not compared: tinygrad reads it at startup
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 

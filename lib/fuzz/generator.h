@@ -68,7 +68,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance);
 // kernels find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
 
 // Returns a random AST that does one of the following:
-//   - compares a multiple of an index with a number near another multiple, up to the end of int64
+//   - compares a multiple of an index with a number near another multiple, up to about 2^61
 //   - casts an index near the largest integer that a float holds exactly to that float, and compares it
 //   - divides, compares and shifts small integers by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, RandomSource& chance);
