@@ -217,7 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices the kernel to the blamed rewrite, or to the last one before a stage failed. Returns false if no slice fails.
+  // Slices the kernel to the blamed rewrite or the last one before a stage failed. Returns false if none is accepted.
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
