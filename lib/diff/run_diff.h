@@ -36,7 +36,8 @@ Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string f
 // Returns the text with number `index` among the texts whose stage has the name `stage` in the later release; null if
 // there is none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
-// Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT.
+// Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT. Ignores
+// other files. Returns an error if the folder or a file cannot be read, or if the folder has no such file.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
 // A text to compare. `file` names it in messages; `producer` is the release of a text that names no release.
