@@ -47,7 +47,8 @@ std::string name_in_program(const SearchKernel& kernel) {
   return ansistrip(info[0].str());
 }
 
-// Sets opts, seconds, hand_coded_opts, hand_coded_seconds and reference of the log. Throws Failure if no kernel runs.
+// Sets the result in the log: the best opts, the hand-coded opts, their times, the reference. Throws Failure if no
+// kernel runs.
 void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
                        int turns) {
   std::vector<const CandidateLog*> timed;
@@ -114,7 +115,7 @@ struct SearchItem {
   InputGraph compiled = {};  // the kernel as the tinygrad that applies the opts compiled it; without a graph if tgc
                              // applies the opts
   size_t runs = 1;           // number of times that the input runs the kernel
-  double seconds = 0;        // run time with hand-coded opts; measured only if plan.budget is set
+  double seconds = 0;        // run time with hand-coded opts; measured only if plan.budget_seconds is set
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
   double share() const { return seconds * double(runs); }
 };
@@ -309,7 +310,7 @@ class SearchRunner {
     return Unit{};
   }
 
-  // Searches for at most `deadline` seconds. Returns an error of this kernel; throws Failure for a device's error.
+  // Searches for at most `deadline` seconds. Returns errors that concern only this kernel; throws Failure for others.
   Status search(SearchItem& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
     if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
@@ -320,7 +321,7 @@ class SearchRunner {
     if (results_ && !plan_.searches_again) {
       auto known =
           results_->result_of_search(item.kernel.graph_key(), target, device, int64_t(plan_.search_plan.beam_width));
-      // a search with BEAM_PADTO tries more than one that found no PADTO
+      // with BEAM_PADTO, search again if the stored opts have no PADTO: the earlier search may not have tried it
       const bool pads = plan_.search_plan.settings.BEAM_PADTO;
       const bool is_complete = known && (!pads || known->opts.find("PADTO") != known->opts.npos);
       if (known && known->kernel_seconds > 0 && !known->measured_json && is_complete)

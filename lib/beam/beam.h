@@ -1,4 +1,4 @@
-// The options of `tgc beam`, which searches fast opts for each distinct kernel of an INPUT, one kernel after the other.
+// `tgc beam`: searches for fast opts for each distinct kernel of an INPUT, one kernel after the other.
 #pragma once
 #include <functional>
 
@@ -24,7 +24,7 @@ struct BeamPlan {
 
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
 // next search starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device,
-// or kernels of which none can be searched.
+// an unusable file of results or times, an error of `report`, or kernels of which none can be searched.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
 // Returns the name that files of results use for this machine's hardware for `target`; empty if it is unknown.

@@ -49,14 +49,15 @@ struct BeamLog {
 // enumeration_json returns the candidates of the rounds, result_json the result, each as one line of JSON.
 std::string enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
-// result_line returns the result in one line, rounds_table a row for each round, explanation the gain of each opt.
+// result_line returns the result in a few lines, rounds_table a row for each round, explanation_text the gain of each
+// opt.
 std::string result_line(const BeamLog& log);
 std::string rounds_table(const BeamLog& log);
 std::string explanation_text(const BeamLog& log);
 std::string seconds_text(double seconds);  // returns "12.34 us"
 
-// Opts for a kernel of a program, as joined() writes them. `function_name` is the kernel's name with tinygrad's own
-// opts, as DEBUG=2 shows it.
+// Opts for a kernel of a program, as joined_opts() writes them. `function_name` is the kernel's name with tinygrad's
+// own opts, as DEBUG=2 shows it.
 struct ProgramOpts {
   std::string function_name, opts;
 };

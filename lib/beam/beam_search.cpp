@@ -97,7 +97,7 @@ class Search {
     times_.prepare_candidates({});
   }
 
-  // Repeats the timing of each candidate that may be kept, twice, because a single timing is not reliable.
+  // Times each candidate that may be kept again, kTurns times in all, because a single timing is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
@@ -146,7 +146,7 @@ class Search {
     return out;
   }
 
-  // Checks the results of the fastest candidates until plan_.width of them are right; drops those with wrong results.
+  // Checks the results of the fastest candidates until plan_.beam_width of them are right; drops wrong candidates.
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)

@@ -19,10 +19,10 @@ class TimeSource {
   virtual void prepare_candidates(std::span<Candidate* const> /*candidates*/) {}
   // Returns the seconds of the fastest of a few runs, or of a single run if prepared candidates can be timed again
   // later. Stops a candidate that takes much longer than `keep_limit`, the time below which the round keeps a
-  // candidate. If the candidate has no time, returns nullopt and sets log.outcome and log.why.
+  // candidate. If the candidate has no time, returns nullopt and sets log.outcome and log.failure_reason.
   virtual std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double keep_limit,
                                                CandidateLog& log) = 0;
-  // Returns true if the candidate computes the expected results; else sets log.outcome and log.why.
+  // Returns true if the candidate computes the expected results; else sets log.outcome and log.failure_reason.
   virtual bool check_candidate(Candidate&, CandidateLog&) { return true; }
 };
 
@@ -41,8 +41,8 @@ struct SearchPlan {
 // so far.
 Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times);
 
-// Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply; with
-// `spec.compile`, the candidate is then Refused instead.
+// Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply; if
+// `spec.compile_candidate` is set, the candidate is then Refused instead.
 Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec);
 CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device);
 

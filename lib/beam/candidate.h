@@ -15,11 +15,11 @@ enum class CandidateOutcome : uint8_t {
   Refused,    // a stage, the renderer or the compiler refused it
   TooLarge,   // has BEAM_UOPS_MAX or more UOps
   Duplicate,  // has the same code as an earlier candidate
-  TooMuch,    // has more than 1000 times the operations of another candidate of the round
+  TooMuch,    // has more than 1000 times the operations of an earlier candidate of the round
   TooSlow,    // stopped, because it took too long to be kept
   Failed,     // crashed or exceeded the time limit
   Wrong,      // computes a wrong result
-  Unknown,    // not classified yet, or the file of recorded times (--replay-times) has no time for it
+  Unknown,    // not classified yet, only listed (--enumerate), or without a time in the file of --replay-times
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
@@ -49,7 +49,7 @@ struct CandidateSpec {
   VariableValues variables;
   int64_t max_uops = 3000;
   Identity identity = Identity::Binary;
-  bool threads_in_turn = false;  // see KernelSource
+  bool threads_in_turn = false;  // true: the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Identity::Binary acts like Source
 };
@@ -57,7 +57,7 @@ struct CandidateSpec {
 // Makes the candidate for `ast`, the result of Scheduler::optimized_ast. Thread-safe: only reads the graph of `ast`.
 Candidate make_candidate(UOp ast, const CandidateSpec& spec);
 
-// Makes the candidate with these opts by `spec.compile`, which must be set.
+// Makes the candidate with these opts by `spec.compile_candidate`, which must be set.
 Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
 
 // Filters candidates by comparison with earlier ones. One object serves a whole search.

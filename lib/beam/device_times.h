@@ -1,8 +1,8 @@
 // Times candidates on a device and checks their results.
 // Candidates run in sandboxed workers (lib/contain). A candidate that crashes, hangs or is hostile is skipped with a
-// reason, and the next candidates run in a new worker. On the CPU one worker holds all prepared candidates, reads the
-// clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as `tgc run
-// --bench`. A device with a driver keeps one worker until a candidate fails.
+// reason, and the next candidates run in a new worker. On the CPU, one worker keeps all prepared candidates loaded,
+// reads the clock around the launch only, and uses arrays in memory shared by all workers, so it measures the same as
+// `tgc run --bench`. A device with a driver keeps one worker until a candidate fails.
 #pragma once
 #include <unordered_map>
 

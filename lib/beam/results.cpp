@@ -89,7 +89,7 @@ BeamResults::BeamResults(const std::string& path, Database::Mode mode)
 }
 
 std::string BeamResults::select(const char* rest) {
-  // the table is missing if no search was interrupted, and in files of older versions
+  // the table is missing in files of older versions
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
                                "results.target AND i.device = results.device AND i.width = results.width)"

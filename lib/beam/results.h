@@ -16,8 +16,8 @@ struct BeamResult {
   double kernel_seconds = 0;  // seconds of the kernel; 0: unknown
   std::optional<double> hand_coded_seconds;
   std::string reference_device;  // the device whose results the result was compared with; empty: not compared
-  std::string
-      stored_at;  // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
+  // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
+  std::string stored_at;
   std::optional<std::string> measured_json;  // the candidates timed before an interruption; nullopt: finished
 
   static BeamResult of(const BeamLog& log);
@@ -27,7 +27,7 @@ class BeamResults {
  public:
   // Returns TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Opens the file. Throws Failure if the file is no database or another program's.
+  // Opens the file. Throws Failure if the file cannot be opened, or is not a file of results.
   BeamResults(const std::string& path, Database::Mode mode);
 
   // Stores the result unless the file has one of the same kernel, target, device and width that is at least as fast.
@@ -56,7 +56,7 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// The classified candidates of an interrupted search, from which the next search resumes: by joined(opts), their logs.
+// The classified candidates of an interrupted search, from which the next search resumes: by joined_opts(opts).
 using Measured = std::map<std::string, CandidateLog>;
 
 std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON

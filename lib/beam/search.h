@@ -25,7 +25,8 @@ std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // parse
 // where possible.
 class SearchKernel {
  public:
-  // Rewrites the graph up to the optimizer. Errors: no kernel AST; it is optimized or has opts; a stage refuses it.
+  // Rewrites the graph up to the optimizer. Errors: it is no kernel AST, is optimized or has opts, or a stage refuses
+  // it.
   static Result<SearchKernel> begin(Compilation compilation);
 
   Graph& graph() const { return compilation_.graph(); }
@@ -36,7 +37,7 @@ class SearchKernel {
   Sha256 graph_key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
   // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
   struct KernelOrigin {
-    bool threads_in_turn = false;  // true: it runs the threads of a CPU kernel one after another
+    bool threads_in_turn = false;  // true: that tinygrad runs the threads of a CPU kernel one after another
     std::string function_name;     // the kernel's name in the program; empty: not recorded
     // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not recorded
     std::string opts;

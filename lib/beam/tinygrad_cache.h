@@ -18,7 +18,7 @@ struct CacheTransfer {
 
 // Copies the rows of table beam_search_22 of the SQLite file `cache` into `results`, without times, which tinygrad does
 // not store. tinygrad's key has only the device and the renderer's suffix; `target` says which renderer and
-// architecture is meant (empty: tinygrad's default). Skips rows for other devices.
+// architecture is meant (empty: tinygrad's default). Skips rows for other devices and rows that cannot be read.
 Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& results, const std::string& target);
 
 // Copies the results for `target` (empty: all) into `cache`, creating the file if it is missing. If two targets share

@@ -29,15 +29,16 @@ struct BenchResult {
   std::vector<TimedGraph> graphs;
   size_t num_recorded = 0;  // number of graphs at the end of `graphs` whose times a tinygrad recorded
   std::string recorded_by;  // the tinygrad that recorded them: "tinygrad 0.14.0"
-  double wall_seconds = 0;  // wall time of the whole command
+  double wall_seconds = 0;  // wall time of all timed runs
 };
-// Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. Recordings and live
-// pipelines have the times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its
-// TimedGraph::graph_time is an error.
+// Reads all graphs of the inputs, then times those that tgc compiles, session.jobs at a time. With
+// plan.includes_reading, calls time_tensor_graph() for each input instead. For recordings and live pipelines, uses the
+// times that tinygrad took. If the pipeline refuses a graph, or if a recording has no times, its TimedGraph::graph_time
+// is an error.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Times all work before the compilers, for a file with one tensor graph (usually a model). Its stages are: "read" the
-// file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
+// Times all work before the compilers run, for a file with one tensor graph (usually a model). Its stages are: "read"
+// the file, "schedule" the graph, "render" the distinct kernels. After a warm-up run, returns the minimum of `repeats`
 // runs, in processor time. GraphTime::num_nodes counts the nodes of the tensor graph. StageTime::num_nodes counts
 // schedule items for "schedule" and distinct kernels for "render".
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats);

@@ -202,7 +202,7 @@ class KernelBench {
   }
 
   // Returns the opts k.opts for tgc's own pipeline. If they do not apply to the kernel there, returns none and sets
-  // k.unexplained.
+  // k.unexplained_reason.
   static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
     auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
     auto fits = read ? catch_failures([&] {

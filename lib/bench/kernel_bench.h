@@ -1,4 +1,4 @@
-// Times the kernels of an INPUT on the devices that are there, compares the times with the device's peak rates, and
+// Times the kernels of an INPUT on the devices of this computer, compares the times with the device's peak rates, and
 // says why the slowest kernels are slow: `tgc bench --kernels`.
 #pragma once
 #include <functional>
@@ -31,7 +31,7 @@ struct BenchedKernel {
   double least_seconds = 0, median_seconds = 0;     // seconds of the fastest run and of the median run
   size_t num_runs = 0;
   KernelCost kernel_cost;
-  Executable::Cost estimated_cost;  // tinygrad's own estimate of the cost; 0: not recorded
+  Executable::Cost estimated_cost;  // tinygrad's own estimate of the cost; its members are 0 if not recorded
   double peak_share = 0;            // the kernel's rate divided by the device's peak rate, of memory or of arithmetic,
                                     // whichever share is larger; 0: the peaks are not known
   // what limits the speed: "compute", "memory", "cache", "launch" or "latency"; empty: not known

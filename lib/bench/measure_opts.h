@@ -15,8 +15,8 @@ void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
 
 // Compiles and times `applied` and the lists that address a reason, for the first `most` reasons, in turns on `place`.
 // Compares the result of the fastest list with REF (or, for a kernel that is too large for REF, with the device's
-// result without opts). Sets Reason::opts, gain and tried, and sorts the measured reasons by their gain, except where
-// gains differ by no more than noise. `compile`: see CandidateSpec.
+// result without opts). Sets the members of Reason from `opts` on, and sorts the measured reasons by their speedup,
+// except where speedups differ by no more than noise. `compile`: see CandidateSpec.
 void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

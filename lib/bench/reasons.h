@@ -52,7 +52,7 @@ struct SlowKernel {
   std::optional<KernelResources> resources = {};
 };
 
-// Returns the reasons, those with the largest weight first; empty if no reason is found.
+// Returns the reasons, those with the largest possible_speedup first; empty if no reason is found.
 std::vector<Reason> reasons_of(const SlowKernel& kernel);
 
 }  // namespace tgc

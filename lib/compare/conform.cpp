@@ -46,8 +46,8 @@ Result<std::string> pyrender_text(std::string_view text, const std::string& file
   return root ? pyrender(root->root) : Result<std::string>(root.diag());
 }
 
-// Returns the linear list in `text` in the format of print_uops. With `keep_listing`, returns a text that has this
-// format as it is.
+// Returns the linear list in `text` in the format of print_uops. With `keep_listing`, returns `text` unchanged if it
+// has this format already.
 Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
                             std::string_view producer) {
   if (keep_listing && detect_kind(text) == InputKind::Uops && !has_header(text)) return without_trailing_newlines(text);
@@ -323,7 +323,7 @@ class ConformRun {
     imports.overrides.imports_kernels = true;
     auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
-    // fail if the answer is a graph, which the importer would put in order
+    // fail if the answer is a graph instead of a list: the importer would make a list of the graph
     if (q.expected_kind == Question::ExpectedKind::List)
       if (auto order = listing(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
@@ -393,7 +393,7 @@ class NativeGraphs {
   }
 
  private:
-  std::optional<Compilation> c_;  // unset after the first graph that prints differently, or if the record is of no use
+  std::optional<Compilation> c_;  // unset once a graph prints differently, or if the AST cannot be compiled
 };
 
 }  // namespace

@@ -70,9 +70,8 @@ struct ConformReport {
   std::string end_reason;                                           // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {
-    std::vector<std::string>
-        worse_answers;  // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different
-        // now"
+    // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different now"
+    std::vector<std::string> worse_answers;
     size_t num_better = 0;               // number of right answers that the baseline does not have
     size_t num_not_asked = 0;            // number of entries of the baseline about which this run did not ask
   };
@@ -83,19 +82,19 @@ struct ConformReport {
   // read, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
   // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about. Fails if
-  // there is no right answer, or if the files cannot be read or written.
+  // the new file would have no entry, or if a file cannot be read or written.
   Status write_baseline(const std::string& file) const;
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
   std::string json() const;
   // Returns a CI report with a case for each answer. Skips stages that the port does not support and, if `baseline` is
-  // not empty, wrong answers that it does not list.
+  // not empty, wrong answers that `baseline` does not list.
   CiReport ci(const std::set<std::string>& baseline) const;
 };
 
 // Asks the port about every stage of the records in `goldens` (each is FILE or FILE#ID). Fails if a file, record or
-// stage does not exist. Ends early, with ConformReport::end_reason, after several failures of the port in a row (fewer
-// before its first valid answer), or if the session is cancelled.
+// stage does not exist, or if a file or graph cannot be read. Ends early, with ConformReport::end_reason, after several
+// failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and

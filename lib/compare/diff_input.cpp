@@ -148,7 +148,7 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
 }
 
 // Compiles the AST of each run by tgc's own stages, with the settings and target of the run. Returns runs with tgc's
-// results after the same stages. If a stage fails, the run ends before this stage.
+// results after the same stages. If a stage fails, the run ends before this stage. Fails if `side` is a graph.
 Result<DiffInput> made_by_tgc(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
@@ -164,7 +164,7 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
 }
 
 // Returns the stage to compare: `asked` (--stage) or, if it is empty, the stage that the graph names, or the AST. Fails
-// for an unknown stage, or if `asked` is set although neither input has runs.
+// for an unknown stage, for a graph that cannot be read, or if `asked` is set although neither input has runs.
 Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const std::string& asked) {
   if (!asked.empty() && a.is_graph && b.is_graph)
     return Diag{.message = "--stage=" + asked + " picks a stage of a run, and both sides are one graph",

@@ -12,11 +12,11 @@ namespace tgc {
 struct DiffPlan {
   std::string ignored_differences = {};    // --ignore: the differences to ignore
   std::string stage = {};     // the stage to compare; empty: all stages of runs, or the stage that a graph names
-  std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: those between the releases
+  std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: tgc's own for the releases
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
   bool as_json = false;       // the format of DiffReport::text
-  bool is_quiet = false;      // leave DiffReport::text empty
+  bool is_quiet = false;      // leave DiffReport::text empty, unless as_json is set
   size_t max_shown = 20;      // for recordings: number of differences that are shown in detail
 };
 

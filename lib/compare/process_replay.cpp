@@ -103,8 +103,8 @@ std::set<std::string> targets_of(const Index& index) {
 
 // Returns for each record of A the index of its partner in B, or kNone. Pairs records with the same target and equal
 // keys, in order. Tries these keys one after another: id and AST; AST; source; program lines and name; program lines;
-// node count and name; name; id (if a recording has no program lines); for schedules, the innermost program line, the
-// id, and the position.
+// node count and name; name; id (if a recording or the record has no program lines); for schedules, the innermost
+// program line, the id, and the position.
 std::vector<size_t> partners(const Index& a, const Index& b) {
   std::vector<size_t> of_a(a.entries.size(), kNone);
   std::vector<bool> taken(b.entries.size());

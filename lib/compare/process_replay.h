@@ -19,7 +19,7 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
-  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: those between the releases
+  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: tgc's own for the releases
   bool sources_only = false;  // compare only the sources, not the stages
   bool as_json = false;       // format of the differences: true for JSON, false for text
 };
@@ -54,8 +54,9 @@ struct ReplayDiff {
   CiReport ci(const std::string& file) const;
 };
 
-// Returns true if process replay should compare these inputs. Both must be golden records. For FILE#ID, at least one
-// recording must be of another release than 0.12.0, because run_diff.h compares two records of 0.12.0 in more detail.
+// Returns true if process replay should compare these inputs. Both must be golden records in files, not on standard
+// input. For FILE#ID, at least one recording must be of another release than 0.12.0, because run_diff.h compares two
+// records of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each given as FILE or FILE#ID. Warns if a file is truncated. Fails if a file cannot be read,
@@ -68,10 +69,10 @@ struct ReplayCulprit {
   std::string rule;         // as ReplayPair::rule
   std::string first_match;  // if the rule is unknown: the rule of the first match that differs; may be empty
 };
-// Finds the culprit from the rule matches that both recorded. `stage` is the first stage whose results differ;
-// `result_a` and `result_b` are its results, in one Graph. The culprit matched in one recording only, and preferably
-// rewrote a node that the other recording has after the stage. Skips the rules of uop/ops.py, which substitute nodes
-// and remove tags for other rules.
+// Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;
+// `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only,
+// preferably at a node that the other recording has in the stage, or else a rule that rewrote the same node
+// differently. Skips the rules of uop/ops.py, which substitute nodes and remove tags for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);
 

@@ -13,7 +13,7 @@ namespace tgc {
 
 // The plan of a check: the outputs to compare, and the ways to compare them.
 struct CheckPlan {
-  std::set<std::string, std::less<>> wanted_stages;  // names of stages, outputs and pseudo-stages, or `graphs`
+  std::set<std::string, std::less<>> wanted_stages;  // stages, outputs, pseudo-stages; `graphs`: all graph stages
   bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
   bool is_traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
   bool explains_difference = false;   // explain the first difference in RecordReport::explanation
@@ -23,8 +23,8 @@ struct CheckPlan {
 // Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed, so this one
-// has no result.
+// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed or is
+// unknown to tgc, so this one has no result.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
@@ -35,7 +35,7 @@ struct CheckItem {
 struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
-  std::vector<CheckItem> items;  // results in the order of the record; `text` has one item per recorded text
+  std::vector<CheckItem> items;  // results in the order of the record; for `text`, an item per recorded text
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
   std::string explanation;  // how `first_difference` differs, if CheckPlan::explains_difference is set

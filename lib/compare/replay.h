@@ -22,10 +22,11 @@ struct ReplayPlan {
   Shard shard = {};           // check only the records of this shard (by line number)
 };
 
+using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
+
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
 // one at a time. Fails if a file or record cannot be read, if the pipeline cannot compile the records, if no record has
 // the id, or if the session is cancelled.
-using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
 
 // Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid

@@ -15,7 +15,7 @@ namespace tgc {
 struct InvalidNode {
   UOp node;
   size_t position = 0;         // index of the node in the verified nodes
-  const Rule* rule = nullptr;  // the rule of the specification that rejects the node; null if no rule accepts it
+  const Rule* rule = nullptr;  // the rule of the specification that rejects the node; null if there is none
   std::string text;            // the error message
 };
 

@@ -17,7 +17,7 @@ inline constexpr const char* kNoFolder = "-fdebug-compilation-dir=.";
 
 // Returns the target machine of a job for a CPU or an AMD GPU.
 Machine machine_of(const CompileJob& job);
-// Returns the machine name of this computer: "x86_64", "aarch64".
+// Returns the machine name of this computer: "x86_64" or "aarch64".
 std::string_view host_machine();
 
 // Compiles LLVM IR, C, HIP and OpenCL with LLVM and clang, and links code objects with lld.
@@ -29,9 +29,9 @@ unsigned load_engines(const CompileJob& job, Artifact what);
 // ptxas, and SASS from cubins.
 std::string compile_cuda(const CompileJob& job, Artifact what);
 std::string compile_ptx(const CompileJob& job, Artifact what);
-// True if this job and artifact need NVIDIA's own compilers, libraries or programs.
+// True if NVIDIA's own compilers, libraries or programs make this artifact of the job.
 bool needs_nvidia_tools(const CompileJob& job, Artifact what);
-bool has_ptxas();  // returns whether ptxas is installed
+bool has_ptxas();  // returns true if ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 

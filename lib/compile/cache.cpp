@@ -84,10 +84,10 @@ bool is_left_over(const fs::path& path) {
 }
 
 // True if store_entry() of this key also checks the cache's size: one key in 256. The choice depends on the key, not on
-// a count of entries, because a process may put only one entry.
+// a count of entries, because a process may store only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
-// A lock on the whole folder for this object's lifetime; held() is false if another process has it.
+// Locks the whole folder until it is destroyed. held() is false if another process has the lock, or if locking fails.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -129,7 +129,7 @@ std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
                all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
                all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
-  if (!sound) {  // the file is truncated, holds another key's entry, or is not an entry
+  if (!sound) {  // the file is truncated, is a copy of another key's entry, or is not an entry
     std::error_code ignored;
     fs::remove(path, ignored);
     return std::nullopt;

@@ -21,7 +21,8 @@ class CompileCache {
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_bytes_(limit) {}
 
   // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB
-  // megabytes (default 512). TGC_CACHE=0 disables it. Throws Failure if TGC_CACHE_MB is not a number.
+  // megabytes (default 512). TGC_CACHE=0 disables it, and so does a missing HOME if no variable names a folder. Throws
+  // Failure if TGC_CACHE_MB is not a number.
   static CompileCache& shared_cache();
 
   bool is_enabled() const { return limit_bytes_ > 0; }

@@ -100,7 +100,7 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
   for (int i = 0; i < 1000; i++) {
     cache.store_entry(key(i), value(i));
     CHECK(cache.load_entry(key(0)) == value(0));  // key 0 is read in every round, so its entry is kept
-    if (key(i)[0] != 0) continue;          // because put() checks the cache's size only for such keys
+    if (key(i)[0] != 0) continue;          // because store_entry() checks the cache's size only for such keys
     CHECK(cache.usage().bytes <= 100'000);
     looks++;
   }

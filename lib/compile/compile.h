@@ -38,7 +38,7 @@ struct CompileJob {
   // GPU: "sm_80", "gfx1100"; CPU: LLVM's name ("skylake-avx512"); empty: this computer's CPU with all its features
   std::string arch;
   std::string source;
-  std::string name;              // the kernel's name, for listings and for the file in which a rejected source is kept
+  std::string name;              // the kernel's name, for listings, messages and the file that keeps a rejected source
   bool annotates_lines = false;  // annotate assembly with the source line of each instruction
   double timeout_seconds = 120;  // time limit for the compiler
 
@@ -71,7 +71,7 @@ Result<std::string> compile_uncached(const CompileJob& job, Artifact what);
 // A compiler or tool that lib/compile can use.
 struct CompilerInfo {
   std::string name;              // "LLVM", "NVRTC", "ptxas"
-  std::string compiled_targets;  // what it compiles: "CPU:LLVM, AMD:LLVM"
+  std::string compiled_targets;  // the targets for which it compiles: "CPU:LLVM, AMD:LLVM"
   bool is_available = false;
   std::string version;   // the version, or what is missing if it does not work
 };

@@ -219,7 +219,7 @@ bool needs_nvidia_tools(const CompileJob& job, Artifact what) {
   return job.language == Language::Cuda && what != Artifact::LlvmIr && !nvrtc().file.empty();
 }
 
-// Fills in the placeholders VERSION and TARGET that tinygrad's renderer leaves in PTX.
+// Compiles PTX after replacing the placeholders VERSION and TARGET, which tinygrad's renderer leaves in the source.
 std::string compile_ptx(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr)
     throw Failure(Diag{.message = "PTX has no LLVM IR", .expected = "--stage=source, asm, binary, cubin or sass"});

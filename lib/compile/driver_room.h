@@ -12,10 +12,10 @@ namespace tgc {
 
 class DriverRoom {
  public:
-  DriverRoom();  // throws Failure
+  DriverRoom();  // throws Failure if the folder cannot be created
 
   const TemporaryFolder& folder() const { return folder_; }
-  // Confines the calling worker; `memory` in bytes, as in Confinement. Throws Failure.
+  // Confines the calling worker to this sandbox. `memory` is its memory limit in bytes. Throws Failure.
   void confine(Worker& worker, uint64_t memory) const;
 
  private:

@@ -20,7 +20,7 @@ struct Machine {
 // The form in which an engine returns compiled code.
 enum class Form : uint8_t { Ir, Assembly, Object };
 
-// A compiler's error: its position in the source and its message.
+// A compiler's error: its message, and its position in the source (0 if unknown).
 struct CompilerError {
   std::string message;  // the first error's text
   uint32_t line = 0, column = 0;
@@ -49,7 +49,8 @@ struct PassPlan {
 class LlvmEngine {
  public:
   virtual ~LlvmEngine() = default;
-  // Optimizes LLVM IR like `opt -O2`; compiles it to `form`. `lines`: debug information maps code to lines of `text`.
+  // Optimizes LLVM IR like `opt -O2`; compiles it to `form`. With `lines`, debug information maps code to lines of
+  // `text`.
   virtual EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
                                     const PassPlan& plan = {}) = 0;
   // Disassembles an object or code object of `machine`: address, bytes and text of each instruction.

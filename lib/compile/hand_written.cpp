@@ -31,7 +31,7 @@ const std::pair<const char*, const char*> kHipWords[] = {
     {"blockDim.x", "(int)__builtin_amdgcn_workgroup_size_x()"},
     {"blockDim.y", "(int)__builtin_amdgcn_workgroup_size_y()"},
     {"blockDim.z", "(int)__builtin_amdgcn_workgroup_size_z()"},
-    // the number of work groups: a hidden argument of the kernel, of code objects of version 5
+    // the number of work groups: code objects of version 5 pass it as a hidden argument of the kernel
     {"gridDim.x", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[0]"},
     {"gridDim.y", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[1]"},
     {"gridDim.z", "((const __attribute__((address_space(4))) int*)__builtin_amdgcn_implicitarg_ptr())[2]"},
@@ -46,9 +46,9 @@ constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-// Replaces whole words, which may contain dots and end with "()", but not in strings, and leaves out comments between
-// /* and */, whose lines may look like those of the preprocessor. `in_comment` says whether the line begins, and then
-// whether it ends, inside of such a comment.
+// Replaces whole words outside of strings; a word may contain dots and end with "()". Removes comments between /* and
+// */, because their lines may look like preprocessor directives. `in_comment`: on entry, whether the line begins inside
+// of such a comment; on return, whether it ends inside of one.
 std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {
@@ -100,6 +100,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 }
 
 // Processes a preprocessor directive. Returns the text that replaces the line; adds a macro that it defines to `words`.
+// Throws Failure for other directives.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };

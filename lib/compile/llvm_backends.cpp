@@ -145,8 +145,9 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: usually LLVM IR; C if it has a pass option, a fault or by_other,
-// or if it is huge.
+// True if LLVM's engine, not clang, optimizes the job: for LLVM IR, unless uses_other_compiler is set; for C, if
+// uses_other_compiler is set without a fault, or is not set, with a pass limit, a fault, Artifact::Passes or a huge
+// source.
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
   bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);

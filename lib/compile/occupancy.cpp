@@ -11,7 +11,7 @@ uint32_t round_up(uint32_t n, uint32_t to) { return (n + to - 1) / to * to; }
 uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 // A multiprocessor, from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
-// All have 65,536 registers, which are allocated to a warp in portions of 256; all are taken to have 4 schedulers.
+// All have 65,536 registers, which are allocated to a warp in portions of 256.
 struct NvidiaProcessor {
   std::string_view arch;
   uint32_t warps, blocks;           // maximum numbers of resident warps and blocks
@@ -45,7 +45,7 @@ class SmallestLimit {
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
   const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
   SmallestLimit blocks(UINT32_MAX);
-  const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;  // each has an equal part of the registers
+  const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;  // assumed; each has an equal part of the registers
   const uint32_t of_warp = round_up(std::max(1u, *k.vector_registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)

@@ -13,8 +13,8 @@ struct Occupancy {
   // waves that are resident at a time, and those that fit if no resource limits them
   uint32_t resident_waves = 0, max_waves = 0;
   std::string_view wave_name;         // "wave" of a SIMD, or "warp" of an SM
-  std::string_view
-      limiting_resource;      // "vector registers", "shared memory", ...; empty: `max_waves` equals `max_waves`
+  // "vector registers", "shared memory", ...; empty if no resource limits the waves
+  std::string_view limiting_resource;
   std::string text() const;      // "10 of 16 waves, by vector registers"
 };
 

@@ -113,7 +113,7 @@ class CpuFunction {
 
 using Compile = Result<std::string>(const CompileJob&, Artifact);
 
-// Returns the resources that `read` finds in the report of a CPU's or AMD GPU's compiler, with the bytes of the code.
+// Returns the resources that `read` finds in the report of a CPU's or AMD GPU's compiler, and the size of the code.
 std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
                                     std::vector<KernelResources> (*read)(std::string_view assembly)) {
   auto out = read(run(job, Artifact::Resources).value_or_throw());

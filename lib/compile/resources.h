@@ -34,13 +34,14 @@ struct KernelResources {
 // (Metal).
 Result<std::vector<KernelResources>> resources_of(const CompileJob& job, bool use_cache = true);
 
-// The parsers of the reports, for resources_of() and tests. `text` is a report:
+// The parsers of the reports, for resources_of() and tests:
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // assembly of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
 std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
 
-// Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, in the
-// order of the text. ptxas reorders instructions and may need more or fewer.
+// Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, and a few
+// that PTX does not name. Returns them in the order of the text. ptxas reorders instructions and may need more or
+// fewer.
 std::vector<KernelResources> estimate_ptx(std::string_view ptx);
 
 // Returns the size in bytes of a function in an ELF file; unset if it has none of that name. Does not trust the file.

@@ -89,7 +89,7 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
-  k.vector_registers = 144;  // 14 warps: 12 on four schedulers
+  k.vector_registers = 144;  // registers for 14 warps, of which each of four schedulers takes 3
   CHECK(occupancy_of(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
   CHECK(occupancy_of(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
   k.vector_registers = 32;
@@ -111,5 +111,5 @@ TEST_CASE("the registers of PTX are estimated from live ranges, which a loop ext
   CHECK(k[0].is_estimate);
   CHECK(k[0].max_threads == 128);
   CHECK(k[0].shared_bytes == 1024u);
-  CHECK(k[0].vector_registers == 6u + 1 + 2 + 1);  // f1 and rd1 are live throughout the loop, f2 or f3 besides
+  CHECK(k[0].vector_registers == 6u + 1 + 2 + 1);  // reserved; f1 and rd1 are live throughout the loop; f2 or f3
 }

@@ -41,7 +41,7 @@ struct CompiledSource {
   std::vector<KernelResources> resources;
 };
 
-// Returns the resources of the sources as a table, or writes those of one source as the member "resources".
+// resources_text returns the resources as a table; write_resources writes those of one source as "resources".
 std::string resources_text(std::span<const CompiledSource> sources);
 void write_resources(JsonWriter& json, const CompiledSource& source);
 

@@ -1,6 +1,6 @@
 // Matches the corresponding nodes of two graphs, which must be in one Graph: read both texts into it. Graphs are
 // compared by structure. Ranges, local buffers, the buffers of a schedule and unique nodes may have other numbers, if
-// each number of one graph stands for one number of the other. The lines of a text may have another order.
+// each number of one graph corresponds to one number of the other. The lines of a text may have another order.
 #pragma once
 #include <cstdint>
 #include <string_view>

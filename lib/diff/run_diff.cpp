@@ -29,7 +29,7 @@ class MakerRecorder : public RewriteObserver {
  public:
   struct Maker {
     const Rule* rule = nullptr;  // the rule that created the node; null if other code of the stage created it
-    std::string rewrite;         // the rewrites in which the rule applied: "apply rangeify > reshape"
+    std::string rewrite;         // the graph rewrites in which the rule applied: "apply rangeify > reshape"
   };
   explicit MakerRecorder(Graph& graph) : graph_(graph), makers_(graph) { set_observer(graph, this); }
   ~MakerRecorder() override { set_observer(graph_, nullptr); }

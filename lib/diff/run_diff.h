@@ -36,7 +36,8 @@ Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string f
 // Returns the text with number `index` among the texts whose stage has the name `stage` in the later release; null if
 // there is none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
-// Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT.
+// Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT. Ignores
+// other files. Returns an error if the folder or a file cannot be read, or if the folder has no such file.
 Result<std::vector<Run>> runs_of_folder(const std::string& path);
 
 // A text to compare. `file` names it in messages; `producer` is the release of a text that names no release.
@@ -58,7 +59,7 @@ Result<std::pair<UOp, UOp>> read_renamed(Graph& graph, const ComparedText& a, co
 struct BlamedRewrite {
   std::string rule, file;
   uint32_t line = 0;
-  std::string rewrite;  // the rewrites in which the rule applied: "apply rangeify > reshape"
+  std::string rewrite;  // the graph rewrites in which the rule applied: "apply rangeify > reshape"
   std::string node;     // the node as a line of text
 };
 
@@ -66,10 +67,10 @@ struct RunDiff {
   bool is_same = true;
   size_t num_compared = 0;       // number of stages that were compared, up to the first that differs
   std::string first_different_stage;         // the first stage that differs; empty if none does
-  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of `stage`, in the two runs
-  std::string last_same_stage;        // the last stage of both runs before `stage`
-  GraphDiff graph_difference;           // the difference after `stage`, if the results are graphs
-  std::string line_difference;         // the difference after `stage` by lines, if they are other texts
+  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of this stage
+  std::string last_same_stage;        // the last stage of both runs before the first stage that differs
+  GraphDiff graph_difference;           // the difference after that stage, if its results are graphs
+  std::string line_difference;         // the difference after that stage by lines, if its results are other texts
   std::string reproduced_run;  // the run whose result tgc reproduces: "A" or "B"; empty if tgc reproduces neither
   std::vector<BlamedRewrite> blamed_rewrites;  // origins of the differing nodes of the run `reproduced_run`
 };

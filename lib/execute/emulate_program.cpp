@@ -64,8 +64,8 @@ std::string cache_file(const std::string& library) {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-// Sets the variables of tinygrad and of the emulator, for the device that `options`, else DEV names, else CUDA. Throws
-// Failure if there is no emulator for the device.
+// Sets the variables of tinygrad and of the emulator for the device of `options` or, if it is empty, for the device
+// that DEV names, or else for CUDA. Throws Failure if there is no emulator for the device.
 void set_variables(const EmulateOptions& options) {
   const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
@@ -89,7 +89,7 @@ void set_variables(const EmulateOptions& options) {
     check_emulated(target).value_or_throw();
     set(emulator.arch, options.device.substr(arch + 1));
   }
-  // a DEV that names the same device stays, because it may also name a renderer and an architecture
+  // keep a DEV that names the same device, because it may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);

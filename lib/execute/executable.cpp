@@ -42,7 +42,8 @@ std::string kernel_name(UOp sink) {
                                                                      : std::string();
 }
 
-// The kernel's parameters, in the order of the linear list and of its source: buffers (numbers) and variables (names).
+// The kernel's parameters: the positions of buffers (by number) and variables (by name) in the linear list and the
+// source.
 struct Parameters {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
@@ -91,7 +92,7 @@ std::vector<BufferSpec> buffers_of(std::span<const UOp> nodes) {
     } else if (is_atomic_add(u)) {
       if (auto* spec = spec_of(u.src(0))) spec->is_written = spec->is_read = true;
     } else if (u.is(Op::LOAD) || (u.is(Op::INDEX) && u.dtype().is_value() && !stored_to.contains(u))) {
-      // before stage "add loads", an INDEX itself stands for the loaded value
+      // before stage "add loads", an INDEX itself is the loaded value
       if (auto* spec = spec_of(u.src(0))) spec->is_read = true;
     }
   }

@@ -1,4 +1,4 @@
-// Executable: a kernel that is ready to run on a device. It holds what lib/runtime needs: the code, and descriptions of
+// Executable: a kernel that is ready to run on a device. It has what lib/runtime needs: the code, and descriptions of
 // the launch size, the buffers and the variables.
 #pragma once
 #include <map>
@@ -47,8 +47,8 @@ class Executable {
   static Result<Executable> for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> for_ref(std::span<const UOp> list, const RefOptions& options = {});
   // Makes an executable for any other device: renders a linear list for `target` and compiles it for `device`, which
-  // need not be open, within `compile_seconds` (0: the compiler's default limit). Fails if the list uses images, cannot
-  // be rendered or does not compile.
+  // need not be open, within `compile_seconds` (0: the compiler's default limit). Fails if devices cannot run the list
+  // (for example, if it uses images), or if it cannot be rendered or does not compile.
   static Result<Executable> for_device(std::span<const UOp> list, const Target& target, Device& device,
                                        double compile_seconds = 0);
 

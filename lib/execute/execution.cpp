@@ -136,7 +136,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   }
 }
 
-constexpr int kCopies = 3;  // copies of each array: the input here, the device's buffer, and the output here
+constexpr int kCopies = 3;  // copies of each array: the input and the output in this process, and the device's buffer
 
 Diag array_error(const BufferSpec& spec, const std::string& what, const std::string& source) {
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};

@@ -37,7 +37,7 @@ struct Execution {
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 
-// Starts the kernel on `device` in a worker; with `options.in_process`, runs it here before returning. Call the
+// Starts the kernel on `device` in a worker; with `options.runs_in_process`, runs it here before returning. Call the
 // returned function once to get the result, as execute() returns it; dropping it uncalled ends the worker. The
 // arguments need not outlive the call.
 std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,

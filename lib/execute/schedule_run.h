@@ -104,7 +104,7 @@ class ScheduleRunner {
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
   void do_not_fuse() { fuses_kernels_ = false; }
 
-  // Sets the watcher of scheduling, which sees rewrites and may veto them; null for none.
+  // Sets the watcher of scheduling, which observes rewrites and may reject them; null for none.
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
 
   // Schedules the tensor graph under `sink`.

@@ -20,7 +20,7 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// integers near limits of dtypes, of the integers that floats hold exactly, and of the conditions of rules
+// integers near limits of dtypes, of the integers that floats represent exactly, and of the conditions of rules
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -229,7 +229,7 @@ class FromPattern {
 
   UOp stored(UOp value) {
     for (UOp u : toposort(value))
-      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // a gate on the index: load in some iterations only
+      if (u.is_invalid() && value.dtype().is(Scalar::Index)) {  // an index with a gate: load at this index
         UOp r = c_.one_of(loops_);
         value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;

@@ -32,7 +32,7 @@ constexpr uint64_t kRare = 3;
 // Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // equal for all graphs, because tinygrad reads it only at startup
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // graphs with it are not compared: tinygrad reads it at startup
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
@@ -52,7 +52,7 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
 }
 
 // Returns true if the two sides of the blamed rewrite differ only where one of them is NaN or infinite. The witness
-// decides this, because it is a point at which finite values differ, if there is such a point.
+// shows this, because it is a point at which finite values differ, if there is such a point.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -247,7 +247,7 @@ class Campaign {
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
   }
 
-  // Checks a tensor graph: runs its stages with a watcher, then checks each kernel of its schedule.
+  // Checks a tensor graph: logs the rewrites of its stages, then checks each kernel of its schedule.
   void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});

@@ -49,12 +49,13 @@ struct FuzzReport {
   size_t num_made = 0;  // number of graphs made, the unit of FuzzSpec::num_graphs
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
   size_t num_compared = 0;  // number of kernels whose results were compared, or that failed
-  // number of kernels that are too large for REF or have undefined results; only their lists with and without a watcher
-  // were compared
+  // number of kernels that are too large for REF or have undefined results: only the linear lists that the stages make
+  // with and without an observer of rewrites were compared
   size_t num_compiled = 0;
-  size_t num_refused = 0;  // number of kernels that a stage or the renderer refused
-  // number of kernels left out because they have no meaning, such as those that read outside of their buffers, or were
-  // not run
+  // number of kernels that a stage refused or, in a live pipeline, that tinygrad refused
+  size_t num_refused = 0;
+  // number of kernels that were not checked, because they have no meaning (for example, they read outside of their
+  // buffers), could not be run, or were not made because random choices contradicted each other
   size_t num_left_out = 0;
   size_t num_rounding = 0;                       // number of runs whose differences are explained by rounding
   size_t num_ref_runs = 0, num_device_runs = 0;  // number of runs in REF; number of runs on devices

@@ -192,8 +192,9 @@ class Algebra {
 
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Resizes every buffer to its largest index. Returns the empty UOp if an index is negative, too large or not bounded,
-// or if a buffer is an image.
+// Lets each iteration store to its own element, and resizes every buffer so that it ends at the largest index at which
+// it is accessed. Returns the empty UOp if an index is negative, too large or not bounded, if a buffer is an image, or
+// if a store has no plain index.
 UOp with_fitting_buffers(UOp root) {
   // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {

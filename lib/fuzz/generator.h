@@ -1,6 +1,6 @@
-// Generates well-formed random kernels; equal seeds give equal kernels. The kernels are index algebra with constants
-// near the limits at which rules apply (divisors, sizes, ends of dtypes), and mutations of other kernels.
-// (lib/fuzz/random_kernel.h generates arithmetic in many dtypes.)
+// Generates well-formed random kernels and tensor graphs, and mutates given ones; equal seeds give equal graphs.
+// Constants and sizes are often near the limits at which rules apply (divisors, sizes, ends of dtypes).
+// lib/fuzz/random_kernel.h generates arithmetic in many dtypes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -37,7 +37,8 @@ struct RowMajor {
 RowMajor row_major(std::span<const UOp> loops);
 
 // Returns true if tinygrad's scheduler could make this AST: the AST is valid, variables have distinct names, no loop's
-// length depends on another loop, and an element is read only by the store to it, so that loops can run in any order.
+// length depends on another loop, and an element of a stored buffer is read only by the store to this element, so that
+// loops can run in any order.
 bool is_kernel(UOp ast);
 
 // Returns the AST of a random kernel of index algebra.
@@ -67,7 +68,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance);
 // kernels find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
 
 // Returns a random AST that does one of the following:
-//   - compares a multiple of an index with a number near another multiple, up to the end of int64
+//   - compares a multiple of an index with a number near another multiple, up to about 2^61
 //   - casts an index near the largest integer that a float holds exactly to that float, and compares it
 //   - divides, compares and shifts small integers by constants near the ends of their dtype
 UOp edge_kernel(Graph& graph, RandomSource& chance);

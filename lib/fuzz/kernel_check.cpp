@@ -43,8 +43,8 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns the known compiler problem that the list may meet: with vectors of bools, or with vectors whose size is no
-// power of two. Returns an empty text if there is none.
+// Returns the known problem that the renderer's compiler may have with the list: vectors of bools, or vectors whose
+// size is no power of two. Returns an empty text if there is none.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -252,7 +252,7 @@ class KernelCheck {
   Arrays inputs_, expected_;
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.runs_in_process = true, .timeout_seconds = kMaxSeconds}};
-  std::optional<RoundingEffect> rounding_;  // computed when it is needed first
+  std::optional<RoundingEffect> rounding_;  // computed on first use
   bool has_undefined_ = false;  // the last run in REF had an undefined operation, whose result rules may change
 };
 

@@ -19,9 +19,9 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure and the device on which it occurs. The device is "REF" if a stage fails, or if REF computes something else
-// from the graph after a stage, or from the linear list, than from the AST, or if the lists with and without a watcher
-// differ.
+// A failure and the device on which it occurs. The device is "REF" if a stage fails, if REF computes something else
+// from the graph after a stage, or from the linear list, than from the AST, or if the linear lists that are made with
+// and without an observer of rewrites differ.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
@@ -31,9 +31,9 @@ struct FuzzFailure {
 };
 
 struct FuzzOutcome {
-  // Compiled: the kernel is too large for REF, or its results are undefined, so only the lists with and without a
-  // watcher were compared. LeftOut: the kernel has no meaning, because REF cannot run the AST (for example, it reads
-  // outside of its buffers).
+  // Compiled: the kernel is too large for REF, or its results are undefined, so only the linear lists made with and
+  // without an observer of rewrites were compared. LeftOut: the kernel has no meaning, because REF cannot run the AST
+  // (for example, it reads outside of its buffers).
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};

@@ -226,7 +226,7 @@ class LiveCampaign {
   Session session_;
   const FuzzSpec& spec_;
   FuzzReport& report_;
-  std::mutex lock_;  // protects report_.refusals
+  std::mutex lock_;  // protects report_.refusal_counts
   KnownRules known_;
   std::map<std::string, FuzzFinding> findings_;  // key: the known entry, else the rule, else the cause, else the stage
 };

@@ -222,8 +222,8 @@ std::optional<FuzzKernel> GraphMaker::grow_from(const KernelText& parent, Random
   return out;
 }
 
-// Makes a kernel from the pattern of a rule, for a target whose stages have this rule. Returns the empty UOp if no
-// kernel can be made from the patterns of 16 rules.
+// Makes a kernel from the pattern of a rule, for a target whose stages have this rule. Tries several rules; returns the
+// empty UOp if none of their patterns gives a kernel.
 UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
                                  Recipe& recipe) const {
   RandomSource choice(chance.next());

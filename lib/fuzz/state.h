@@ -1,5 +1,5 @@
-// Saves a campaign in a file, so that a campaign that was stopped or crashed can continue. The file has the findings,
-// the rules that applied, and the graphs that can be mutated to make later graphs.
+// Saves a campaign in a file, so that a campaign that was stopped or crashed can continue. The file has the counts, the
+// findings, the rules that applied, and the graphs that can be mutated to make later graphs.
 #pragma once
 #include <map>
 #include <set>

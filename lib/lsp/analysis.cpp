@@ -122,7 +122,7 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // the last UOp( of a repr that begins before `at`
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // next - 1: the last UOp( at or before byte `at`
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 

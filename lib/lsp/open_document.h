@@ -57,8 +57,8 @@ class OpenDocument {
   // Returns the number of graphs or, for a recording, records, on which commands can be run.
   size_t num_graphs() const { return is_recording() ? sections_.records.size() : sections_.sections.size(); }
 
-  // Returns the section sections().list[index], which is read if necessary. The reference is valid until the next call
-  // of a function that is not const.
+  // Returns the section sections().sections[index], which is read if necessary. The reference is valid until the next
+  // call of a function that is not const.
   const ReadSection& section(size_t index);
   std::optional<size_t> section_at(size_t offset) const;
 
@@ -66,7 +66,7 @@ class OpenDocument {
   // with few graphs that is no recording is searched at once.
   bool has_work() const { return next_section_ < sections_.sections.size(); }
   void read_next_section();
-  // Returns the problems of the sections that were searched so far, in the order of sections().list.
+  // Returns the problems of the sections that were searched so far, in the order of sections().sections.
   const std::vector<std::vector<Problem>>& problems() const { return problems_; }
 
   // Returns a text with only the graph or record number `number`, as an input for tgc's commands.

@@ -55,7 +55,7 @@ class OriginFinder {
     std::shared_future<OriginAnswer> answer;
     std::jthread thread;  // searches for the answer
   };
-  std::shared_ptr<Pipe> ready_pipe_;  // also held by the threads
+  std::shared_ptr<Pipe> ready_pipe_;  // shared with the threads
   std::vector<Origin> origins_;
 };
 

@@ -30,7 +30,7 @@ std::string web_address(const RulePlace& place, std::string_view producer);
 void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,
                         const std::vector<std::string>& folders);
 
-// Return the path of a "file:" URI, "" for other URIs, and the URI of a path.
+// path_of_uri() returns the path of a "file:" URI, "" for other URIs. uri_of_path() returns the URI of a path.
 std::string path_of_uri(std::string_view uri);
 std::string uri_of_path(std::string_view path);
 

@@ -25,7 +25,7 @@ struct Section {
 struct RecordSection {
   size_t begin, end;  // the bytes of the record's line
   std::string id, target;
-  size_t first_section = 0, last_section = 0;  // the record's sections are list[first] to list[last - 1]
+  size_t first_section = 0, last_section = 0;  // indices in Sections::sections; excludes the last
 };
 
 struct Sections {

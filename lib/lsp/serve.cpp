@@ -1,5 +1,5 @@
 // Splits the client's bytes into messages, and runs the server's loop: it answers messages first, then reads the output
-// of jobs, then calls work().
+// of jobs, then calls do_work().
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

@@ -26,7 +26,7 @@ class LspServer {
   void do_work();
 
   std::vector<int> job_outputs() const;  // file descriptors; when one is readable, call read_jobs()
-  void read_jobs();  // reads what commands and searches for rules put out, and answers requests that wait for it
+  void read_jobs();  // reads the output of commands and rule searches, and answers the requests that wait for it
   // Returns the exit code of the server once the client has sent `exit`; nullopt before.
   std::optional<int> exit_code() const;
 

@@ -107,7 +107,7 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const C
     inputs[declared[i]->name] =
         input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
-  for (size_t i = files.size(); i < declared.size(); i++)  // inputs without a file are empty optionals
+  for (size_t i = files.size(); i < declared.size(); i++)  // an optional input without a file is empty
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
   ModelOutputs outputs = model.build_graph(graph, inputs).value_or_throw();
   Tensors tensors;

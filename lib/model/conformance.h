@@ -28,7 +28,7 @@ struct CaseOptions {
 CaseResult run_case(const std::string& folder, const CaseOptions& options);
 
 // Makes the value of a model's input from a value that was read from a file, or from an array. If `type` is bfloat16, a
-// uint16 tensor is read as the bits of bfloat16 numbers, because the onnx package stores bfloat16 so.
+// uint16 tensor is read as the bits of bfloat16 numbers, because the onnx package stores bfloat16 in this way.
 Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value input_value(Graph& graph, const Array& array);
 

@@ -216,8 +216,8 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
   return out;
 }
 
-// How an op treats inputs of narrow types. Refused: building the node fails. Kept: its outputs have the same narrow
-// type. Handled: the op's function has code for narrow types.
+// How an op treats inputs of narrow types (onnx.h:is_narrow). Refused: building the node fails. Kept: its outputs have
+// the same narrow type. Handled: the op's function has code for narrow types.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {

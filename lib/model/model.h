@@ -33,9 +33,9 @@ struct ModelOutputs {
 
 class OnnxModel {
  public:
-  // Reads and checks a model. One error lists the unsupported ops, attributes and types, cycles, undefined values and
-  // values defined twice (at most 50). `weights`, if not empty, is a file of tensors for initializers and inputs
-  // (weights.h).
+  // Reads and checks a model. Returns an error if the file cannot be read or parsed, or one that lists the model's
+  // defects (at most 50), such as unsupported ops, cycles and undefined values. `weights`, if not empty, is a file of
+  // tensors for initializers and inputs (weights.h).
   static Result<OnnxModel> open(const std::string& path, const std::string& weights = "");
   static Result<OnnxModel> from_proto(onnx::ModelProto proto);
 
@@ -50,15 +50,16 @@ class OnnxModel {
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
-  // Builds the model in `graph`. `inputs` maps every declared input's name to its value.
+  // Builds the model in `graph`. `inputs` maps every declared input's name to its value. An error names the failing
+  // node.
   Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:
   std::shared_ptr<const onnx::ModelProto> proto_;
 };
 
-// Builds the tensors of ONNX nodes. Names of values have scopes: a subgraph also sees the values of the graphs around
-// it.
+// Builds the tensors of ONNX nodes. Values are named in nested scopes: a node of a subgraph can also use the values of
+// the enclosing graphs.
 class ModelBuilder {
  public:
   ModelBuilder(Graph& graph, const onnx::ModelProto& model, std::string folder)
@@ -77,7 +78,7 @@ class ModelBuilder {
   bool is_known(const Tensor& tensor);
 
   Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
-  // returns the name of a value of the outermost scope in `buffer`, for messages; or ""
+  // Returns the name of the outermost scope's tensor whose elements are in `buffer`, for messages; "" if it has none.
   std::string tensor_name(UOp buffer) const;
   std::vector<MadeOfNode> take_made_nodes() { return std::move(made_nodes_); }
   std::unordered_map<UOp, std::string> take_buffer_names() { return std::move(buffer_names_); }

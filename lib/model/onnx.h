@@ -1,5 +1,5 @@
-// Reads the ONNX file format, which is the protobuf messages of onnx.proto3. Files are memory-mapped, and the data of
-// tensors are not copied. op.h implements the ops.
+// Reads the ONNX file format: the protobuf messages of onnx.proto3. Files are memory-mapped; reading a model does not
+// copy the raw data of its tensors. op.h declares the ops.
 #pragma once
 #include <map>
 #include <memory>
@@ -37,10 +37,10 @@ enum class Type : int32_t {
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
 std::string name_of(Type type);              // returns ONNX's name ("FLOAT16"); "type 99" for unknown types
-// Returns the dtype of a tensor's elements, or nullopt if the type is not supported. The elements of a narrow type are
-// kept in a wider dtype, which represents them exactly.
+// Returns the dtype of a tensor's elements, or nullopt if the type is not supported. For a narrow type, this is a wider
+// dtype that represents each element exactly.
 std::optional<DType> dtype_of(Type type);
-Type type_of(DType dtype);                   // the type with this dtype that is not narrow; else Undefined
+Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
 // Returns true for the types of four bits and the 8-bit floats.
 bool is_narrow(Type type);
 
@@ -48,8 +48,8 @@ bool is_narrow(Type type);
 struct NarrowFloat {
   int mantissa, bias;  // number of mantissa bits, and the exponent's bias
   double max_finite;   // largest finite value
-  // Which bits stand for infinity and NaN. Ieee: the largest exponent. Nan: only the numbers whose bits except the sign
-  // are all set are NaN. NegativeZeroIsNan: only the bits of -0 are NaN. None: all bits are finite numbers.
+  // Which bit patterns are infinity or NaN. Ieee: those with the largest exponent. Nan: those whose bits except the
+  // sign are all set are NaN. NegativeZeroIsNan: the bits of -0 are NaN. None: all are finite numbers.
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int num_bits = 8;
 };
@@ -123,7 +123,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // returns "OP 'NAME'" for messages; an unnamed node gets its first output's name
+  std::string label() const;  // returns "OP 'NAME'" for messages; an unnamed node is named by its first output
 };
 
 struct GraphProto {
@@ -165,11 +165,11 @@ struct TensorBytes {
   std::shared_ptr<const void> owner = {};
   bool is_mapped = false;  // true if the bytes are pages of a mapped file
 };
-// Returns the elements of a tensor. External data must be in `folder` or below it; a path outside is refused, also
-// through symbolic links. Throws Failure.
+// Returns the elements of a tensor. Throws Failure for an unsupported type, for data that do not fit the shape, and for
+// external data that cannot be read or are outside of `folder`, also through symbolic links.
 TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);
 
-// Copies the elements of a tensor into an array. Throws Failure.
+// Copies the elements of a tensor into an array. Throws Failure as bytes_of() does.
 Array array_of(const TensorProto& tensor, const std::string& folder = "");
 
 }  // namespace tgc::onnx

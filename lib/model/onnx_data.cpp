@@ -57,7 +57,8 @@ namespace {
 
 using Special = NarrowFloat::Special;
 
-// ONNX's name of a Type and, if the type is supported, the dtype of its elements. The table is indexed by Type.
+// ONNX's name of a Type and, if elements of the type can be in an Array, their dtype there. The table is indexed by
+// Type.
 struct TypeRow {
   const char* name;
   std::optional<DType> dtype = {};
@@ -182,8 +183,8 @@ size_t bytes_in_file(const TensorProto& t) {
   return is_narrow(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
-// Converts the elements of a tensor of a narrow type, as a file has them, to the dtype that keeps them: four-bit
-// elements come in pairs, the first one in the low bits.
+// Converts the elements of a tensor of a narrow type from their form in a file to the wider dtype (dtype_of). Two
+// four-bit elements share a byte: the first one is in its low bits.
 std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = narrow_float(t.type);
@@ -195,8 +196,8 @@ std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view pack
   return out;
 }
 
-// Returns the elements of the typed fields (float_data, int32_data, ...) as bytes. int32_data holds integers of up to
-// 32 bits, and the bits of float16 and bfloat16 numbers.
+// Returns the elements of the typed fields (float_data, int32_data, ...) as bytes. int32_data has integers of at most
+// 32 bits, and the bits of floats of at most 16 bits.
 std::string typed_data(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;

@@ -1,10 +1,11 @@
-// The table of ONNX ops, and OpCall, the view of a node that an op's function gets. Each op family is a file
-// ops_<family>.cpp with a table of rows such as
+// The table of ONNX ops, and OpCall, from which an op's function reads its node's inputs and attributes. Each op family
+// is a file ops_<family>.cpp with a table of rows such as
 //   {"Elu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).elu(c.attr_float("alpha", 1))}; }},
-// that is: name, first opset version of this row, supported attributes (separated by blanks), function. A node uses the
-// newest row of its op that is not newer than the model's opset version. An attribute that the row does not list is an
-// error when the model is opened. Semantics are those of the ONNX specification and of onnx's reference evaluator. The
-// graphs follow tinygrad's nn/onnx.py, except where it differs from the specification (testdata/known_gaps.md).
+// with the columns: name, first opset version of this row, supported attributes (separated by blanks), function. A node
+// uses the newest row of its op that is not newer than its opset version (OpCall::opset_version). An attribute that the
+// row does not list is an error when the model is opened. Semantics are those of the ONNX specification and of onnx's
+// reference evaluator. The graphs follow tinygrad's nn/onnx.py, except where it differs from the specification
+// (testdata/known_gaps.md).
 #pragma once
 #include <optional>
 #include <span>
@@ -27,7 +28,8 @@ class OpCall {
   const onnx::NodeProto& node() const { return node_; }
   ModelBuilder& builder() const { return builder_; }
   Graph& graph() const;
-  int64_t opset_version() const { return opset_version_; }              // the model's opset version for the op's domain
+  // the opset version, for the op's domain, of the model or of the model-local function that has the node
+  int64_t opset_version() const { return opset_version_; }
   size_t num_outputs() const { return node_.outputs.size(); }
 
   // ---- inputs by index. Reading a missing input throws Failure.
@@ -76,12 +78,12 @@ class OpCall {
   Values inputs_;
 };
 
-// Converts a tensor to a narrow type (onnx.h:is_narrow) and returns the elements in the dtype that keeps them. Integers
-// lose their high bits. Floats are rounded; beyond the largest value they become this value, with `saturate` or if the
-// type has neither infinity nor NaN; else infinity or NaN.
+// Converts a tensor to a narrow type (onnx.h:is_narrow) and returns the elements in the wider dtype of this type
+// (onnx.h:dtype_of). Integers lose their high bits. Floats are rounded; numbers beyond the largest finite one become
+// that one, with `saturate` or if the type has neither infinity nor NaN; else they become infinity or NaN.
 Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
 
-Tensor equal_strings(OpCall& c);  // ops_text.cpp: compares the strings of two inputs
+Tensor equal_strings(OpCall& c);  // returns whether the strings of two inputs are equal (ops_text.cpp)
 
 // A row of the table of ops.
 struct OpDef {
@@ -102,19 +104,19 @@ std::vector<const OpDef*> all_ops();
 // ---- the op families
 std::span<const OpDef> math_ops();       // ops_math.cpp: elementwise, casts, comparisons, logic
 std::span<const OpDef> movement_ops();   // ops_movement.cpp: shapes, constants, slices, padding
-std::span<const OpDef> reduce_ops();     // ops_reduce.cpp: reductions, softmax, scans, sorting
-std::span<const OpDef> nn_ops();         // ops_nn.cpp: convolution, pooling, products, normalization
+std::span<const OpDef> reduce_ops();     // ops_reduce.cpp: reductions, softmax, scans, sorting, selection
+std::span<const OpDef> nn_ops();         // ops_nn.cpp: convolution, pooling, products, normalization, dropout
 std::span<const OpDef> index_ops();      // ops_index.cpp: gathers and scatters
-std::span<const OpDef> control_ops();    // ops_control.cpp: If, Loop, Scan, sequences, options
+std::span<const OpDef> control_ops();    // ops_control.cpp: If, Loop, Scan, sequences, optionals
 std::span<const OpDef> resize_ops();     // ops_resize.cpp: Resize, Upsample
-std::span<const OpDef> sample_ops();     // ops_sample.cpp: grids, deformable convolution, regions
+std::span<const OpDef> sample_ops();     // ops_sample.cpp: sampling of images and of regions
 std::span<const OpDef> attention_ops();  // ops_attention.cpp: attention, rotary embedding
-std::span<const OpDef> quantize_ops();   // ops_quantize.cpp
-std::span<const OpDef> loss_ops();       // ops_nn.cpp
+std::span<const OpDef> quantize_ops();   // ops_quantize.cpp: quantization, ops on quantized integers
+std::span<const OpDef> loss_ops();       // ops_nn.cpp: loss functions
 std::span<const OpDef> training_ops();   // ops_training.cpp: optimizer steps
 std::span<const OpDef> recurrent_ops();  // ops_recurrent.cpp: RNN, GRU, LSTM
-std::span<const OpDef> text_ops();       // ops_text.cpp: strings
-std::span<const OpDef> signal_ops();     // ops_signal.cpp: windows, DFT, STFT
-std::span<const OpDef> contrib_ops();    // ops_contrib.cpp: com.microsoft
+std::span<const OpDef> text_ops();       // ops_text.cpp: strings, LabelEncoder
+std::span<const OpDef> signal_ops();     // ops_signal.cpp: windows, Fourier transforms, mel filters
+std::span<const OpDef> contrib_ops();    // ops_contrib.cpp: transformer ops of com.microsoft
 
 }  // namespace tgc

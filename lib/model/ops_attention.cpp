@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// Pads the last axis of `mask` to `keys` keys, which must not be used: a mask may have fewer keys than the node.
+// Pads the last axis of `mask` to `keys` elements. The added elements exclude their keys (false or -inf).
 Tensor padded_mask(const Tensor& mask, int64_t keys) {
   int64_t missing = keys - mask.size(-1);
   if (missing < 0 || mask.ndim() > 4) throw Failure("its mask does not fit its keys");
@@ -77,7 +77,7 @@ Values attention(OpCall& c) {
   return {y, present_key, present_value, shown};
 }
 
-// Rotates pairs of elements of each head by an angle. Two caches have the cosines and sines for each position.
+// Rotates pairs of elements of each head by an angle. Inputs 1 and 2 have the cosines and sines for each position.
 Values rotary_embedding(OpCall& c) {
   Tensor x = c.tensor(0), cos = c.tensor(1), sin = c.tensor(2);
   Ints own = x.shape();

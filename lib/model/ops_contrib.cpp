@@ -42,7 +42,7 @@ Values embed_layer_normalization(OpCall& c) {
 }
 
 // Returns a mask with four axes that is true for the keys that attention may use. `mask` has 2 to 4 axes, or it is a
-// vector: of the number of keys in each batch, or of the ends of a range of keys in each batch, followed by the begins.
+// vector: the number of keys of each batch, or the ends of the batches' ranges of keys, followed by the begins.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -118,7 +118,7 @@ Values tensor_scatter(OpCall& c) {
   Ints xs = x.shape();
   int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
-  // `at` has the index along `axis` of the slice of x that each slice of the updates replaces.
+  // `at`: for each slice of the updates along `axis`, the index of the slice of x that it replaces.
   Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
   if (c.has_input(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);

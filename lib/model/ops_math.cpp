@@ -40,8 +40,8 @@ Values fold(OpCall& c) {
   return {out};
 }
 
-// Returns the second operand y. Before opset 7, y's first axis aligns with the axis of x that the attribute `axis`
-// names.
+// Returns the second operand y. Before opset 7, the attribute `axis` names the axis of x with which the first axis of y
+// is aligned for broadcasting.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;

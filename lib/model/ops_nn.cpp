@@ -1,4 +1,4 @@
-// Convolution, pooling, matrix products, normalization.
+// Convolution, pooling, matrix products, normalization, dropout and loss functions.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -223,8 +223,8 @@ Values global_lp_pool(OpCall& c) {
   return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
 }
 
-// Col2Im: adds the blocks of an image, which the input has as columns, at their places. Computed as a transposed
-// convolution in which each element of the kernel has its own channel.
+// Col2Im, the inverse of im2col: each column of the input is a block of the image; adds each block to the image at its
+// position. Computed as a transposed convolution in which each element of the kernel has its own channel.
 Values col2im(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints image = c.ints(1), block = c.ints(2);

@@ -7,8 +7,8 @@ namespace {
 
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
-// Broadcasts a scale or a zero point to the shape of a tensor. Either has one value, one value for each slice along
-// `axis`, or one value for each block of `block` slices.
+// Broadcasts a scale or a zero point to the shape of a tensor. The scale or zero point has one value, one value for
+// each slice along `axis`, or one value for each block of `block` slices.
 struct Spread {
   Ints shape;
   int64_t axis, block;
@@ -90,7 +90,8 @@ Values dequantize_linear(OpCall& c) {
   return {(steps * spread(scale)).cast(to)};
 }
 
-// Chooses the scale and the zero point so that 8 bits can represent the range of all values and 0.
+// Quantizes to UINT8, with a scale and a zero point with which 8 bits represent the range of all values and 0. Returns
+// the quantized tensor, the scale and the zero point.
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
   Tensor range = x.max().maximum(Const(0)) - low;

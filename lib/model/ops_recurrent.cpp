@@ -150,7 +150,7 @@ class Recurrent {
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
-    // The lists of parameters have no elements for activations without a parameter, so skip only those with one.
+    // The attribute has elements only for activations with this parameter (`takers`), so count only these.
     auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
       const onnx::Attribute* list = c_.attr(attribute);
       size_t index = 0;

@@ -70,7 +70,7 @@ Values arg_max(OpCall& c, Tensor x) {
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
 
-// Softmax before opset 13: the tensor is flattened to a matrix whose rows are the axes before `axis`.
+// Softmax or LogSoftmax before opset 13: the tensor is flattened to a matrix whose rows are the axes before `axis`.
 template <Tensor (Tensor::*F)(int64_t) const>
 Values over_matrix(OpCall& c) {
   Tensor x = c.tensor(0);

@@ -46,12 +46,13 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
   return inverse ? out / double(length) : out;
 }
 
-// Returns the real signal of `length` elements from x, its frequencies from 0 up to length / 2 along axis -2.
+// Inverse of a one-sided DFT: x has the frequencies from 0 to length / 2 along axis -2 of a real signal of `length`
+// elements.
 Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
   int64_t bins = x.size(-2);
   Tensor cos = waves<cosine>(c, bins, length, length, x.dtype()), sin = waves<sine>(c, bins, length, length, x.dtype());
   std::vector<double> times(size_t(bins),
-                            2);  // frequencies above length / 2 repeat the others, except 0 and length / 2
+                            2);  // in a full spectrum, each frequency but 0 and length / 2 occurs twice
   times[0] = 1;
   if (length % 2 == 0) times[size_t(length / 2)] = 1;
   Tensor weights = Tensor::of(c.graph(), times, x.dtype()) / double(length);

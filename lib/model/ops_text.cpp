@@ -109,7 +109,7 @@ Values regex_full_match(OpCall& c) {
   return {Tensor::of(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
-// Splits a text at the delimiter, or at white space if it is empty. Splits at most `most` times; -1 means no limit.
+// Splits a text at the delimiter or, if this is empty, at white space. Splits at most `most` times; -1 means no limit.
 std::vector<std::string> parts_of(std::string_view text, std::string_view delimiter, int64_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   std::vector<std::string> out;

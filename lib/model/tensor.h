@@ -106,7 +106,7 @@ class Tensor {
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
   // Returns a copy in which `value` replaces the indexed elements or, with a reduction (sum, prod, amax or amin), is
-  // combined with them. At least one of the indices must be a tensor.
+  // combined with them. At least one of the indices must be a tensor; the others must be whole slices.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;

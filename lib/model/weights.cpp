@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxHeader = 100'000'000;  // most bytes of a header; the limit of safetensors' own implementation
+constexpr size_t kMaxHeader = 100'000'000;  // maximum bytes of a header, as in the safetensors library
 
 onnx::Type type_of_name(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
@@ -33,7 +33,7 @@ onnx::Type type_of_name(const std::string& name) {
 json parse_header(std::string_view text) {
   std::set<std::string> names;
   std::string twice;
-  constexpr int kMostLevels = 4;  // most levels of nesting in a valid header
+  constexpr int kMostLevels = 4;  // maximum nesting of a valid header
   const bool fits = json_fits(text, kMostLevels, [&](int depth, const std::string& name) {
     if (depth == 1 && !names.insert(name).second) twice = name;
   });

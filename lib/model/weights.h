@@ -8,7 +8,7 @@
 namespace tgc {
 
 // Reads all tensors of a file. The format is recognized by content. Tensors of a safetensors file are views of the
-// mapped file. An error names the file and the tensor. Safetensors data that overlap or have gaps are errors.
+// mapped file. Errors name the file, and the tensor if one is at fault. Safetensors data must not overlap or have gaps.
 Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path);
 
 // Reads the tensors from the bytes of a safetensors file. `path` is the file's name in error messages.

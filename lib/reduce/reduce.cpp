@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-constexpr size_t kFew = 6;        // for a case of at most this many nodes, no other chains are tried
+constexpr size_t kFew = 6;        // for a case of at most this many nodes, no other chains of cases are tried
 constexpr size_t kSmall = 400;    // with a prefilter, no large cuts are made in a case of fewer nodes
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
@@ -96,7 +96,7 @@ class Reduction {
       later->device = "REF";
       if (later->num_nodes() < 2 * left) out.push_back({{*later}});
       out.push_back({{*later}, runnable_replacement_of});
-      if (later->fault) later->fault = given.fault;  // undo what case_before_stage() did to its number
+      if (later->fault) later->fault = given.fault;  // case_before_stage() has set the application to 1
       if (later->fault) out.push_back({{*later}, runnable_replacement_of});
       out.push_back({{given}, runnable_replacement_of});
       return out;
@@ -217,7 +217,7 @@ class Reduction {
     if (later->fault) later->fault = best_.fault, (void)accept(*later);
   }
 
-  // Slices the kernel to the blamed rewrite, or to the last one before a stage failed. Returns false if no slice fails.
+  // Slices the kernel to the blamed rewrite or the last one before a stage failed. Returns false if none is accepted.
   bool slice_to_rewrite() {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;

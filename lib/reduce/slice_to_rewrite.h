@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Returns the case with the graph that is the input of `stage`. A seeded fault then affects the first application of
-// its rule in `stage`. Returns nullopt if the compilation fails before, or if `stage` is no kernel stage.
+// its rule in `stage`. Returns nullopt if an earlier stage fails, or if `stage` is no kernel stage.
 std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage);
 
 class RewriteSlice {
@@ -24,9 +24,9 @@ class RewriteSlice {
   static std::optional<RewriteSlice> find_last(const Session& session, const TestCase& c, const std::string& stage);
 
   // Returns the slice of the rewrite that contains this one; nullopt if this rewrite is not nested, or if the stage's
-  // input cannot have the other one's node.
+  // input cannot have the node that the outer rewrite replaces.
   std::optional<RewriteSlice> outer_slice() const;
-  // returns the number of levels of the rule's pattern; for outer_slice(), depth()
+  // returns the number of levels of the rule's pattern; for a slice that outer_slice() made, graph_depth()
   size_t pattern_depth() const { return pattern_depth_; }
   size_t graph_depth() const;  // returns the number of levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except

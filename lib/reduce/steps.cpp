@@ -66,7 +66,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
     if (!py_equal(now, 0) && !py_equal(now, 1)) offer(1.0);
   } else if (!dtypes::is_bool(u.dtype()) && (py_less(2, now) || py_less(now, -2))) {
     offer(2);
-    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrongly folded constant may not be
+    const bool is_finite = !now.is_float() || std::isfinite(now.as_float());  // a wrong rule may fold to inf or NaN
     if (is_finite && py_less(8, now)) offer(floor_div(now.to_int(), 2));
   }
 }

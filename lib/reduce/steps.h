@@ -14,7 +14,7 @@ TestCase with_settings(const TestCase& c, const Settings& settings);
 // Steps that make candidates. A step that is impossible returns a case without a root.
 using Candidates = std::vector<std::function<TestCase()>>;
 
-// Returns the KernelInfo of the case's SINK without opts. After a stage, it is a new one with a standard name.
+// Returns the KernelInfo of the case's SINK without opts; after a stage, a new KernelInfo with a standard name.
 Arg info_without_opts(const TestCase& c);
 // A step that simplifies one property of a case but keeps the structure of the graph: settings, opts, rare dtypes,
 // large numbers, or sizes of buffers. Returns a case without a root if there is nothing to simplify. simplifications()
@@ -29,8 +29,8 @@ Candidates single_stores(const TestCase& c);
 // Returns the node that replaces the removed node `u` in a case that is only compiled: the first source with the dtype
 // of `u` (for a RANGE, its size) or, if there is none, the constant 1; the empty UOp if neither is possible.
 UOp replacement_of(UOp u);
-// Returns the same for a case that runs, except that a RANGE or SPECIAL is replaced by the number of its second
-// iteration (0 if there is only one).
+// Returns the node that replaces `u` in a case that runs: the result of replacement_of(), but for a RANGE or SPECIAL
+// the number of its second iteration (0 if there is only one).
 UOp runnable_replacement_of(UOp u);
 // Returns steps that make the node `u` simpler. They replace it by another node with its dtype or by a constant,
 // shorten or remove its loop, or drop one of its sources.

@@ -130,7 +130,7 @@ std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
   return std::make_unique<clang::EmitObjAction>();
 }
 
-// Returns the option that names the folder of clang's headers if an installation has them beside this library.
+// Returns clang's option for the folder of its headers if an installation has them beside this library; else nothing.
 std::vector<std::string> own_headers() {
   Dl_info own;
   if (!::dladdr(reinterpret_cast<void*>(&own_headers), &own) || !own.dli_fname) return {};

@@ -56,7 +56,7 @@ struct Folder {
   }
 };
 
-// Throws std::runtime_error with lld's message.
+// Links a relocatable object to a code object. Throws std::runtime_error with lld's message if this fails.
 std::string link(std::string_view object) {
   static std::mutex one_at_a_time;  // because lld has global state, one link runs at a time
   std::lock_guard lock(one_at_a_time);

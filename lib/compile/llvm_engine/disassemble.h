@@ -9,7 +9,8 @@ namespace tgc {
 
 // Disassembles an ELF object or code object: each function's name, then address, bytes and text of each instruction. If
 // there is debug information, "; line N" precedes the instructions of source line N. Bytes that do not decode are shown
-// as `.byte`. Throws std::runtime_error if `object` is not an object file.
+// as `.byte`. Throws std::runtime_error if `object` is not an object file, or if LLVM has no disassembler for the
+// machine.
 std::string disassemble(std::string_view object, const llvm::TargetMachine& machine);
 
 // Adds debug information that maps each instruction of `module` to its line in `text`, from which the module was

@@ -24,12 +24,12 @@ class PassGate : public llvm::OptPassGate {
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {
     return std::as_const(*this).shouldRunPass(pass, unit);
   }
-  // Called before each optimization pass. `pass` is its short name; if empty, its class name `of_class` is used.
+  // Called before each optimization pass; returns true if it may run. `pass` is its short name; if empty, `of_class` is
+  // used.
   bool should_run(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
-  const std::string& pass_list() const {
-    return pass_list_;
-  }  // a line per optional pass: "instcombine\tfunction (E_4)\n"
+  // a line per optional pass: "instcombine\tfunction (E_4)\n"
+  const std::string& pass_list() const { return pass_list_; }
 
  private:
   int64_t max_passes_;

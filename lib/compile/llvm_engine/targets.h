@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-// Makes code generators, assembly printers and parsers known to the LLVM of the engine that calls this.
+// Registers code generators, assembly printers and parsers in the LLVM of the calling engine.
 inline void initialize_targets() {
 #define TGC_TARGET(name)             \
   LLVMInitialize##name##TargetInfo(); \
