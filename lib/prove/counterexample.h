@@ -38,8 +38,9 @@ std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator
 
 // For a wrong variant of a rule whose right side is an approximation. `values` are the sides of the variant, and
 // `right` those of the rule. Returns a point at which `values` differ and `right` do not, or at which the error of
-// `values` is more than 100 times the error of `right` and of a few roundings. If `right` is null, returns a point at
-// which `values` differ in any bit of a number. Returns nullopt if no such point is found.
+// `values` is more than 100 times the error of `right` and of a few roundings, or at which tiny values clearly differ
+// and those of `right` do not. If `right` is null, returns a point at which `values` differ in any bit of a number.
+// Returns nullopt if no such point is found.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 

@@ -18,7 +18,7 @@ using RangeMap = std::vector<std::pair<UOp, UOp>>;
 bool is_same_iterations(const RangeMap& map);
 
 // Returns true if different values of the loops in `index` give different indices, all of them in 0..size-1. Enumerates
-// the values; returns false if there are too many.
+// the values; returns false if there are too many, or if `index` has an op that cannot be evaluated.
 bool is_one_to_one_into(UOp index, int64_t size);
 
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.

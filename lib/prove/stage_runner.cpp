@@ -116,8 +116,8 @@ bool StageRunner::can_decide() {
 }
 
 // Returns trial number `number`; null if it cannot be made. Trial 0 has usual numbers. In the others, integers have all
-// magnitudes, unless they decide an address. Arrays that the AST only stores are filled, too, if their elements have at
-// least 4 bytes: then an element that a graph should store, but does not, is wrong.
+// magnitudes, except in constrained_inputs(). Arrays that the AST only stores are filled, too, if their elements have
+// at least 4 bytes: then an element that a graph should store, but does not, is wrong.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {

@@ -22,8 +22,8 @@ bool has_unordered_stores(UOp root);
 void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Application> list, UOp input, UOp result);
 
 // ---- stores by the parallel threads of a kernel
-// Returns the names, with the sizes, of the parallel axes of a graph: launch indices, and ranges of the grid, of
-// workgroups and of CPU threads.
+// Returns the names, with the sizes, of the parallel axes of a graph with more than one iteration: launch indices,
+// ranges of the grid, of workgroups and of CPU threads, and the variable core_id.
 std::set<std::string> parallel_axes(UOp root);
 // Returns the number of threads that the parallel axes of a graph make, at most: a variable size counts with its
 // largest value. -1 if an axis does not begin at 0, or if the number exceeds int64.

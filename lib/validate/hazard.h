@@ -37,8 +37,8 @@ std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
                                   const std::vector<ArgumentPlace>& places = {}, bool only_shared = false);
 
 // Returns the elements of the buffer `slot` that `ast`, the AST of a kernel, stores (`stores`) or loads, sorted and
-// without duplicates; nullopt if an access is one of an image or a vector, if an index depends on loaded values, or if
-// a loop's size is not constant or too large.
+// without duplicates; nullopt if an access is one of an image or a vector, if an index depends on loaded values, if a
+// loop's size is not constant or too large, or if REF fails.
 std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, bool stores,
                                                       const VariableValues& variables);
 

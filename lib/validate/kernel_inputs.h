@@ -59,9 +59,9 @@ InputDistribution input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
 
-// Returns the names of the arrays whose values are used in an address, the size of a loop, a divisor, the distance of a
-// shift, or an exponent of the kernel `root`. Such arrays must be filled by fill_random(), whose values are valid for
-// these uses.
+// Returns the names of the arrays whose values are used in an address or its gate, the size of a loop or launch index,
+// a divisor, the distance of a shift, or an exponent of the kernel `root`. Such arrays must be filled by fill_random(),
+// whose values are valid for these uses.
 std::set<std::string> constrained_inputs(UOp root);
 
 // The sets of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide(). BelowZero and

@@ -12,14 +12,14 @@ double epsilon(DType dtype);
 inline constexpr int kPerturbations = 4;
 
 // Returns the kernel `root`, a graph at any stage, perturbed in one of kPerturbations ways, as a graph that REF runs:
-//   - a rounded float (a result of arithmetic or of a narrowing cast) is larger or smaller by its last bit, except in
-//     way 0
+//   - a rounded float (a result of arithmetic or of a narrowing cast, or a term of a sum) is larger or smaller by its
+//     last bit, except in way 0
 //   - a comparison of such floats that differ by at most a few bits gives the other answer, in half of the ways
 //   - a cast of such a float to an integer, or its TRUNC, has an operand that is a few bits larger or smaller
 //   - a maximum with a NaN is one operand in some ways, and the other operand in others
 //   - a result that C leaves undefined is another value in every way: a division by zero, a negative power of zero, a
-//     shift by the width or more, an overflow of a signed sum, product or left shift, a cast of a float that does not
-//     fit the integer, and the bits of a computed NaN (the device chooses its sign and payload)
+//     shift by the width or more, an overflow of a signed sum, product or left shift of at most 32 bits, a cast of a
+//     float that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and payload)
 // Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 

@@ -44,7 +44,7 @@ class ReferenceRunner {
   // that depend on rounding. Differences in these elements are counted in Comparison::num_left_out, and an array that
   // differs only there passes. If `settled` is not null, stores in it a copy of `actual` in which these elements have
   // their expected values. With options.accepts_rounding, the other differences are accepted if rounding explains all
-  // of them.
+  // of them. Errors: those of compare_outputs(), or a recheck fails.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;

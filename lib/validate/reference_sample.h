@@ -29,18 +29,19 @@ UOp constant_size_of(UOp range);
 // evaluations of UOps, or if the AST is not plain; else as many elements as `work` allows, within fixed limits. An AST
 // is plain if each of its stores writes, in every iteration of loops of constant sizes, one scalar to an array (not an
 // image) of its own without a gate, and if it has no local memory, registers, barriers, BUFFERIZE or order of stores
-// (AFTER). Errors: REF cannot run the kernel, or even a few elements need far more than `work`.
+// (AFTER). Errors: REF cannot run the kernel, or the fewest elements that can be computed (all, if the AST is not
+// plain) need far more than `work`.
 Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work);
 
 // Returns, for each array, the indices of elements that the element `place` of the stored array `array` is computed
 // from. For reductions, considers only the first `most` + 1 iterations of the innermost loop, with all other loops at
-// 0. Empty if the AST is not plain.
+// 0. Empty if the AST is not plain or does not store the element.
 std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most);
 
 // Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
-// not plain, if `places` lacks a stored array, if an element at `places` is not stored, or if REF cannot run the
-// kernel.
+// not plain, if `places` lacks a stored array, if the iteration that stores an element of `places` cannot be found, or
+// if REF cannot run the kernel.
 Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
                          const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 

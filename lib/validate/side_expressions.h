@@ -72,7 +72,8 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
                                                       uint64_t seed = 1);
 
 // Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, so that one bad pair
-// does not prevent the comparison of all other pairs.
+// does not prevent the comparison of all other pairs. Fails if REF cannot run the batches after a fixed number of
+// halvings.
 Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed = 1);
 

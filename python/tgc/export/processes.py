@@ -100,6 +100,7 @@ def finish_at_exit(recorder: Recorder, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     return finish(recorder)
   def on_sigterm(_signal: int, _frame: Any) -> None:
+    print_message("the program was terminated (SIGTERM) before its end; the recording ends there, too")
     finish_once()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGTERM)
