@@ -4,7 +4,6 @@
 #include "apps/tgc/options.h"
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
-#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {
@@ -34,6 +33,7 @@ int run_bisect(BisectOptions& o) {
   if (graph && !*graph)
     return report_error({.message = "the input has no graph", .file = source.name().display_name()});
   int worst = 0;
+  bool are_all_same = true;
   std::set<std::string> bound;  // variables of --var that at least one kernel has
   for (o.trial.input.is_only_kernel = true; graph && *graph;) {
     if (session.is_cancelled()) return report_error({.message = "cancelled"});
@@ -42,6 +42,7 @@ int run_bisect(BisectOptions& o) {
     BisectReport report = (*graph)->is_tensor_graph ? bisect_tensor_graph(session, **graph, o.trial, o.plan)
                                                     : bisect(session, **graph, o.trial, o.plan);
     worst = std::max(worst, print_bisect_report(report, o.json));
+    are_all_same &= report.verdict.kind == Verdict::Kind::Same;
     bound.insert(report.variables.begin(), report.variables.end());
     graph = std::move(following);
   }
@@ -49,12 +50,7 @@ int run_bisect(BisectOptions& o) {
   for (auto& [name, value] : o.trial.input.variables)
     if (!o.trial.input.is_only_kernel && !bound.contains(name))
       worst = report_error({.message = "no kernel has a variable '" + name + "'"});
-  // If a rule goes wrong while the program is split into kernels, the ASTs are wrong, but each kernel computes what its
-  // AST says.
-  const InputName input = InputName::parse(o.trial.input.name);
-  if (const std::string schedules = input.schedules(); worst == 0 && !schedules.empty())
-    session.report_note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc bisect " +
-                        shell_word(schedules));
+  if (worst == 0 && are_all_same) note_unchecked_schedules(session, o.trial.input.name, "bisect");
   return worst;
 }
 

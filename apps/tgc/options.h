@@ -51,6 +51,9 @@ void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability abi
 Session terminal_session(unsigned jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
+// If the recording of kernels that `input` names has one of schedules beside it, says in a note that each kernel was
+// compared with its AST only, and how `command` checks the schedules that made the ASTs.
+void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
 // If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.
 // Returns `over` without BEAM and the other variables of the search that are not also settings of the pipeline.

@@ -32,8 +32,8 @@ class Runner {
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
-    const bool schedules = session_.compiler()->need_scheduler("").ok();  // false: a live pipeline gives a model's
-                                                                          // kernels, which run as graphs
+    // false: a live pipeline gives a model's kernels, which run as graphs
+    const bool schedules = session_.compiler()->need_scheduler("").ok();
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
       worst = std::max(worst, !require(is_model_file(input)) || !schedules ? run_graphs()
@@ -45,6 +45,8 @@ class Runner {
         worst = report_error({.message = "no kernel has a variable '" + name + "'"});
     if (counts_.num_all() > 1 && !o_.json) print_report(counts_.text());
     if (graphs_.num_all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
+    for (const std::string& input : o_.inputs)
+      if (worst == 0) note_unchecked_schedules(session_, input, "run");
     return worst;
   }
 

@@ -6,7 +6,9 @@
 #include "apps/tgc/terminal.h"
 #include "lib/beam/found_opts.h"
 #include "lib/beam/results.h"
+#include "lib/driver/input_name.h"
 #include "lib/driver/session.h"
+#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {
@@ -47,6 +49,12 @@ Session terminal_session(Overrides over, unsigned jobs) {
   session.overrides = std::move(over), session.overrides.other_options = other_options();
   for (const std::string& idle : ignored_variables()) session.report_note(idle);
   return session;
+}
+
+void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command) {
+  if (const std::string schedules = InputName::parse(input).schedules(); !schedules.empty())
+    session.report_note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc " +
+                        std::string(command) + " " + shell_word(schedules));
 }
 
 Overrides install_found_opts(Overrides over) {

@@ -140,8 +140,7 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
   if (why == "assign") return {"the program assigns it", "", true};
   if (why == "source") return {by + " reads a buffer", "no " + by};
   if (why == "users")
-    return {"its users index it with different loops",
-            "the same movement ops before all users; PCONTIG=1 stores only the axes that differ"};
+    return {"its users index it with different loops", "the same movement ops before all users"};
   if (why == "loops")
     return {"an EXPAND between it and its user would compute it again in each iteration of the expanded loops",
             "no EXPAND between it and its user"};

@@ -205,7 +205,7 @@ class OwnCompiler : public GraphCompiler {
     if ((over.imports_kernels || over.prefers_native) && !in.is_tensor_graph) return Unit{};
     if (over.target.empty() && over.settings_texts.empty() && over.opts.empty()) return Unit{};
     Diag diag = foreign_graph_error(in.info.producer, in.file);
-    diag.expected = "--native, or what was recorded, without --target, --set or --opts";
+    diag.expected = "--live=PYTHON, or --native, or what was recorded, without --target, --set or --opts";
     return diag;
   }
 

@@ -49,12 +49,14 @@ std::string method_of(UOp u, const InputGraph& in) {
 
 class Explanation {
  public:
-  Explanation(const Session& session, const std::string& recording) : session_(session), recording_(recording) {}
+  Explanation(const Session& session, const std::string& recording)
+      : session_(session), input_(InputName::parse(recording)), recording_(input_.file) {}
 
   NanReport explain() {
     const std::string path = stem_of(recording_) + ".nan.json";
     if (!std::filesystem::exists(path))
-      throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched",
+      throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched, or the " +
+                                    "program was terminated before",
                          .expected = "a recording of tinygrad_export.py --watch-nan"});
     const std::string text = read_file(path).value_or_throw();
     if (text.size() > kMostBytes) throw Failure(Diag{.message = "a find of more than 64 MiB", .file = path});
@@ -69,16 +71,47 @@ class Explanation {
       if (!document.is_object() || document.value("format", "") != "tgc-nan" || !document.contains("found") ||
           !document["found"].is_object())
         throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
-      found_ = document["found"];
-      return report();
+      return report(choose_find(document));
     } catch (const Json::exception&) {
       throw Failure(Diag{.message = "a member is missing or has a wrong type", .file = path});
     }
   }
 
  private:
-  NanReport report() {
-    NanReport out{.kernel = found_.at("id").get<std::string>()};
+  // Sets `found_` to the find to explain: that of the kernel that `#ID` names or, without one, the first find that is
+  // not masked. Returns lines about the other finds. Recordings of older versions have one find.
+  std::string choose_find(const Json& document) {
+    std::vector<Json> finds{document["found"]};
+    if (auto later = document.find("later"); later != document.end())
+      finds.insert(finds.end(), later->begin(), later->end());
+    auto is_masked = [](const Json& f) { return f.value("read_by", 0) > 0 && f.value("carried_by", 0) == 0; };
+    auto id_of = [](const Json& f) { return f.at("id").get<std::string>(); };
+    auto chosen = input_.id.empty() ? std::ranges::find_if_not(finds, is_masked)
+                                    : std::ranges::find(finds, input_.id, id_of);
+    if (chosen == finds.end() && !input_.id.empty())
+      throw Failure("--watch-nan kept no NaN of the kernel '" + input_.id + "'");
+    if (chosen == finds.end()) chosen = finds.begin();
+    found_ = *chosen;
+    std::string out;
+    for (auto other = finds.begin(); other != finds.end(); ++other)
+      if (other != chosen)
+        out += "  " + std::string(other < chosen ? "before" : "after") + " it " + id_of(*other) + " made a NaN, " +
+               spread_text(*other) + ": tgc run " + shell_word(recording_ + "#" + id_of(*other)) + " --nan\n";
+    return out;
+  }
+
+  // Returns how far the NaNs of a find came; "" for a recording that does not say it.
+  static std::string spread_text(const Json& find) {
+    if (!find.contains("read_by")) return {};
+    const size_t read = find["read_by"].get<size_t>(), carried = find["carried_by"].get<size_t>();
+    if (read == 0) return "which no later kernel read";
+    if (carried == 0) return "which no kernel that read it passed on";
+    return "which " + counted(carried, "later kernel call") + " passed on";
+  }
+
+  NanReport report(std::string other_finds) {
+    NanReport out{.other_finds = std::move(other_finds), .spread = spread_text(found_)};
+    out.kernel = found_.at("id").get<std::string>();
     auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
     auto in = std::move(source.next_graph().value_or_throw());
     if (!in) throw Failure(Diag{.message = "there is no record '" + out.kernel + "'", .file = recording_});
@@ -94,7 +127,8 @@ class Explanation {
     const int64_t element = bad.at("first").get<int64_t>();
     out.output = name + "[" + std::to_string(element) + "]", out.num_non_finite = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.num_elements = a->size();
-    out.repeat_command = "tgc run " + shell_word(recording_) + " --nan";
+    out.repeat_command =
+        "tgc run " + shell_word(input_.id.empty() ? recording_ : recording_ + "#" + input_.id) + " --nan";
     out.kernel_command = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
                        shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
@@ -136,7 +170,8 @@ class Explanation {
   }
 
   const Session& session_;
-  const std::string& recording_;
+  const InputName input_;
+  const std::string& recording_;  // the file of `input_`
   Json found_;
 };
 
@@ -157,7 +192,7 @@ std::string NanReport::text() const {
          (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + counted(num_elements, "element") +
                                  " of " + output.substr(0, output.find('['))
                            : "") +
-         "\n";
+         (spread.empty() ? "" : "; " + spread) + "\n" + other_finds;
   return out + "  the kernel alone: " + kernel_command + "\n  again: " + repeat_command + "\n";
 }
 
@@ -170,7 +205,9 @@ std::string NanReport::json() const {
         .member("call", kernel_call)
         .member("output", output)
         .member("bad", num_non_finite)
-        .member("size", num_elements);
+        .member("size", num_elements)
+        .member("spread", spread)
+        .member("others", other_finds);
     json.key("steps").array([&] {
       for (const Step& s : nan_steps)
         json.object([&] {

@@ -20,6 +20,8 @@ struct NanReport {
       kernel_call;  // "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step; train.py:35)"
   std::string output;                            // the first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;  // number of NaNs and infinities in the output, and of all elements
+  std::string other_finds = {};                  // for each other find a line: its kernel, how far it came, a command
+  std::string spread = {};                       // how far the NaNs came: "which 3 later kernel calls passed on"
   std::vector<Step> nan_steps;                   // the operations from the one that made the NaN to the output
   std::string repeat_command;                    // the command that prints this report
   std::string kernel_command;                    // the command that runs the kernel on the saved arrays
@@ -31,8 +33,9 @@ struct NanReport {
   int exit_code() const { return unexplained_reason.empty() ? 1 : 2; }
 };
 
-// Explains what --watch-nan found for the recording in the file `recording`. Fails if --watch-nan found no NaN, or if
-// its files are missing or damaged.
+// Explains a NaN that --watch-nan kept for the recording `recording`, FILE or FILE#ID: that of the kernel ID or, for
+// FILE, the first one that no later kernel masked (the first of all if all are masked). Fails if --watch-nan kept no such
+// NaN, or if its files are missing or damaged.
 Result<NanReport> explain_nan(const Session& session, const std::string& recording);
 
 }  // namespace tgc

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
 from typing import Any
 
@@ -186,6 +188,20 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   second = use(re.sub(r"n\d+$", "", ansistrip(made[-1].name)), "[Opt(OptOps.UPCAST, 1, 4)]")  # below the first
   (a @ b).exp().realize()
   assert made[-1].applied_opts == second
+
+
+@pytest.mark.skipif(RELEASE.startswith(("0.11", "0.12", "0.13")), reason="0.14 and later compile in several processes")
+def test_opts_in_a_schedule_of_several_kernels(tmp_path: pathlib.Path) -> None:
+  program = tmp_path / "program.py"
+  lines = (ROOT / "testdata/programs/opts.py").read_text().partition("use_opts({")[0]
+  program.write_text(lines + """use_opts({"E_40_24_4": [Opt(OptOps.UPCAST, 0, 2)]})
+from tinygrad import Tensor
+x = Tensor.rand(96, 40).realize()
+y = (x.sum(0).contiguous() + (x * 2).T.contiguous().sum(1)).realize()
+""")
+  environment = {k: v for k, v in os.environ.items() if k != "PARALLEL"} | {"DEBUG": "2"}
+  done = subprocess.run([sys.executable, program], text=True, capture_output=True, env=environment, check=True)
+  assert "opts not used" not in done.stdout and "E_20_96_2" in re.sub(r"\x1b\[\d+m", "", done.stdout)
 
 
 @pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
