@@ -21,7 +21,7 @@ const RuleSet& postopt_symbolic() {
   return set;
 }
 
-bool optimizes(const KernelJob& job) { return job.optimize; }
+bool optimizes(const KernelJob& job) { return job.runs_optimizer; }
 
 // Checks that `job.original_sink`, the graph to be scheduled, is a valid tensor graph; then runs the stage "multi_pm".
 // A compilation that begins after the first stage has no `job.original_sink` and checks nothing.
@@ -194,7 +194,7 @@ UOp begin_kernel(KernelJob& job, UOp ast) {
   constexpr size_t kNodesMade = 128, kLeast = 10, kMaxReserved = 16384;
   if (size_t size = ast.graph().size(); size > kLeast)
     ast.graph().reserve(std::min(kNodesMade * (size - kLeast), kMaxReserved));
-  job.optimize = ast.tag().is_none();
+  job.runs_optimizer = ast.tag().is_none();
   if (!ast.arg().is_none()) return ast;
   Graph& g = ast.graph();
   return ast.with_arg(g.record(RecordClass::KernelInfo, {g.str("test"), g.tuple({}), false, g.tuple({}), Arg()}));

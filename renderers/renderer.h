@@ -26,7 +26,7 @@ struct SourceLines {
 };
 // The lines of the source, and for each node of the list the lines that the node printed.
 struct SourceMap {
-  std::vector<std::string> lines;
+  std::vector<std::string> source_lines;
   std::vector<SourceLines> lines_of_node;
 };
 // Renders `list` and returns the source with the lines of each node. Returns the errors of render_source.

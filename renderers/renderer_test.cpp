@@ -244,9 +244,9 @@ TEST_CASE("source_map gives each node its lines, and none to parameters and inli
     REQUIRE(source.ok());
     REQUIRE(map->lines_of_node.size() == b.list.size());
     CHECK(map->lines_of_node[0].num_lines == size_t(ptx));  // a parameter prints no lines, but PTX loads its parameters
-    std::string last = map->lines.at(map->lines_of_node.back().first_line - 1), text;
+    std::string last = map->source_lines.at(map->lines_of_node.back().first_line - 1), text;
     CHECK(contains(last, ptx ? "0f40600000" : name == "CPU:LLVM" ? "store float" : "="));
-    for (const std::string& line : map->lines) text += line + "\n";
+    for (const std::string& line : map->source_lines) text += line + "\n";
     CHECK(text.substr(0, source->size()) == *source);
   }
 }

@@ -37,7 +37,7 @@ class TextRenderer {
   // ---- called by TextTable
   void append_text(std::string_view text) { output.append_chunks(text); }
   void source(UOp u, int i) { output.append_chunks(text(u, i)); }
-  void name(UOp) { output.append_chunks(name_); }
+  void name(UOp) { output.append_chunks(node_text_); }
 
   bool has_text(UOp u) {
     Entry* e = entries_.find(u);
@@ -97,11 +97,11 @@ class TextRenderer {
   }
   void end_node(const std::string& body) {
     if (!added_lines_) return;
-    added_lines_->push_back(body.substr(noted_length_));
-    noted_length_ = body.size();
+    added_lines_->push_back(body.substr(copied_length_));
+    copied_length_ = body.size();
   }
 
-  std::string_view name_;  // the text of the node being printed
+  std::string_view node_text_;  // the text of the node being printed
 
  private:
   struct Entry {
@@ -127,7 +127,7 @@ class TextRenderer {
   uint32_t num_begun_ = 0;  // number of nodes for which begin_node() was called
   Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_lines_;
-  size_t noted_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
+  size_t copied_length_ = 0;  // length of the part of the body that was copied to `added_lines_`
 };
 
 // ---- facts of a list and its nodes that several renderers print
@@ -149,8 +149,8 @@ bool uses_dtype(std::span<const UOp> list, DType base);
 // A tensor core that a list uses: the arg of a WMMA, and the element dtype of its result.
 struct WmmaUse {
   std::string_view name;
-  int64_t n, m, k;   // A is an m x k matrix, B is k x n
-  DType in, output;  // dtype of the elements of A and B, and of the result
+  int64_t n, m, k;                  // A is an m x k matrix, B is k x n
+  DType input_dtype, output_dtype;  // dtype of the elements of A and B, and of the result
   Arg device, threads, upcast_axes, reduce_axes;
   friend bool operator==(const WmmaUse&, const WmmaUse&) = default;
 

@@ -64,7 +64,7 @@ void read_profile(Bytes bytes) {
   profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
-  for (const profile::PmaEvent& e : analyzed->trace.pma)
+  for (const profile::PmaEvent& e : analyzed->trace.pma_events)
     (void)profile::decode_pma(profile::bytes_of(e.blob), e.sm_version);
   for (const profile::SqttSummary& s : analyzed->summaries) (void)s.named_counts();
   count_run_input();

@@ -38,7 +38,7 @@ std::string_view name_of(Outcome outcome) {
   return kNames[size_t(outcome)];
 }
 
-void MutantLog::note(const std::string& text) {
+void MutantLog::note_message(const std::string& text) {
   size_t n = std::min(text.size(), sizeof message - 1);
   std::memcpy(message, text.data(), n);
   message[n] = 0;
@@ -117,7 +117,7 @@ class Run {
   InputGraph loaded() { return std::move(*load()); }
 
   [[noreturn]] void wrong(const std::string& what) {
-    log_.note(what);
+    log_.note_message(what);
     report_finding(std::string(name_of(log_.phase)) + ": " + what);
   }
   template <class T>
@@ -192,7 +192,7 @@ class Run {
     RuleStats stats;
     StatsWatcher counter([](const StageRow&) { return true; }, stats);
     bool ok = watched(counter);
-    (void)stats_text(stats.by_rule());
+    (void)stats_text(stats.counters_by_rule());
     return ok;
   }
 

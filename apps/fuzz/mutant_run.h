@@ -36,7 +36,7 @@ struct MutantLog {
 
   void enter_phase(Phase p) { phase = p; }
   void count_outcome(Outcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
-  void note(const std::string& text);
+  void note_message(const std::string& text);
 };
 
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };

@@ -22,12 +22,12 @@ void* shared_bytes(size_t size);
 template <class T>
 class SharedMemory {
  public:
-  SharedMemory() : p_(new (shared_bytes(sizeof(T))) T()) {}
-  T* operator->() { return p_; }
-  T& operator*() { return *p_; }
+  SharedMemory() : value_(new (shared_bytes(sizeof(T))) T()) {}
+  T* operator->() { return value_; }
+  T& operator*() { return *value_; }
 
  private:
-  T* p_;
+  T* value_;
 };
 
 // run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.

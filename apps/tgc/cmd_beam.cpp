@@ -108,7 +108,7 @@ void add_beam(Command& cmd) {
   cmd.option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
   cmd.set_group(OptionGroup::Search);
   cmd.number_option("--width", o.width, "N", 1, 1000, "number of kernels that a round keeps; default: BEAM, else 2");
-  cmd.number_option("--budget", p.budget_seconds, "S", 0, kMostSeconds,
+  cmd.number_option("--budget", p.budget_seconds, "S", 0, kMaxTimeoutSeconds,
                     "seconds for all kernels, shared out by their run times");
   cmd.number_option("--confirm", p.confirm_turns, "N", 1, 1000,
                     "runs of each kernel in the final measurement; default: 5");

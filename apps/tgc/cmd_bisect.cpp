@@ -84,7 +84,7 @@ void add_bisect(Command& cmd) {
              "find the first rewrite after which this command exits with 0");
   cmd.flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.set_group(OptionGroup::Search);
-  cmd.number_option("--seconds", o.plan.limit_seconds, "S", 0, kMostSeconds,
+  cmd.number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
                     "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.output.repro_path);
   cmd.json_flag(o.json, "print one JSON object per kernel");

@@ -109,7 +109,7 @@ void add_check(Command& cmd) {
   auto* traced = cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
   cmd.set_group(OptionGroup::Output);
   cmd.json_flag(o.json, "print the counts as JSON");
-  cmd.number_option("--show", o.show, "N", 0, kMostShown,
+  cmd.number_option("--show", o.show, "N", 0, kMaxShownItems,
                     "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
   cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");

@@ -48,7 +48,7 @@ void add_compile(Command& cmd) {
   cmd.positional("INPUT", o.plan.inputs, "files of any kind (`tgc help inputs`)")->required();
   cmd.set_group(OptionGroup::Input);
   add_language_option(cmd, o.plan.language);
-  cmd.number_option("--every", o.plan.sampling_interval, "N", 1, kMostRuns, "compile only every Nth kernel");
+  cmd.number_option("--every", o.plan.sampling_interval, "N", 1, kMaxRuns, "compile only every Nth kernel");
   cmd.number_option("--threads", o.plan.group_threads, "N", 1, 1024,
                     "with --resources: threads of a work group, where the source does not state them");
   cmd.set_group(OptionGroup::Output);
@@ -62,7 +62,8 @@ void add_compile(Command& cmd) {
   cmd.flag("--times", o.times, "with --json: list every source with its time");
   cmd.set_group(OptionGroup::Pipeline);
   cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
-  cmd.number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMostSeconds, "seconds per source; default: 120");
+  cmd.number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
+                    "seconds per source; default: 120");
   cmd.jobs_option(o.jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return compile_inputs(o); });

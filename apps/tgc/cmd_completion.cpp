@@ -98,7 +98,9 @@ void add_completion(Command& cmd) {
   auto& shell = cmd.make_owned<std::string>();
   cmd.describe("Print a shell script that completes tgc's commands and options.", "source <(tgc completion bash)");
   cmd.positional("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
-  cmd.set_action([&shell] { return print(shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish), 0; });
+  cmd.set_action([&shell] {
+    return print(shell == "bash" ? kBashScript : shell == "zsh" ? kZshScript : kFishScript), 0;
+  });
 
   CLI::App& app = *cmd->get_parent();
   auto words = std::make_shared<Words>();

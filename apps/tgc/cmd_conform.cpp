@@ -18,16 +18,16 @@ int run(const ConformOptions& o) {
   ConformPlan plan = o.plan;
   plan.keeps_differences = o.ci.is_wanted();
   plan.diff_style.use_color = use_color(1) && !plan.keeps_differences;
-  plan.as = o.as == "text"        ? ConformComparison::Text
+  plan.comparison = o.as == "text"        ? ConformComparison::Text
             : o.as == "structure" ? ConformComparison::Structure
                                   : ConformComparison::Values;
   if (!o.map.empty()) plan.graph_map = require(GraphMap::read(require(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
-    require(ConformReport{.as = o.as}.compare_to_baseline(o.baseline));
+    require(ConformReport{.comparison_name = o.as}.compare_to_baseline(o.baseline));
     plan.baseline = require(read_baseline(o.baseline, o.as));
   }
   ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
-  report.as = o.as;
+  report.comparison_name = o.as;
   ConformCounts all = report.total_counts();
   const bool answered = all.num_same || all.num_unchanged || all.num_different || all.num_not_supported;
   if (!report.end_reason.empty() && !answered) return report_error({.message = report.end_reason});
@@ -77,7 +77,7 @@ void add_conform(Command& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.json_flag(o.json, "print the counts as JSON");
   add_ci_options(cmd, o.ci);
-  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMostShown, "print the first N differences; default: 3");
+  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMaxShownItems, "print the first N differences; default: 3");
   cmd.set_action([&o] { return run(o); });
 }
 

@@ -67,7 +67,7 @@ void add_devices(Command& cmd) {
     add_renderers(rows);
     for (const CompilerInfo& c : compilers())
       rows.push_back({"compiler", c.name, c.compiled_targets, c.is_available, c.version});
-    for (const RuntimeInfo& r : runtimes())
+    for (const RuntimeInfo& r : probe_runtimes())
       rows.push_back({"runtime", r.name, r.execution_method, r.is_available, r.detail_text});
     (json ? print(as_json(rows)) : print_report(as_table(rows)));
     return 0;

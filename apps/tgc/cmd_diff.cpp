@@ -40,9 +40,9 @@ void add_diff(Command& cmd) {
   cmd.json_flag(o.plan.as_json);
   add_ci_options(cmd, o.ci);
   cmd.flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
-  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMostShown,
+  cmd.number_option("--show", o.plan.max_shown, "N", 0, kMaxShownItems,
                     "of recordings: print N differences in detail; default: 20");
-  cmd.number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMostShown,
+  cmd.number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,
                     "print at most N changes of a graph; default: 40");
   cmd.set_action([&o] { return diff(o); });
 }

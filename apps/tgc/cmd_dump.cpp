@@ -64,7 +64,7 @@ int dump(const DumpOptions& o) {
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
-    if (debug.watches_kernels()) own.afterwards = [&](Compilation& c) { return debug.print_compiled(c); };
+    if (debug.watches_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compiled(c); };
     if (const StageRow* at = (*pipeline)->input_stage()) begun_at = at->name;
     auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
@@ -80,7 +80,7 @@ int dump(const DumpOptions& o) {
                                                     "shows them"});
   require(out.release());
   if (stages.is_empty()) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
-  if (plan.watcher) session.events->on_debug(stats_text(stats.by_rule()));
+  if (plan.watcher) session.events->on_debug(stats_text(stats.counters_by_rule()));
   return 0;
 }
 

@@ -17,7 +17,7 @@ int run(const LintOptions& o) {
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
-        print(std::string(k.kind) + "\t" + before + std::string(k.help) +
+        print(std::string(k.kind) + "\t" + before + std::string(k.help_text) +
               (k.is_usual ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
@@ -34,7 +34,7 @@ int run(const LintOptions& o) {
   }
   const bool has_events = lint.num_calls() || !lint.findings().empty();
   if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
-  if (has_events) write_ci_reports(o.ci, lint.ci(), o.json);
+  if (has_events) write_ci_reports(o.ci, lint.ci_report(), o.json);
   if (!has_events)
     return report_error({.message = "no call of a TinyJit was recorded", .expected = "NAME.jit.jsonl.gz"});
   return !lint.findings().empty() ? 1 : lint.is_decided() ? 0 : 2;

@@ -39,7 +39,7 @@ class VerdictCounts {
 };
 
 int run(const ProveOptions& o) {
-  if (o.rules) return prove_selected_rules(o);
+  if (o.proves_rules) return prove_selected_rules(o);
   using Kind = RewriteProof::Kind;
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   const Shard shard = o.this_shard();
@@ -47,7 +47,7 @@ int run(const ProveOptions& o) {
   ProgramWriter programs(o);
   VerdictCounts counts;
   size_t number = 0, weak = 0;
-  Session session = terminal_session(o.over, o.jobs);
+  Session session = terminal_session(o.overrides, o.jobs);
   FailureCollector refusals(session);
   ProofCache cache;
   cache.keep_verdicts();
@@ -59,7 +59,7 @@ int run(const ProveOptions& o) {
       programs.write_proof(*proof);
       verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
       weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest_sense() > accepted;
-      print_report(o.json ? proof_json(*proof) : proof_text(*proof));
+      print_report(o.prints_json ? proof_json(*proof) : proof_text(*proof));
       session.report_progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require(refusals.for_each(o.input, o.kernel, [&](InputGraph graph) -> Status {
@@ -89,11 +89,11 @@ int run(const ProveOptions& o) {
     require(pool.finish());
   }
   cache.write_answers();
-  if (!o.json && counts.total()) print_report(counts.text());
-  if (o.json) print_report(o.end_of_report());
+  if (!o.prints_json && counts.total()) print_report(counts.text());
+  if (o.prints_json) print_report(o.end_of_report());
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.total() && shard.num_shards == 1)) return 2;
-  return refusals.has_failures() || (o.strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
+  return refusals.has_failures() || (o.is_strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
 }
 
 }  // namespace
@@ -117,27 +117,28 @@ void add_prove(Command& cmd) {
   join->add_option("REPORTS", o.reports_to_merge, "what `tgc prove --shard=K/N --json` printed")->required();
   join->add_option("-o,--output", o.merged_report, "a file for the whole; default: standard output");
   add_input_options(cmd, o.input, o.kernel);
-  auto* rules = cmd.flag("--rules", o.rules, "instead: prove the rules themselves, for all dtypes and values");
+  auto* rules = cmd.flag("--rules", o.proves_rules, "instead: prove the rules themselves, for all dtypes and values");
   cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
       ->needs(rules);
-  cmd.option("--write-table", o.table, "FILE", "with --rules --live: also write the verdicts as a table in Markdown")
+  cmd.option("--write-table", o.table_path, "FILE",
+             "with --rules --live: also write the verdicts as a table in Markdown")
       ->needs(rules);
   cmd.flag("--list-instances", o.list_instances, "with --rules --live: also list what was decided of each rule")
       ->needs(rules);
   cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
-  cmd.flag("--strict", o.strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
+  cmd.flag("--strict", o.is_strict, "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
   cmd.option("--floats", o.float_sense, "SENSE",
              "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
   cmd.flag("--no-check", o.no_check, "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
                     "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
-  cmd.option("--program", o.program, "FILE.py",
+  cmd.option("--program", o.program_path, "FILE.py",
              "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
   cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
   cmd.jobs_option(o.jobs, "1");
   cmd.set_group(OptionGroup::Output);
-  cmd.json_flag(o.json, "print one JSON object for each kernel");
-  add_pipeline_options(cmd, o.over);
+  cmd.json_flag(o.prints_json, "print one JSON object for each kernel");
+  add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o, join] { return join->parsed() ? merge_reports(o) : run(o); });
 }
 

@@ -8,11 +8,11 @@ namespace tgc {
 namespace {
 
 int explain_nans(const RunCommand& o) {
-  const Session session = terminal_session(o.over);
+  const Session session = terminal_session(o.overrides);
   int worst = 0;
   for (const std::string& input : o.inputs) {
     const NanReport report = require(explain_nan(session, input));
-    print_report(o.json ? report.json() : report.text());
+    print_report(o.prints_json ? report.json() : report.text());
     worst = std::max(worst, report.exit_code());
   }
   return worst;
@@ -23,12 +23,12 @@ int run_hand_written(RunCommand& o) {
   o.source_options.grid = require(parse_launch_size(o.grid)),
   o.source_options.block = require(parse_launch_size(o.block));
   o.source_options.kernel = o.run_options.input.kernel;
-  o.source_options.target = o.run_options.device.name.empty() ? o.over.target : o.run_options.device.name;
+  o.source_options.target = o.run_options.device.name.empty() ? o.overrides.target : o.run_options.device.name;
   int worst = 0;
   for (const std::string& input : o.inputs) {
     const SourceRunReport report =
-        require(run_source(terminal_session(o.over), input, o.source_options, o.run_options));
-    print_report(o.json ? report.json() : report.text());
+        require(run_source(terminal_session(o.overrides), input, o.source_options, o.run_options));
+    print_report(o.prints_json ? report.json() : report.text());
     worst = std::max(worst, report.has_passed() ? 0 : 1);
   }
   return worst;
@@ -42,7 +42,7 @@ void add_run(Command& cmd) {
   cmd.describe("Compile kernels or models, run them and compare the results with a reference.",
                "tgc run kernel.uop --device=CUDA --seed=1");
   add_input_options(cmd, o.inputs, t.input.kernel, "; several are run in order");
-  add_run_options(cmd, t, o.over,
+  add_run_options(cmd, t, o.overrides,
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "
                   "default: --target, else the input's, else CPU:LLVM");
   cmd.set_group(OptionGroup::Input);
@@ -61,7 +61,7 @@ void add_run(Command& cmd) {
                "with --language: elements of a pointer (NAME=float[N] if the source has no type), or a number's value")
       ->needs(language);
   cmd.set_group(OptionGroup::Device);
-  cmd.number_option("--bench", t.device.timed_runs, "N", 1, kMostRuns, "time N runs of the kernel");
+  cmd.number_option("--bench", t.device.timed_runs, "N", 1, kMaxRuns, "time N runs of the kernel");
   cmd.flag("--in-process", t.device.runs_in_process,
            "run kernels in this process, which dies with a kernel that crashes");
   cmd.flag("--sanitize", t.device.use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
@@ -71,8 +71,8 @@ void add_run(Command& cmd) {
   add_repro_option(cmd, t.output.repro_path);
   add_save_failures_option(cmd, t.output.failures_folder);
   cmd.option("--save", t.output.save_path, "F.npz", "write the results of the kernel ({} as in --inputs)");
-  cmd.json_flag(o.json, "print one JSON object per kernel");
-  add_pipeline_options(cmd, o.over, false);
+  cmd.json_flag(o.prints_json, "print one JSON object per kernel");
+  add_pipeline_options(cmd, o.overrides, false);
   cmd.option("--profile", o.profile_path, "F", "write what the emulated AMD executes, for tgc profile")
       ->needs("--emulate");
   for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))

@@ -38,7 +38,7 @@ int stats(const StatsOptions& o) {
   }
   std::vector<const RuleSet*> sets;
   for (const CatalogSet& s : rule_catalog()) sets.push_back(s.rule_set);
-  auto counted = attempts.by_rule();
+  auto counted = attempts.counters_by_rule();
   if (o.json) print(stats_json(counted, sets, ops) + "\n");
   else if (o.never) print_report(never_hit_text(counted, sets, ops));
   else print_report(stats_text(counted, ops));

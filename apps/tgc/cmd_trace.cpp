@@ -120,7 +120,7 @@ void add_trace(Command& cmd) {
   cmd.flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
   cmd.set_group(OptionGroup::Output);
   cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
-  cmd.number_option("--max-lines", o.max_lines, "N", 0, kMostShown,
+  cmd.number_option("--max-lines", o.max_lines, "N", 0, kMaxShownItems,
                     "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
   cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");

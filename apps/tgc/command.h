@@ -20,8 +20,8 @@ T require(Result<T> result) {
   return std::move(result.value_or_throw());
 }
 
-inline const int64_t kMostThreads = 1024, kMostShown = 1'000'000'000, kMostRuns = 1'000'000;
-inline const double kMostSeconds = 1e7;
+inline const int64_t kMaxJobs = 1024, kMaxShownItems = 1'000'000'000, kMaxRuns = 1'000'000;
+inline const double kMaxTimeoutSeconds = 1e7;
 
 // The groups of options, in the order in which --help prints them.
 enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
@@ -63,7 +63,7 @@ class Command {
   CLI::Option* flag(const char* name, T& on, const std::string& help) { return app_->add_flag(name, on, help); }
   CLI::Option* json_flag(bool& value, const std::string& help = "print JSON") { return flag("--json", value, help); }
   CLI::Option* jobs_option(unsigned& value, const std::string& by_default) {
-    return number_option("-j,--jobs", value, "N", 1, kMostThreads, "number of threads; default: " + by_default);
+    return number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
   }
 
   // Returns a new T, which lives as long as the parser.

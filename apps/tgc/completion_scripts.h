@@ -6,7 +6,7 @@
 namespace tgc {
 
 // bash starts a new word after = and :, so the script removes everything up to the last = or : from the candidates.
-inline constexpr std::string_view kBash = R"sh(# bash completion of tgc: source <(tgc completion bash)
+inline constexpr std::string_view kBashScript = R"sh(# bash completion of tgc: source <(tgc completion bash)
 _tgc() {
   local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'
   read -ra words <<<"$line"
@@ -20,7 +20,7 @@ _tgc() {
 complete -o default -F _tgc tgc
 )sh";
 
-inline constexpr std::string_view kZsh = R"sh(#compdef tgc
+inline constexpr std::string_view kZshScript = R"sh(#compdef tgc
 # zsh completion of tgc: tgc completion zsh > "${fpath[1]}/_tgc"
 _tgc() {
   local -a found
@@ -33,7 +33,7 @@ _tgc() {
 if [[ $funcstack[1] == _tgc ]]; then _tgc "$@"; else compdef _tgc tgc; fi
 )sh";
 
-inline constexpr std::string_view kFish =
+inline constexpr std::string_view kFishScript =
     R"sh(# fish completion of tgc: tgc completion fish > ~/.config/fish/completions/tgc.fish
 function __tgc_complete
   set -l typed (commandline -opc) (commandline -ct)

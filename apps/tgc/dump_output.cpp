@@ -35,13 +35,13 @@ Status DumpOutput::print_texts(const std::vector<DumpText>& texts) {
 Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
   std::error_code error;
   bool many = texts.size() != 1 || !is_first_;
-  if (is_first_) into_folder_ = many || output_path_.back() == '/' || fs::is_directory(output_path_, error);
+  if (is_first_) writes_folder_ = many || output_path_.back() == '/' || fs::is_directory(output_path_, error);
   is_first_ = false;
-  if (!into_folder_ && many)
+  if (!writes_folder_ && many)
     return Diag{.message = "cannot write several texts to one file",
                 .file = output_path_,
                 .expected = "a folder (end its name with '/')"};
-  if (!into_folder_) return single_text_ = texts[0].text, Unit{};
+  if (!writes_folder_) return single_text_ = texts[0].text, Unit{};
   fs::create_directories(output_path_, error);
   if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = output_path_};
   std::map<std::string, std::string> stems;  // stems of file names by graph; graphs of one name get different stems

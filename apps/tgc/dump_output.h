@@ -30,7 +30,7 @@ class DumpOutput {
   bool is_json_;
   // JSON texts for standard output: a single one is printed alone, several as a document
   std::vector<DumpText> json_texts_;
-  bool is_first_ = true, into_folder_ = false;
+  bool is_first_ = true, writes_folder_ = false;
   std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
   TakenPaths stems_;                        // the stems of files in the folder
   size_t num_written_ = 0;

@@ -86,7 +86,7 @@ void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::st
 
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
-  cmd.number_option("--timeout", o.device.timeout_seconds, "S", 0, kMostSeconds,
+  cmd.number_option("--timeout", o.device.timeout_seconds, "S", 0, kMaxTimeoutSeconds,
                     "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
   auto emulate = [] {
     if (auto status = use_emulators(); !status) throw CLI::ValidationError("--emulate", status.diag().text());

@@ -17,20 +17,20 @@ namespace tgc {
 struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
-  bool json = false, strict = false, rules = false, list_instances = false;
-  std::string float_sense = "reals", shard, table, program;
+  bool prints_json = false, is_strict = false, proves_rules = false, list_instances = false;
+  std::string float_sense = "reals", shard, table_path, program_path;
   std::vector<std::string> reports_to_merge;  // the reports that `tgc prove merge` joins
   std::string merged_report;
   bool no_check = false;
   std::optional<double> timeout_seconds = {};
   unsigned jobs = 1;
-  Overrides over{.records_live_rewrites = true};
+  Overrides overrides{.records_live_rewrites = true};
 
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
   Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
   // Returns the last line of the report with --json, if there is a --shard.
   std::string end_of_report() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
-  const std::string& tinygrad() const { return over.live_command; }  // the Python of --live; empty: none
+  const std::string& live_tinygrad() const { return overrides.live_command; }  // the Python of --live; empty: none
 };
 
 // Writes Python programs that show refuted rewrites (--program): FILE.py, FILE-2.py, ...
@@ -45,7 +45,7 @@ class ProgramWriter {
 
  private:
   void write_proof(const ProgramQuestion& question, ShownProgram& out);
-  std::string file_;
+  std::string program_path_;
   size_t num_written_ = 0;
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };

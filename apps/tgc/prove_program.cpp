@@ -6,26 +6,27 @@
 
 namespace tgc {
 
-ProgramWriter::ProgramWriter(const ProveOptions& o) : file_(o.program) {
-  if (file_.empty()) return;
-  if (o.tinygrad().empty())
+ProgramWriter::ProgramWriter(const ProveOptions& o) : program_path_(o.program_path) {
+  if (program_path_.empty()) return;
+  if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.tinygrad())), nullptr);
+  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.live_tinygrad())), nullptr);
 }
 
 void ProgramWriter::write_proof(LiveRuleProof& rule) {
   for (auto& [graph, values] : rule.verdict == "conditional" ? rule.conditional_instances : rule.refuted_instances)
-    if (tinygrad_ && rule.program.file.empty()) write_proof({rule.place, graph, values}, rule.program);
+    if (tinygrad_ && rule.program.program_file.empty()) write_proof({rule.rule_location, graph, values}, rule.program);
 }
 
 void ProgramWriter::write_proof(KernelProof& proof) {
   constexpr size_t kMost = 4;
   size_t tried = 0;
   for (const RewriteProof& r : proof.rewrites) {
-    if (!tinygrad_ || r.kind != RewriteProof::Kind::Refuted || tried == kMost || !proof.program.file.empty()) continue;
+    if (!tinygrad_ || r.kind != RewriteProof::Kind::Refuted || tried == kMost || !proof.program.program_file.empty())
+      continue;
     if (!r.counterexample.contains("before")) continue;
     tried++;
-    const UOp before = proof.history->applications()[r.application].before;
+    const UOp before = proof.history->applications()[r.application_index].before;
     write_proof({std::string(r.place.rule), graph_to_json(before, {.producer = proof.producer}), r.counterexample},
                 proof.program);
   }
@@ -38,11 +39,11 @@ void ProgramWriter::write_proof(const ProgramQuestion& question, ShownProgram& o
   if (!answered) return (void)(out.missing_reason = answered.diag().text());
   const ProgramAnswer& answer = answered.value_or_throw();
   if (answer.program.empty()) return (void)(out.missing_reason = answer.missing_reason);
-  std::string path = file_;
+  std::string path = program_path_;
   const size_t end = path.ends_with(".py") ? path.size() - 3 : path.size();
   if (++num_written_ > 1) path.insert(end, "-" + std::to_string(num_written_));
   require(write_file(path, answer.program));
-  out = {.file = path, .printed_text = answer.printed_text};
+  out = {.program_file = path, .printed_text = answer.printed_text};
 }
 
 }  // namespace tgc

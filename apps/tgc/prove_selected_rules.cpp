@@ -33,13 +33,13 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   ProgramWriter programs(o);
   const LiveRuleOptions options{.on_rule = [&](LiveRuleProof& rule) {
                                   programs.write_proof(rule);
-                                  const bool is_printed = rule.is_of_values || rule.num_instances || !o.rule.empty();
-                                  if (!o.json && is_printed) print_report(live_rule_text(rule));
+                                  const bool is_printed = rule.has_value_root || rule.num_instances || !o.rule.empty();
+                                  if (!o.prints_json && is_printed) print_report(live_rule_text(rule));
                                   flush_output();  // users read the verdicts as they come
                                   session.report_progress(counted(++done_rules, "rule"));
                                 },
                                 .limit_seconds = o.timeout_seconds,
-                                .max_refuted = o.program.empty() ? size_t(1) : size_t(6),
+                                .max_refuted = o.program_path.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer, missing = why_no_rules(in);
@@ -51,12 +51,12 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
     throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "': " + missing,
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
-  if (!o.table.empty()) require(write_file(o.table, live_rules_table(all, producer)));
-  print_report(o.json ? live_rules_json(all) + o.end_of_report() : live_rules_summary(all));
+  if (!o.table_path.empty()) require(write_file(o.table_path, live_rules_table(all, producer)));
+  print_report(o.prints_json ? live_rules_json(all) + o.end_of_report() : live_rules_summary(all));
   return std::ranges::any_of(all, [&](const LiveRuleProof& r) {
     const bool is_proven =
         r.verdict == "structural" || (r.verdict == "proven" && !(r.has_floats && r.sense > accepted));
-    return r.verdict == "refuted" || (o.strict && !is_proven);
+    return r.verdict == "refuted" || (o.is_strict && !is_proven);
   });
 }
 
@@ -82,21 +82,21 @@ int prove_rules(const ProveOptions& o) {
     return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
-  Session session = terminal_session(o.over, o.jobs);
+  Session session = terminal_session(o.overrides, o.jobs);
   require(parallel_for(
       rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
       [&](size_t i) {
-        if (!o.json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
+        if (!o.prints_json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
         flush_output();  // users read the verdicts as they come
         session.report_progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
       }));
   cache.write_answers();
-  print_report(o.json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
+  print_report(o.prints_json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;
   return std::ranges::any_of(all, [&](const RuleProof& r) {
     const bool is_proven = r.kind == Kind::Structural ||
                            (r.kind == Kind::Proven && !(r.has_floats && r.sense > accepted));
-    return r.kind == Kind::Refuted || (o.strict && !is_proven);
+    return r.kind == Kind::Refuted || (o.is_strict && !is_proven);
   });
 }
 
@@ -110,7 +110,7 @@ int merge_reports(const ProveOptions& o) {
 }
 
 int prove_selected_rules(const ProveOptions& options) {
-  if (!options.tinygrad().empty()) return prove_rules_of_tinygrad(options, options.tinygrad());
+  if (!options.live_tinygrad().empty()) return prove_rules_of_tinygrad(options, options.live_tinygrad());
   if (options.list_instances)
     throw Failure(Diag{.message = "--list-instances lists rules of a tinygrad", .expected = "--live=PYTHON"});
   const ProgramWriter needs_live(options);

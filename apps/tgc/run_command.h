@@ -12,12 +12,12 @@ namespace tgc {
 struct RunCommand {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions run_options;
-  bool json = false;
+  bool prints_json = false;
   bool explains_nan = false;            // explain what --watch-nan of the exporter found
   SourceRunOptions source_options;      // options for a kernel that was written by hand
   std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
   std::string profile_path;             // file for the profile of an emulated GPU
-  Overrides over{.imports_kernels = true};
+  Overrides overrides{.imports_kernels = true};
 };
 
 int run_inputs(const RunCommand& options);  // compiles, runs and compares all inputs; returns the exit code

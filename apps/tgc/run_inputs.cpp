@@ -24,7 +24,7 @@ int print_result(const Report& report, bool json, const std::string& text, const
 class Runner {
  public:
   explicit Runner(const RunCommand& options)
-      : o_(options), spec_(options.run_options), session_(terminal_session(install_found_opts(options.over))) {}
+      : o_(options), spec_(options.run_options), session_(terminal_session(install_found_opts(options.overrides))) {}
 
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
@@ -43,8 +43,8 @@ class Runner {
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.num_all() > 1 && !bound_.contains(name))
         worst = report_error({.message = "no kernel has a variable '" + name + "'"});
-    if (counts_.num_all() > 1 && !o_.json) print_report(counts_.text());
-    if (graphs_.num_all() > 1 && !o_.json) print_report(graphs_.text("tensor graph"));
+    if (counts_.num_all() > 1 && !o_.prints_json) print_report(counts_.text());
+    if (graphs_.num_all() > 1 && !o_.prints_json) print_report(graphs_.text("tensor graph"));
     for (const std::string& input : o_.inputs)
       if (worst == 0) note_unchecked_schedules(session_, input, "run");
     return worst;
@@ -53,7 +53,7 @@ class Runner {
  private:
   int run_onnx() {
     auto report = require(run_onnx_tests(session_, o_.onnx_tests, spec_));
-    print_report(o_.json ? report.json() : report.text());
+    print_report(o_.prints_json ? report.json() : report.text());
     return report.exit_code();
   }
 
@@ -120,16 +120,16 @@ class Runner {
   int run_graph(InputGraph& in) {
     if (is_to_repeat(in, spec_)) {
       RepeatReport repeated = repeat_failure(session_, in, spec_);
-      return print_result(repeated, o_.json, repeated.text(), "bundle '" + repeated.kernel + "': ");
+      return print_result(repeated, o_.prints_json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
     RunReport report = run_kernel(session_, in, spec_);
     counts_.add_result(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
-    return print_result(report, o_.json, report.text(counts_.num_all(), use_color(1)), where);
+    return print_result(report, o_.prints_json, report.text(counts_.num_all(), use_color(1)), where);
   }
   int print_model_result(const ModelReport& r) const {
     const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";
-    return print_result(r, o_.json, r.error.empty() ? r.text() : "", who);
+    return print_result(r, o_.prints_json, r.error.empty() ? r.text() : "", who);
   }
 
   const RunCommand& o_;

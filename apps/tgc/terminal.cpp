@@ -38,13 +38,13 @@ int report_error(const Diag& diag) {
   return 2;
 }
 
-std::string shown(std::string_view text) {
+std::string printable_text(std::string_view text) {
   return without_workflow_commands(visible_in_color(text));
 }
 
 void print_message(std::string_view text) {
   progress_line().clear();
-  const std::string out = shown(text);
+  const std::string out = printable_text(text);
   std::fwrite(out.data(), 1, out.size(), stderr);
 }
 
@@ -84,7 +84,7 @@ Reader reader_of_output() {
 void print(std::string_view text) {
   static const Reader reader = reader_of_output();
   if (reader == Reader::File) return print_unchanged(text);
-  if (reader == Reader::Person) return print_unchanged(shown(text));
+  if (reader == Reader::Person) return print_unchanged(printable_text(text));
   const std::string data = without_controls(text);
   print_unchanged(reader == Reader::CiJob ? without_workflow_commands(data) : data);
 }
@@ -99,7 +99,7 @@ void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) output_failed(errno);
 }
 
-void print_report(std::string_view text) { print_unchanged(shown(text)); }
+void print_report(std::string_view text) { print_unchanged(printable_text(text)); }
 
 int finish_output(int exit_code) {
   flush_output();
@@ -121,7 +121,7 @@ void Progress::show(std::string_view text) {
   if (now - last_shown_seconds_ < 0.1) return;
   last_shown_seconds_ = now;
   is_shown_ = true;
-  std::string line = shown(text);
+  std::string line = printable_text(text);
   std::ranges::replace(line, '\n', ' ');
   std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
   std::fflush(stderr);

@@ -16,19 +16,19 @@ bool use_color(int fd);
 
 // Returns `text`, some of which may come from a file, as it may reach a terminal, a pipe or a log: with visible control
 // characters and without workflow commands of CI jobs. All that commands print for people passes this function.
-std::string shown(std::string_view text);
-// Prints `text` to standard error, as shown() returns it.
+std::string printable_text(std::string_view text);
+// Prints `text` to standard error, as printable_text() returns it.
 void print_message(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int report_error(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
 void warn(Diag diag);
 
-// Prints `text`, data such as a graph, to standard output: to a terminal as shown() returns it; to a pipe without
-// control characters and, in a CI job, without workflow commands; to a file unchanged. If printing fails, ends the
-// program with exit code 2 and, unless the reader has closed the pipe, a message.
+// Prints `text`, data such as a graph, to standard output: to a terminal as printable_text() returns it; to a pipe
+// without control characters and, in a CI job, without workflow commands; to a file unchanged. If printing fails, ends
+// the program with exit code 2 and, unless the reader has closed the pipe, a message.
 void print(std::string_view text);
-// Prints a report for people, always as shown() returns it.
+// Prints a report for people, always as printable_text() returns it.
 void print_report(std::string_view text);
 // Prints workflow commands of a CI job, which CiReport made, to standard output or, if that has JSON, to standard
 // error.

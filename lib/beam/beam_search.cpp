@@ -192,7 +192,7 @@ CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan,
           .variables = kernel.variables(),
           .max_uops = int64_t(plan.settings.BEAM_UOPS_MAX),
           .identity = plan.identity,
-          .threads_in_turn = kernel.origin().threads_in_turn,
+          .runs_threads_in_turn = kernel.origin().runs_threads_in_turn,
           .compile_candidate = plan.compile_candidate,
           .device = device};
 }

@@ -49,7 +49,7 @@ struct CandidateSpec {
   VariableValues variables;
   int64_t max_uops = 3000;
   Identity identity = Identity::Binary;
-  bool threads_in_turn = false;  // true: the threads of a CPU kernel run one after another
+  bool runs_threads_in_turn = false;  // true: the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // compiles the candidate; null: it is not compiled, and Identity::Binary acts like Source
 };

@@ -48,7 +48,8 @@ Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
 }
 
 void SearchKernel::set_origin(const InputGraph& in) {
-  origin_ = {.threads_in_turn = runs_threads_in_turn(in), .function_name = {}, .opts = {}, .producer = producer_of(in)};
+  origin_ = {
+      .runs_threads_in_turn = runs_threads_in_turn(in), .function_name = {}, .opts = {}, .producer = producer_of(in)};
   if (!in.record || !in.record->program) return;
   origin_.function_name = ansistrip(in.record->program->name);
   auto opts = catch_failures([&] { return read_opt_list(graph(), in.record->program->applied_opts); });

@@ -37,8 +37,8 @@ class SearchKernel {
   Sha256 graph_key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
   // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
   struct KernelOrigin {
-    bool threads_in_turn = false;  // true: that tinygrad runs the threads of a CPU kernel one after another
-    std::string function_name;     // the kernel's name in the program; empty: not recorded
+    bool runs_threads_in_turn = false;  // true: that tinygrad runs the threads of a CPU kernel one after another
+    std::string function_name;          // the kernel's name in the program; empty: not recorded
     // the opts that the program's tinygrad applied, as joined_opts() writes them; empty: not recorded
     std::string opts;
     std::string producer;          // such as "tinygrad 0.14.0"

@@ -60,13 +60,13 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
   GraphTime time{.num_nodes = toposort(pipeline.ast()).size()};
   double whole = 0;
   for (const Pipeline::Row& row : *rows) {
-    if (!row.recorded || row.recorded->stage_seconds < 0) continue;
-    const double ms = row.recorded->stage_seconds * 1000;
+    if (!row.recorded_stage || row.recorded_stage->stage_seconds < 0) continue;
+    const double ms = row.recorded_stage->stage_seconds * 1000;
     time.stages.push_back({row.stage->name, row.result ? toposort(row.result).size() : 0, ms});
     whole += ms;
   }
   const GoldenRecord* record = pipeline.input().record.get();
-  time.ms = record && record->record_seconds >= 0 ? record->record_seconds * 1000 : whole;
+  time.stages_ms = record && record->record_seconds >= 0 ? record->record_seconds * 1000 : whole;
   if (!time.stages.empty()) return out.graph_time = std::move(time), out;
   out.graph_time = Diag{.message = "the recording has no times of stages",
                         .file = pipeline.input().file,
@@ -166,9 +166,9 @@ BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchRes
       num_refused_++;
       continue;
     }
-    total_times_.add_time(graph.graph_time->num_nodes, graph.graph_time->ms);
+    total_times_.add_time(graph.graph_time->num_nodes, graph.graph_time->stages_ms);
     counted_ms_ += graph.graph_time->counted_ms;
-    for (const StageTime& s : graph.graph_time->stages) times_of(s.name).add_time(s.num_nodes, s.ms);
+    for (const StageTime& s : graph.graph_time->stages) times_of(s.name).add_time(s.num_nodes, s.stage_ms);
   }
 }
 
@@ -196,7 +196,7 @@ std::string BenchReport::text(bool list) const {
   for (const TimedGraph& g : result_.graphs)
     if (list && g.graph_time)
       out += formatted("%-40s %-20s %7zu nodes %10.3f ms\n", g.name.c_str(), g.target.c_str(), g.graph_time->num_nodes,
-                       g.graph_time->ms);
+                       g.graph_time->stages_ms);
   out += formatted("  %-30s %8s %10s %9s %9s %9s %9s %7s\n", "", "kernels", "nodes", "mean ms", "median", "p95", "max",
                    "share");
   row("total", total_times_);
@@ -238,7 +238,7 @@ std::string BenchReport::json(bool list) const {
         if (g.graph_time)
           json.start_line().object([&] {
             json.member("name", g.name).member("target", g.target).member("nodes", g.graph_time->num_nodes);
-            ms("ms", g.graph_time->ms);
+            ms("ms", g.graph_time->stages_ms);
           });
     });
   }) + "\n";

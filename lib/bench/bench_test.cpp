@@ -58,9 +58,9 @@ TEST_CASE("bench: a recording has the times that tinygrad took, or says that it 
     CHECK(time.ok() == is_timed);
     if (!is_timed) CHECK(time.diag().message.find("no times") != std::string::npos);
     if (!is_timed) continue;
-    CHECK(time->ms == doctest::Approx(3));
+    CHECK(time->stages_ms == doctest::Approx(3));
     REQUIRE(time->stages.size() == 1);
-    CHECK(time->stages[0].ms == doctest::Approx(2));
+    CHECK(time->stages[0].stage_ms == doctest::Approx(2));
     CHECK(timed->recorded_by == "tinygrad 0.14.0");
   }
   std::filesystem::remove(file);

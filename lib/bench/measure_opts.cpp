@@ -79,7 +79,7 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
   if (!base) return out;
   const Settings& settings = kernel.graph().settings();
   const bool has_locals = kernel.target().has_local;
-  const bool in_turn = kernel.origin().threads_in_turn;
+  const bool in_turn = kernel.origin().runs_threads_in_turn;
   const ActionLimits limits{.padto = true};
   const auto ops = ops_for(kind, has_locals);
   std::vector<Opt> wanted;
@@ -134,7 +134,7 @@ class OptMeter {
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
       : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrink_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
-              .max_uops = 0, .threads_in_turn = kernel.origin().threads_in_turn,
+              .max_uops = 0, .runs_threads_in_turn = kernel.origin().runs_threads_in_turn,
               .compile_candidate = std::move(compile), .device = place.device.get()} {}
 
   void measure(Reason& reason) {

@@ -323,7 +323,7 @@ class ReasonFinder {
   void add_spills() {
     if (!k_.resources || !k_.resources->num_spills) return;
     const KernelResources& r = *k_.resources;
-    const double count = double(*r.num_spills) + double(r.num_reloads.value_or(0));
+    const double count = double(*r.num_spills) + double(r.num_spill_loads.value_or(0));
     if (count < 1) return;
     // for a GPU, it is not known how often the spills are executed
     double lost = k_.fastest_seconds * std::min(0.8, count / 64);
@@ -335,7 +335,7 @@ class ReasonFinder {
     }
     add(Slowness::Spills, lost,
         formatted("the compiler spills registers: %u stored and %u loaded (%s). Less UPCAST or UNROLL needs fewer",
-                  *r.num_spills, r.num_reloads.value_or(0), std::string(r.spill_unit).c_str()));
+                  *r.num_spills, r.num_spill_loads.value_or(0), std::string(r.spill_unit).c_str()));
   }
 
   void add_bounds_checks() {

@@ -39,7 +39,7 @@ class BackendBisection {
       : repro_(repro),
         executor_(executor),
         list_(executor.watched_run().linear_list),
-        target_(*repro.place.target),
+        target_(*repro.placement.target),
         kernel_(std::move(executor.make_executable(list_).value_or_throw())) {}
 
   Verdict find() {
@@ -53,8 +53,9 @@ class BackendBisection {
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
-    if (target_.device != "CPU" || !repro_.place.label.starts_with("CPU")) {  // a plugin may run sources for CPU, too
-      const UOp node = repro_.place.is_ref
+    // a plugin may run sources for CPU, too
+    if (target_.device != "CPU" || !repro_.placement.label.starts_with("CPU")) {
+      const UOp node = repro_.placement.is_ref
                            ? UOp()
                            : first_wrong_node(executor_, list_, target_.renderer == RendererKind::WGSL);
       if (!node)
@@ -111,7 +112,7 @@ class BackendBisection {
     auto code = compile_uncached(job_, Artifact::Binary);
     if (!code) return true;
     kernel_.set_code(std::move(*code));
-    return !executor_.run_kernel(kernel_, *repro_.place.device).passes();
+    return !executor_.run_kernel(kernel_, *repro_.placement.device).passes();
   }
 
   // Binary-searches LLVM's optional passes for the first pass that makes the kernel fail.
@@ -145,7 +146,7 @@ class BackendBisection {
       if (list == tried) continue;  // the same list was run before, because the kernel has only loads or only stores
       tried = list;
       auto kernel = executor_.make_executable(list);
-      if (!kernel || !executor_.run_kernel(*kernel, *repro_.place.device).passes()) continue;
+      if (!kernel || !executor_.run_kernel(*kernel, *repro_.placement.device).passes()) continue;
       out_.is_confirmed = true;
       name_node(*first);
       return true;
@@ -158,7 +159,7 @@ class BackendBisection {
     out_.before = tree_text(node, 1);
     auto map = source_map(target_, list_);
     SourceLines where = map ? lines_with(*map, node) : SourceLines();
-    for (size_t k = 0; k < where.num_lines; k++) out_.after += map->lines[where.first_line - 1 + k] + "\n";
+    for (size_t k = 0; k < where.num_lines; k++) out_.after += map->source_lines[where.first_line - 1 + k] + "\n";
     if (where.num_lines) out_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
@@ -197,9 +198,9 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
   if (watched.linear_list.empty()) return out;
   out.kind = Kind::Device;
-  if (repro.place.is_ref) return out;
+  if (repro.placement.is_ref) return out;
   check_custom(watched.linear_list).value_or_throw();
-  const Target& target = *repro.place.target;
+  const Target& target = *repro.placement.target;
   const std::string& message = watched.outcome.diag.message;
   const bool compiler_fails = message.starts_with("the compiler of ");  // true if the compiler crashed or timed out
   const bool is_invalid = is_invalid_source(watched.outcome.diag);

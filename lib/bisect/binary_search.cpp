@@ -67,7 +67,7 @@ std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& ex
   using Kind = Verdict::Kind;
   const WatchedRun& watched = executor.watched_run();
   if (!watched.outcome.passes()) return Verdict{Kind::Unresolved, watched.outcome.error()};
-  if (!executor.run_graph(repro.in.root).passes())
+  if (!executor.run_graph(repro.input_graph.root).passes())
     return Verdict{Kind::Unresolved, "the command already exits with 0 for the input graph"};
   if (auto verdict = search_rewrites(repro, executor)) return verdict;
   const StageRun* stage = first_wrong_stage(repro, executor);

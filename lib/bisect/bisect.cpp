@@ -41,7 +41,7 @@ std::optional<Verdict> check_passes(const FailureRepro&, Executor& executor) {
 
 std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor) {
   if (executor.watched_run().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
-  const Outcome graph = executor.run_graph(repro.in.root);
+  const Outcome graph = executor.run_graph(repro.input_graph.root);
   if (graph.passes() || graph.is_refused()) return std::nullopt;
   return Verdict{Kind::Unresolved, "the input graph itself fails in REF, before any rewrite: the graph or the expected "
                                    "values are wrong"};
@@ -122,7 +122,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 // the compilation, and the record's graphs are not kept as nodes (JSON).
 bool is_as_recorded(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
-  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.change_compilation() &&
+  return in.record && detect_kind(in.record->ast) != InputKind::Json && !session.overrides.changes_compilation() &&
          !(fault && *fault);
 }
 
@@ -213,7 +213,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   if (!finder.found_kernel() && !model.error.empty()) finder.take_unfinished();
   FailingKernel* kernel = finder.found_kernel();
   if (!kernel) {
-    outcome.kernels = finder.num_compared(), outcome.kernel_fault = finder.kernel_fault();
+    outcome.num_compared_kernels = finder.num_compared(), outcome.kernel_fault = finder.kernel_fault();
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
@@ -225,7 +225,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   failing.arrays = std::move(kernel->arrays);
   failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known_elements.empty();
   report.device = failing.device();
-  report.made_for = kernel->graph.made_for;
+  report.origin_text = kernel->graph.made_for;
   report.kernel += ", kernel " + std::to_string(kernel->kernel_number) + " (" + kernel->graph.info.name + ")";
   bisect_kernel(failing, false, report);
 }
@@ -235,7 +235,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
 BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
   return reported(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
-    report.is_strict = plan.is_strict, report.made_for = in.made_for;
+    report.is_strict = plan.is_strict, report.origin_text = in.made_for;
     if (auto& refused = imported_from(in).import_error) throw Failure(*refused);
     if (is_imported(in) && !session.overrides.prefers_native) {
       check_recorded(session, in, options, plan);
@@ -255,8 +255,9 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     RunOptions own = with_bundle(options, in);
     FailureRepro begun = begin_repro(session, in, own);
     report.device = begun.device();
-    report.repro_command = bisect_command(begun.options, repeated_options(session, begun.options, in, begun.place)) +
-                           (plan.test_command.empty() ? "" : " --cmd=" + shell_word(plan.test_command));
+    report.repro_command =
+        bisect_command(begun.options, repeated_options(session, begun.options, in, begun.placement)) +
+        (plan.test_command.empty() ? "" : " --cmd=" + shell_word(plan.test_command));
     begun.test_command = plan.test_command;
     if (!plan.test_command.empty()) return bisect_kernel(begun, false, report);
     FailureRepro repro = with_expected(std::move(begun));

@@ -15,7 +15,8 @@ struct BisectReport {
                                     // followed by the failing kernel of the graph or model, if found
   std::string device;               // where the kernel ran, such as "CPU:LLVM"; with --against or --tinygrad, the
                                     // target of the compilation
-  std::string made_for = {};        // the tensor methods and program lines for which the kernel was made, if recorded
+  // the tensor methods and program lines for which the kernel was made, if recorded
+  std::string origin_text = {};
   bool is_schedule = false;        // the input is the record of a tensor graph
   std::string pipeline_kind = "native";  // whose compilation was bisected: "native", "recorded" or "live"
   Verdict verdict = {};

@@ -16,7 +16,7 @@ using Kind = Verdict::Kind;
 
 BisectReport bisected_schedule(const std::string& id, const std::string& fault,
                                const std::string& file = "golden/tensor.jsonl.gz") {
-  WithEnvironment with("TGC_FAULT", fault);
+  ScopedEnvironment with("TGC_FAULT", fault);
   Session session;
   auto source = std::move(GraphSource::open(session, test_path(file) + "#" + id).value_or_throw());
   InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
@@ -110,7 +110,7 @@ TEST_CASE("bisect: a kernel that reads a buffer after another kernel has overwri
       CHECK(report.verdict.kind == (n == "war13" ? Kind::Order : n == "refused_symbolic" ? Kind::Refused : Kind::Same));
       if (n == "war13") {
         CHECK(report.verdict.kernel_numbers == std::vector<size_t>{1, 0});
-        CHECK(report.verdict.buffer == "data1");
+        CHECK(report.verdict.shared_buffer == "data1");
         CHECK(report.verdict.function == "create_schedule (schedule/__init__.py)");
       }
       if (n == "refused_symbolic") CHECK(report.exit_code() == 2);

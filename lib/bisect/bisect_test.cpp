@@ -45,7 +45,7 @@ constexpr const char* kSqrt =
 
 BisectReport bisected(const std::string& device, const std::string& fault = "", const char* text = kMatmul,
                       const BisectPlan& plan = {}) {
-  WithEnvironment with("TGC_FAULT", fault);
+  ScopedEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   BisectReport out = bisect(Session(), in, {.device = {.name = device}}, plan);
@@ -187,7 +187,7 @@ TEST_CASE("bisect: names stage, rule and application of a divergence from a reco
 
 TEST_CASE("bisect: names the failing kernel of a model and the rewrite") {
   auto bisect_mlp = [](const std::string& fault) {
-    WithEnvironment with("TGC_FAULT", fault);
+    ScopedEnvironment with("TGC_FAULT", fault);
     Session session{.overrides = {.weights_file = test_path("models/mlp.safetensors")}};
     return bisect_model(session, test_path("models/mlp.onnx"),
                         {.input = {.name = "mlp.onnx"}, .device = {.name = "CPU:LLVM"}});

@@ -18,7 +18,7 @@ using Kind = Verdict::Kind;
 
 BisectReport bisected(const std::string& text, const std::string& fault,
                       const RunOptions& spec = {.device = {.name = "CPU:LLVM"}}, Settings settings = {}) {
-  WithEnvironment with("TGC_FAULT", fault);
+  ScopedEnvironment with("TGC_FAULT", fault);
   InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   return bisect(Session(), in, spec);
@@ -155,7 +155,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
       "out = UOp(Ops.DEFINE_GLOBAL, dtypes.bool.ptr(85), (), 0).index(i*5+j, ptr=True).store(v).end(i, j)\n"
       "ast = out.sink(arg=KernelInfo(name='w', axis_types=(), dont_use_locals=False, applied_opts=(), "
       "opts_to_apply=()))\n";
-  WithEnvironment no_fault("TGC_FAULT", "");
+  ScopedEnvironment no_fault("TGC_FAULT", "");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
   Session session;
   session.overrides.target = "CUDA:CUDA:sm_89";
@@ -187,7 +187,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
 }
 
 TEST_CASE("bisect: is unresolved after its time limit") {
-  WithEnvironment with("TGC_FAULT", "divmod-general");
+  ScopedEnvironment with("TGC_FAULT", "divmod-general");
   InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.limit_seconds = 1e-9});
   CHECK(report.verdict.kind == Kind::Unresolved);
@@ -264,7 +264,7 @@ TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") 
       "at = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(48), (), 1).index(i*6+k)\n"
       "s = (x!=k.cast(dtypes.int)).where(UOp.const(dtypes.float, 0.0), at).reduce(k, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0).index(i, ptr=True).store(s).end(i).sink()\n";
-  WithEnvironment with("TGC_FAULT", "alu-under-invalid@1");
+  ScopedEnvironment with("TGC_FAULT", "alu-under-invalid@1");
   Session session;
   InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
@@ -351,7 +351,7 @@ TEST_CASE("bisect: names the wrong rewrite because of which nodes wait for each 
 TEST_CASE("bisect: names a wrong substitution of a placeholder, not the rule around it") {
   auto input = test_path("golden/kernels.jsonl.gz") + "#mv_interp_nearest.0";
   for (int n : {1, 4, 5}) {  // 1 inserts the placeholder in0, 4 replaces a range by a term with in0, 5 removes in0
-    WithEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
+    ScopedEnvironment with("TGC_FAULT", "substitute@" + std::to_string(n));
     Session session;
     auto source = std::move(GraphSource::open(session, input).value_or_throw());
     InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));

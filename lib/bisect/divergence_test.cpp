@@ -59,7 +59,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
     if (run.row->name == stage)
       for (const Application& a : log.all_rewrites()) {
         if (a.stage != run.row) continue;
-        int64_t before = writer.add(a.before, nodes), after = writer.add(a.after, nodes);
+        int64_t before = writer.append_lines(a.before, nodes), after = writer.append_lines(a.after, nodes);
         list += (list.empty() ? "[" : ",[") + std::to_string(out.stages.size()) + ",\"uop/symbolic.py:1\"," +
                 std::to_string(before) + "," + std::to_string(after) + "]";
       }

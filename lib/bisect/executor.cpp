@@ -71,7 +71,7 @@ const Outcome& Executor::first_outcome() {
   if (!is_endless(first_outcome_))
     settings_.REWRITE_STACK_LIMIT = std::max(settings_.REWRITE_STACK_LIMIT, Settings().REWRITE_STACK_LIMIT);
   if (!first_outcome_.passes() && first_outcome_.kind != Outcome::Kind::Fails)
-    probe_device(repro_.place, settings_, repro_.execute_options()).value_or_throw();
+    probe_device(repro_.placement, settings_, repro_.execute_options()).value_or_throw();
   return first_outcome_;
 }
 
@@ -126,7 +126,7 @@ void Executor::throw_if_cancelled() const {
 
 Compilation Executor::begin_compilation(const std::string& target, const Settings& settings) const {
   throw_if_cancelled();
-  return compile_copy(repro_.session, repro_.in, target, settings).value_or_throw();
+  return compile_copy(repro_.session, repro_.input_graph, target, settings).value_or_throw();
 }
 
 bool Executor::passes_on(const std::string& target) {
@@ -134,7 +134,7 @@ bool Executor::passes_on(const std::string& target) {
     Compilation c = begin_compilation(target, settings_);
     auto& list = c.list();
     if (!list) return false;
-    Placement other = std::move(choose_placement("", target, repro_.in.graph->settings()).value_or_throw());
+    Placement other = std::move(choose_placement("", target, repro_.input_graph.graph->settings()).value_or_throw());
     Executable kernel = std::move(Executable::for_device(*list, *other.target, *other.device).value_or_throw());
     return run_kernel(kernel, *other.device).passes();
   });
@@ -172,7 +172,7 @@ bool Executor::ends_with_limit(int64_t rewrite_stack_limit) const {
   Settings higher = settings_;
   higher.REWRITE_STACK_LIMIT = rewrite_stack_limit;
   CancelWatcher watcher(repro_.session);
-  Compilation c = begin_compilation(repro_.place.target->name(), higher);
+  Compilation c = begin_compilation(repro_.placement.target->name(), higher);
   ScopedWatch watched(c, watcher);
   auto& list = c.list();
   const bool ends = list || !is_endless(list.diag());
@@ -228,9 +228,9 @@ Outcome Executor::run_truncated(UOp root) {
     StoredSample stored = std::move(
         stored_in_ref(truncate_loops(graph, root, kWork), inputs, variables, kMostElements).value_or_throw());
     const CompareOptions compare{.tolerance = repro_.options.compare.tolerance};
-    auto arrays =
-        std::move(compare_outputs(repro_.in.root, stored.values, repro_.expected_at(stored.flat_indices), compare)
-                      .value_or_throw());
+    auto arrays = std::move(
+        compare_outputs(repro_.input_graph.root, stored.values, repro_.expected_at(stored.flat_indices), compare)
+            .value_or_throw());
     return {std::ranges::all_of(arrays, &Comparison::has_passed) ? Outcome::Kind::Passes : Outcome::Kind::Fails, {}};
   });
   return done ? *done : refused(done.diag());
@@ -239,7 +239,7 @@ Outcome Executor::run_truncated(UOp root) {
 // ---- a linear list
 
 Result<Executable> Executor::make_executable(std::span<const UOp> list) const {
-  const Placement& place = repro_.place;
+  const Placement& place = repro_.placement;
   return place.is_ref ? Executable::for_ref(list) : Executable::for_device(list, *place.target, *place.device);
 }
 
@@ -249,7 +249,7 @@ Outcome Executor::run_list(std::span<const UOp> list) {
   const std::string source = kernel->source().text;
   if (auto it = outcomes_.find(source); !source.empty() && it != outcomes_.end() && it->second.num_requests++ > 0)
     return it->second.outcome;
-  Outcome out = run_kernel(*kernel, *repro_.place.device);
+  Outcome out = run_kernel(*kernel, *repro_.placement.device);
   if (!source.empty()) outcomes_.try_emplace(source, out);
   return out;
 }
@@ -274,17 +274,17 @@ Outcome Executor::compare_execution(const Result<Execution>& done) {
   auto sample = catch_failures([&] { return selected_elements(done->outputs, known); });
   if (!sample) return {Outcome::Kind::Fails, sample.diag()};  // a wrong rewrite made an array too small
   const Arrays& actual = known.empty() ? done->outputs : *sample;
-  auto arrays = compare_outputs(repro_.in.root, actual, expected, o.compare);
+  auto arrays = compare_outputs(repro_.input_graph.root, actual, expected, o.compare);
   if (!arrays) return {Outcome::Kind::Fails, arrays.diag()};
   auto wrong = std::ranges::find_if_not(*arrays, &Comparison::has_passed);
   if (wrong == arrays->end()) return {};
   const Outcome fails{Outcome::Kind::Fails, {.message = wrong->text().substr(0, wrong->text().find('\n'))}};
   // Compare again without the elements that depend on rounding, unless an earlier such comparison found no such
   // elements.
-  const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.in.list.empty();
-  if (!can_recheck || !is_recheck_cheap(repro_.in.root, *arrays)) return fails;
+  const bool can_recheck = may_depend_on_rounding_ && repro_.is_small && repro_.input_graph.list.empty();
+  if (!can_recheck || !is_recheck_cheap(repro_.input_graph.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
-  arrays = ref.compare_arrays(repro_.in.root, actual, expected, o.compare);
+  arrays = ref.compare_arrays(repro_.input_graph.root, actual, expected, o.compare);
   if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) return {};
   may_depend_on_rounding_ =
       arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.num_left_out || c.was_recheck_cut; });
@@ -296,7 +296,7 @@ Result<Execution> Executor::run_on_device(std::span<const UOp> list, const Array
   auto kernel = make_executable(list);
   if (!kernel) return kernel.diag();
   counts_.num_runs++;
-  return execute(*kernel, *repro_.place.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
+  return execute(*kernel, *repro_.placement.device, repro_.inputs_for(*kernel, more), repro_.options.input.variables,
                  repro_.execute_options());
 }
 
@@ -311,7 +311,7 @@ Result<Execution> Executor::run_in_ref(std::span<const UOp> list, const Arrays& 
 bool Executor::is_same_in_ref(std::span<const UOp> list, const Arrays& more) {
   auto actual = run_on_device(list, more), expected = run_in_ref(list, more);
   if (!actual || !expected) return false;
-  auto arrays = compare_outputs(repro_.in.root, actual->outputs, expected->outputs);
+  auto arrays = compare_outputs(repro_.input_graph.root, actual->outputs, expected->outputs);
   return arrays && std::ranges::all_of(*arrays, &Comparison::has_passed);
 }
 
@@ -320,7 +320,7 @@ bool Executor::does_ref_agree() {
   const std::span<const UOp> list = watched_run().linear_list;
   const bool is_unknown =
       !repro_.is_small || !repro_.test_command.empty() || list.empty() || !Executable::for_ref(list);
-  if (repro_.place.is_ref || is_unknown || watched_run().outcome.is_refused()) does_ref_agree_ = true;
+  if (repro_.placement.is_ref || is_unknown || watched_run().outcome.is_refused()) does_ref_agree_ = true;
   else if (watched_run().outcome.kind == Outcome::Kind::Dies) does_ref_agree_ = !run_in_ref(list);
   else does_ref_agree_ = is_same_in_ref(list);
   return *does_ref_agree_;

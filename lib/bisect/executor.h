@@ -39,7 +39,7 @@ class Executor {
  public:
   // `repro` and `counts` must outlive the executor. Every run is counted in `counts`.
   Executor(const FailureRepro& repro, BisectCounts& counts)
-      : repro_(repro), counts_(counts), settings_(repro.in.graph->settings()) {}
+      : repro_(repro), counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
   // ---- the unchanged kernel
   // These two functions return the outcomes of two runs. The first call makes both runs. If the kernel cannot be
@@ -61,7 +61,7 @@ class Executor {
 
   // ---- new compilations of the kernel
   // Returns a new compilation of the kernel, before its first stage.
-  Compilation begin_compilation() const { return begin_compilation(repro_.place.target->name(), settings_); }
+  Compilation begin_compilation() const { return begin_compilation(repro_.placement.target->name(), settings_); }
   // Returns whether the kernel passes if it is compiled for `target` and runs there; false if any error occurs.
   bool passes_on(const std::string& target);
   // Compile the kernel, or the rest of the compilation `c`, run the result, and return the outcome. `watcher` may
@@ -95,7 +95,7 @@ class Executor {
   // device rejects the list, the kernel is too large for REF, or a command decides (--cmd).
   bool does_ref_agree();
   ToleranceOptions tolerance(const Array& expected) const {
-    return CompareOptions().tolerance_for(repro_.in.root, expected);
+    return CompareOptions().tolerance_for(repro_.input_graph.root, expected);
   }
   // Compares the results of a run with the expected ones.
   Outcome compare_execution(const Result<Execution>& done);

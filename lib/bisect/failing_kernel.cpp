@@ -14,7 +14,7 @@ constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace
 
-void FailingKernelFinder::keep(const KernelStep& step) {
+void FailingKernelFinder::keep_kernel(const KernelStep& step) {
   std::string name = step.name.empty() ? "not compiled" : ansistrip(step.name);
   InputGraph in{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}};
   in.root = copy_into(*in.graph, step.ast);
@@ -22,13 +22,13 @@ void FailingKernelFinder::keep(const KernelStep& step) {
 }
 
 void FailingKernelFinder::begin_kernel(const KernelStep& step) {
-  keep(step);
+  keep_kernel(step);
   is_running_ = true;
 }
 
 // Computes what the kernel should store. Returns false if REF finds a kernel fault in the AST. Throws Failure if REF
 // cannot run the AST.
-bool FailingKernelFinder::expect(const KernelStep& step, Sample& out) {
+bool FailingKernelFinder::compute_expected(const KernelStep& step, Sample& out) {
   double work = right_asts_.contains(step.ast) ? kRepeatedWork : kWork;
   auto sample = reference_sample(step.ast, step.before, step.variables, work);
   if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
@@ -42,7 +42,7 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   is_running_ = false;
   num_compared_++;
   Sample sample;
-  if (!expect(step, sample)) throw Failure(kernel_fault_);
+  if (!compute_expected(step, sample)) throw Failure(kernel_fault_);
   Arrays actual;
   for (const NamedArray& v : sample.values) {
     const Array* all = find_array(step.after, v.name);
@@ -57,7 +57,7 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
     right_asts_.insert(step.ast);
     return;
   }
-  keep(step);
+  keep_kernel(step);
   kernel_->arrays.expected = std::move(sample.values), kernel_->arrays.known_elements = std::move(sample.flat_indices);
   has_found_ = true;
   throw Failure("a failing kernel was found");
@@ -68,7 +68,7 @@ void FailingKernelFinder::take_unfinished() {
   FailingKernel& k = *kernel_;
   Sample sample;
   KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
-  auto done = catch_failures([&] { return expect(step, sample); });  // an exception: REF cannot run the AST
+  auto done = catch_failures([&] { return compute_expected(step, sample); });  // an exception: REF cannot run the AST
   has_found_ = done && *done;
   if (has_found_)
     k.arrays.expected = std::move(sample.values), k.arrays.known_elements = std::move(sample.flat_indices);

@@ -34,8 +34,8 @@ class FailingKernelFinder {
   size_t num_compared() const { return num_compared_; }  // number of kernels that were compared with REF
 
  private:
-  void keep(const KernelStep& step);
-  bool expect(const KernelStep& step, Sample& sample);
+  void keep_kernel(const KernelStep& step);
+  bool compute_expected(const KernelStep& step, Sample& sample);
 
   const Session& session_;
   // the ASTs of kernels that stored the right values; a later kernel with such an AST is compared with less work

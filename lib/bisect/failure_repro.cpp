@@ -32,11 +32,11 @@ Arrays selected_elements(const Arrays& arrays, const KnownElements& elements) {
 }
 
 std::string FailureRepro::device() const {
-  return place.is_ref ? "REF, lowered for " + place.target->name() : place.label;
+  return placement.is_ref ? "REF, lowered for " + placement.target->name() : placement.label;
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(place)};
+  return {.runs_in_process = options.device.runs_in_process, .timeout_seconds = options.device.timeout_for(placement)};
 }
 
 Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
@@ -56,16 +56,16 @@ Arrays FailureRepro::inputs_for(const Executable& kernel, const Arrays& more) co
 
 Arrays FailureRepro::expected_at(const KnownElements& elements) const {
   if (!arrays.known_elements.empty())
-    return std::move(values_at(in.root, arrays.inputs, options.input.variables, elements).value_or_throw());
+    return std::move(values_at(input_graph.root, arrays.inputs, options.input.variables, elements).value_or_throw());
   return selected_elements(arrays.expected, elements);
 }
 
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options) {
   FailureRepro out{.session = session,
-                   .in = in,
+                   .input_graph = in,
                    .options = options,
-                   .place = std::move(placement_for(session, options.device.name, in).value_or_throw())};
-  out.place.target = lowering_target(out.place, in.graph->settings());
+                   .placement = std::move(placement_for(session, options.device.name, in).value_or_throw())};
+  out.placement.target = lowering_target(out.placement, in.graph->settings());
   out.linear_list = in.list;
   if (options.input.use_recorded) {
     if (!in.record || !in.record->linear)
@@ -81,7 +81,7 @@ FailureRepro with_expected(FailureRepro repro) {
   // Most UOps of a kernel that REF runs whole, which takes two seconds, and most UOps for a sample of a larger kernel.
   constexpr double kSmall = 1e8, kSample = 2e7;
   RunOptions& o = repro.options;
-  const InputGraph& in = repro.in;
+  const InputGraph& in = repro.input_graph;
   Executable kernel = executable_for_ref(in);
   repro.variables = bound_variables(kernel, o.input.variables);
   if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
@@ -122,7 +122,7 @@ FailureRepro with_expected(FailureRepro repro) {
 std::optional<FailureRepro> with_all_elements(FailureRepro repro) {
   if (repro.arrays.known_elements.empty()) return std::nullopt;
   repro.arrays.known_elements.clear(), repro.arrays.expected.clear();
-  Executable kernel = executable_for_ref(repro.in);
+  Executable kernel = executable_for_ref(repro.input_graph);
   expect_by_ref(repro, kernel);
   if (!repro.kernel_fault.empty()) return std::nullopt;
   return repro;
@@ -143,14 +143,15 @@ std::string write_bundle(const FailureRepro& repro, const Outcome& failure, cons
                          const Verdict& verdict) {
   using Kind = FailureSignature::Kind;
   Kind kind = failure.kind == Outcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
-  if (failure.is_refused()) kind = symptom_of(repro.session, repro.in, repro.options).value_or_throw().kind;
+  if (failure.is_refused()) kind = symptom_of(repro.session, repro.input_graph, repro.options).value_or_throw().kind;
   Repro bundle{.symptom = std::string(name_of(kind)), .description = failure_text};
   for (auto& [name, value] : {std::pair("verdict", std::string(name_of(verdict.kind))), {"stage", verdict.stage},
                               {"rule", verdict.rule}, {"branch", verdict.branch}})
     if (!value.empty()) bundle.blamed_rewrite[name] = value;
   bundle.inputs = arrays_to_bundle(repro.arrays.inputs);
   if (repro.arrays.known_elements.empty()) bundle.expected = arrays_to_bundle(repro.arrays.expected);
-  return write_bundle(repro.session, repro.options, repro.in, repro.place, std::move(bundle)).value_or_throw();
+  return write_bundle(repro.session, repro.options, repro.input_graph, repro.placement, std::move(bundle))
+      .value_or_throw();
 }
 
 }  // namespace tgc

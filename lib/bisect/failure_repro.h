@@ -49,9 +49,9 @@ Arrays selected_elements(const Arrays& arrays, const KnownElements& elements);
 struct FailureRepro {
   // The session and the input graph must outlive the repro.
   const Session& session;
-  InputGraph& in;
+  InputGraph& input_graph;
   RunOptions options;
-  Placement place;
+  Placement placement;
   std::string test_command = {};         // --cmd: a shell command that decides, instead of a run, whether a graph fails
   std::vector<UOp> linear_list = {};     // if not empty: the linear list to run instead of compiling the graph
   KernelArrays arrays = {};              // set by with_expected(), or from the run of a whole model

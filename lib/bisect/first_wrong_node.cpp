@@ -13,9 +13,9 @@ class FirstWrongNode {
       : executor_(executor), list_(list), observed_(list, stores_words) {}
 
   UOp find() {
-    if (!observed_.is_short() || executor_.is_same_in_ref(observed_.variant({}))) return {};
+    if (!observed_.is_short() || executor_.is_same_in_ref(observed_.make_variant({}))) return {};
     constexpr size_t kMostAlone = 60;
-    std::vector<size_t> values = observed_.values();
+    std::vector<size_t> values = observed_.storable_nodes();
     compare_all(values, kMostArrays);
     // Storing a value can hide an error, because the value then gets a source line of its own. So if no value differs,
     // or if the kernel died before the stored values could be read, store only one value in each run.
@@ -82,7 +82,9 @@ class FirstWrongNode {
   }
 
   void compare(const std::vector<size_t>& nodes) {
-    auto list = [&] { return observed_.variant({.watched_nodes = nodes, .first_element_only = needs_first_element_}); };
+    auto list = [&] {
+      return observed_.make_variant({.watched_nodes = nodes, .first_element_only = needs_first_element_});
+    };
     auto actual = executor_.run_on_device(list());
     if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
@@ -108,14 +110,14 @@ class FirstWrongNode {
   // Returns true if the kernel's results, and the values of `others`, are right once the users of `node` read its right
   // value from an array.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
-    auto right = executor_.run_in_ref(observed_.variant({.watched_nodes = {node}}));
+    auto right = executor_.run_in_ref(observed_.make_variant({.watched_nodes = {node}}));
     if (!right) return false;
     Arrays values;
     for (size_t e = 0; e < observed_.arrays_of(node); e++) {
       std::string name = observed_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }
-    return executor_.is_same_in_ref(observed_.variant({.watched_nodes = others, .replaced_node = node}), values);
+    return executor_.is_same_in_ref(observed_.make_variant({.watched_nodes = others, .replaced_node = node}), values);
   }
 
   Executor& executor_;

@@ -80,7 +80,7 @@ Tally bisect_all(const char* text, const std::string& renderer, const std::strin
   const std::vector<std::string> before = right.source();
   for (size_t n = 1; n <= nodes.size(); n++) {
     if (n > 1 && n % 10) continue;
-    WithEnvironment with("TGC_FAULT", "renderer:" + renderer + "." + op + "@" + std::to_string(n));
+    ScopedEnvironment with("TGC_FAULT", "renderer:" + renderer + "." + op + "@" + std::to_string(n));
     const std::vector<std::string> after = right.source();
     if (after == before) continue;
     InputGraph in = loaded(text);

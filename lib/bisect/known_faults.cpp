@@ -122,13 +122,13 @@ void add_line(KnownFault& entry, std::string_view line, bool& is_program) {
   if (line.starts_with("```")) {
     is_program = line == "```python";
   } else if (is_program) {
-    entry.program += std::string(line) + "\n";
+    entry.program_text += std::string(line) + "\n";
   } else if (line.starts_with("Rule: `")) {
     const std::string rule = quoted(line, 0);
     const size_t arrow = rule.find(" -> ");
     entry.before_pattern = rule.substr(0, arrow),
     entry.after_pattern = arrow == rule.npos ? "" : rule.substr(arrow + 4);
-    entry.file = quoted(line, line.find("` in `") + 1);
+    entry.rule_file = quoted(line, line.find("` in `") + 1);
     entry.opens_loop = line.ends_with(", if it opens a loop");
   } else if (line.starts_with("Issue: ")) {
     entry.issue_url = line.substr(7);
@@ -172,7 +172,7 @@ bool matches_rewrite(std::string_view before_pattern, std::string_view after_pat
 const KnownFault* known_fault_of(std::string_view place, UOp before, UOp after) {
   const std::string_view file = place.substr(0, place.find(':'));
   for (const KnownFault& fault : known_faults())
-    if (fault.file == file && matches_rewrite(fault.before_pattern, fault.after_pattern, before, after) &&
+    if (fault.rule_file == file && matches_rewrite(fault.before_pattern, fault.after_pattern, before, after) &&
         (!fault.opens_loop || opened_loop(before, after)))
       return &fault;
   return nullptr;

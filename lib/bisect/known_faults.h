@@ -19,11 +19,11 @@ namespace tgc {
 struct KnownFault {
   std::string name;     // the entry's heading: the rule in the release with the fault, such as "uop/symbolic.py:165"
   std::string description;     // the prose of the entry, which describes the fault
-  std::string file;     // tinygrad's file with the rule, such as "uop/symbolic.py"
+  std::string rule_file;  // tinygrad's file with the rule, such as "uop/symbolic.py"
   std::string before_pattern, after_pattern;  // BEFORE and AFTER of the `Rule:` line
   bool opens_loop = false;  // the entry only explains rewrites that open a loop
   std::string issue_url;    // the URL of the issue in tinygrad's repository; empty if there is none
-  std::string program;  // a Python program that shows the fault without tgc
+  std::string program_text;  // a Python program that shows the fault without tgc
 };
 
 // Returns the entries of all tables that have a `Rule:` line.

@@ -13,7 +13,7 @@ TEST_CASE("a known fault is recognized by its file and the form of the rewrite")
   REQUIRE(fault);
   CHECK(fault->name == "codegen/late/coalesce.py:100");
   CHECK(fault->issue_url == "https://github.com/tinygrad/tinygrad/issues/17208");
-  CHECK(fault->program.find("Tensor(") != std::string::npos);
+  CHECK(fault->program_text.find("Tensor(") != std::string::npos);
   CHECK_FALSE(known_fault_of("uop/symbolic.py:100", y, x));
   CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", y, x.cast(dtypes::float16)));
   CHECK_FALSE(known_fault_of("codegen/late/coalesce.py:100", x.cast(dtypes::float64).cast(dtypes::float32), x));
@@ -35,8 +35,8 @@ TEST_CASE("each known fault has a program, a file and patterns") {
   CHECK_FALSE(known_faults().empty());
   for (const KnownFault& fault : known_faults()) {
     INFO(fault.name);
-    CHECK_FALSE(fault.program.empty());
-    CHECK(fault.file.ends_with(".py"));
+    CHECK_FALSE(fault.program_text.empty());
+    CHECK(fault.rule_file.ends_with(".py"));
     CHECK_FALSE(fault.description.empty());
   }
 }

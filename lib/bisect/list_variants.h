@@ -24,7 +24,7 @@ class ObservedList {
   bool is_short() const { return is_short_; }
   // Returns the indices of the nodes whose values can be stored: not those of pointers, memory, parameters, nodes
   // without a value, and vectors of many elements.
-  std::vector<size_t> values() const;
+  std::vector<size_t> storable_nodes() const;
   // Returns the number of arrays that a node's values are stored to: one, or one per element if the node is a vector.
   size_t arrays_of(size_t node) const { return size_t(list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
@@ -35,7 +35,7 @@ class ObservedList {
     size_t replaced_node = SIZE_MAX;
     bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
   };
-  std::vector<UOp> variant(const Variant& variant) const;
+  std::vector<UOp> make_variant(const Variant& variant) const;
 
   // Returns a sort key for the point of a run at which `node` computes element `iteration` of its arrays: earlier
   // points compare as less.
@@ -43,13 +43,14 @@ class ObservedList {
 
  private:
   struct Loop {
-    size_t at;               // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
+    // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
+    size_t list_index;
     int64_t num_iterations;  // number of iterations in the variants of the list
     bool is_shortened = false;
   };
   class Builder;
 
-  int64_t iterations(size_t node) const;
+  int64_t num_iterations_of(size_t node) const;
   void shorten_loops(const std::vector<size_t>& around);
   DType storage_dtype(DType element) const;  // the dtype of the arrays for values of this dtype
 

@@ -34,7 +34,7 @@ ObservedList::ObservedList(std::span<const UOp> list, bool stores_words) : list_
     first_array_numbers_.push_back(number);
     if (has_value(u)) number += u.dtype().count();
     if (!u.is(Op::END)) continue;
-    for (UOp range : u.src()) std::erase_if(open, [&](size_t loop) { return list[loops_[loop].at] == range; });
+    for (UOp range : u.src()) std::erase_if(open, [&](size_t loop) { return list[loops_[loop].list_index] == range; });
   }
 }
 
@@ -51,7 +51,7 @@ void ObservedList::shorten_loops(const std::vector<size_t>& around) {
     return product;
   };
   auto can_be_shortened = [&](size_t loop) {
-    UOp u = list_[loops_[loop].at];
+    UOp u = list_[loops_[loop].list_index];
     return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].num_iterations > 2;
   };
   while (runs() > kMostIterations) {
@@ -65,13 +65,13 @@ void ObservedList::shorten_loops(const std::vector<size_t>& around) {
   }
 }
 
-int64_t ObservedList::iterations(size_t node) const {
+int64_t ObservedList::num_iterations_of(size_t node) const {
   int64_t out = 1;
   for (size_t loop : loops_of_nodes_[node]) out *= loops_[loop].num_iterations;
   return out;
 }
 
-std::vector<size_t> ObservedList::values() const {
+std::vector<size_t> ObservedList::storable_nodes() const {
   std::vector<size_t> out;
   for (size_t i = 0; i < list_.size(); i++)
     if (has_value(list_[i])) out.push_back(i);
@@ -84,10 +84,10 @@ std::string ObservedList::array_name(size_t node, size_t element) const {
 
 std::vector<int64_t> ObservedList::moment(size_t node, int64_t iteration) const {
   std::vector<int64_t> out;
-  int64_t size = iterations(node);
+  int64_t size = num_iterations_of(node);
   for (size_t loop : loops_of_nodes_[node]) {
     size /= loops_[loop].num_iterations;
-    out.push_back(int64_t(loops_[loop].at));
+    out.push_back(int64_t(loops_[loop].list_index));
     out.push_back(iteration / size % loops_[loop].num_iterations);
   }
   out.push_back(int64_t(node));
@@ -125,7 +125,7 @@ class ObservedList::Builder {
 
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
-    DType dtype = of_.storage_dtype(of_.list_[node].dtype().scalar()).ptr(of_.iterations(node));
+    DType dtype = of_.storage_dtype(of_.list_[node].dtype().scalar()).ptr(of_.num_iterations_of(node));
     for (size_t e = 0; e < of_.arrays_of(node); e++)
       arrays.push_back(
           put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.first_array_numbers_[node] + int64_t(e)))));
@@ -133,7 +133,7 @@ class ObservedList::Builder {
 
   void add(size_t node) {
     UOp u = of_.list_[node];
-    auto loop = std::ranges::find(of_.loops_, node, &Loop::at);
+    auto loop = std::ranges::find(of_.loops_, node, &Loop::list_index);
     std::vector<UOp> src;
     for (UOp s : u.src()) {
       bool keeps_loop = s.in({Op::RANGE, Op::SPECIAL}) && u.in({Op::END, Op::RANGE});
@@ -154,7 +154,7 @@ class ObservedList::Builder {
   void enter(size_t node) {
     UOp at;
     for (size_t loop : of_.loops_of_nodes_[node]) {
-      UOp i = copies_.at(of_.list_[of_.loops_[loop].at]);
+      UOp i = copies_.at(of_.list_[of_.loops_[loop].list_index]);
       if (!(i.dtype() == dtypes::int32)) i = put_own(i.cast(dtypes::int32));
       if (at)
         at = put_own(at.alu(Op::MUL, put_own(graph_.constant(dtypes::int32, Const(of_.loops_[loop].num_iterations)))));
@@ -201,6 +201,6 @@ class ObservedList::Builder {
   int64_t tags_ = 0;
 };
 
-std::vector<UOp> ObservedList::variant(const Variant& variant) const { return Builder(*this, variant).build(); }
+std::vector<UOp> ObservedList::make_variant(const Variant& variant) const { return Builder(*this, variant).build(); }
 
 }  // namespace tgc

@@ -99,11 +99,10 @@ class RecordedBisection {
       return u ? std::ranges::count_if(toposort(u), [](UOp x) { return x.is(Op::BARRIER); }) : 0;
     };
     for (const Row& row : rows_) {
-      const std::string at = row.recorded && !row.recorded->at.empty() ? row.recorded->at[0] : "";
+      const std::string at = row.recorded_stage ? row.recorded_stage->first_call_place() : "";
       if (row.stage->name == kBarrierStage) {  // this stage has to add the barrier
         out.stage = stage_name(row), out.stage_location = at;
-        out.function = race->loads_first ? "add_war_barrier" : "add_raw_barrier";
-        out.function += " (codegen/__init__.py)";
+        out.function = std::string(race->loads_first ? "add_war" : "add_raw") + "_barrier (codegen/__init__.py)";
       }
       if (!row.result || barriers(row.result) >= barriers(row.input)) continue;
       for (const Rewrite& m : row.rewrites) {
@@ -177,7 +176,7 @@ class RecordedBisection {
   void skip_known(Trial& t, const KnownRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
-    comparer_.rebase(t, k.after);
+    comparer_.set_expected_graph(t, k.after);
     first_row_ = k.row, first_rewrite_ = k.count;
   }
   // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
@@ -304,22 +303,23 @@ class RecordedBisection {
         out.stage = stage_name(*row);
         out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
                      stage_name(wrong) + "' after it computes something else";
-        if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
-        return out;
+        const Rewrite* m = by_sides(t, *row);
+        return m ? verdict(t, *row, *m) : out;
       }
       if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
     }
-    if (stage_name(wrong) == "apply opts" && wrong.recorded && has_right_input(wrong, right)) return opts_stage(wrong);
+    const bool is_opts = wrong.recorded_stage && stage_name(wrong) == "apply opts";
+    if (is_opts && has_right_input(wrong, right)) return opts_stage(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
   // Returns the verdict on the stage that applies the opts: names the function, and the kernel's opts.
   Verdict opts_stage(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
-    const GoldenStage& stage = *row.recorded;
+    const GoldenStage& stage = *row.recorded_stage;
     out.rule = out.location = out.tinygrad_location = stage.function;
     out.function_location = stage.function;
-    out.stage_location = stage.at.empty() ? "" : stage.at[0];
+    out.stage_location = stage.first_call_place();
     out.is_confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
     const auto& program = in_.record->program;
     if (program && !program->applied_opts.empty())
@@ -346,7 +346,7 @@ class RecordedBisection {
       const EquivalenceResult& next = (*results)[i];
       const bool is_exact = known.is_exact && next.is_exact;
       if (known.kind != EquivalenceResult::Kind::Differ ||
-          (next.is_beyond_rounding && next.num_points > known.num_points))
+          (next.is_beyond_rounding && next.num_differing_points > known.num_differing_points))
         known = next;
       known.is_exact = is_exact;
     }
@@ -433,14 +433,14 @@ class RecordedBisection {
       out.rewrite_number += other.source_place == m.source_place;
       if (&other == &m) break;
     }
-    const GoldenStage* stage = row.recorded;
-    if (stage && !stage->at.empty()) {
-      const std::string call = out.stage_location = stage->at[0];
+    const GoldenStage* stage = row.recorded_stage;
+    if (stage && !stage->call_places.empty()) {
+      const std::string call = out.stage_location = stage->call_places[0];
       if (m.depth == 0 && (is_substitution(m) || m.source_place == call)) {
         // the stage substitutes nodes: its function, which chooses the replacements, is the culprit
         out.rule = out.location = call, out.function_location = stage->function;
         if (m.source_place != call) out.listed_location = m.source_place;
-        out.stage_location = stage->at[std::min<size_t>(1, stage->at.size() - 1)];
+        out.stage_location = stage->call_places[std::min<size_t>(1, stage->call_places.size() - 1)];
       }
     }
     out.tinygrad_location = out.location;
@@ -453,8 +453,8 @@ class RecordedBisection {
     out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
     if (const KnownFault* fault = known_fault_of(m.source_place, m.before, m.after)) {
       out.kind = Kind::Known, out.is_shown_by_given_inputs = t.has_given_inputs;
-      out.entry = fault->name, out.entry_text = fault->description;
-      out.issue = fault->issue_url, out.program = fault->program;
+      out.known_fault_name = fault->name, out.known_fault_text = fault->description;
+      out.issue_url = fault->issue_url, out.program_text = fault->program_text;
     }
     if (out.kind == Kind::Rewrite && plan_.confirms_verdict && is_right_without(m))
       out.is_confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";

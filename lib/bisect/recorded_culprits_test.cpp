@@ -35,8 +35,8 @@ TEST_CASE("a rounding that a known rule drops is known, and a failure if the giv
   const BisectReport report = bisected_record("half_cast14.jsonl.gz", "p16.4");
   INFO(report.text());
   CHECK(report.verdict.kind == Kind::Known);
-  CHECK(report.verdict.entry == "codegen/late/coalesce.py:100");
-  CHECK(report.verdict.issue.ends_with("issues/17208"));
+  CHECK(report.verdict.known_fault_name == "codegen/late/coalesce.py:100");
+  CHECK(report.verdict.issue_url.ends_with("issues/17208"));
   CHECK(report.text().find("print(Tensor(") != std::string::npos);
   CHECK(report.exit_code() == 0);
   CHECK(bisected_record("half_cast14.jsonl.gz", "p16.4", "", {.is_strict = true}).exit_code() == 1);
@@ -108,14 +108,14 @@ TEST_CASE("an accumulator that is set to zero in a loop of a STAGE is known") {
   const BisectReport report = bisected_record("pcontig14.jsonl.gz", "pcontig.4");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Known);
-  CHECK(report.verdict.entry == "codegen/__init__.py:231");
+  CHECK(report.verdict.known_fault_name == "codegen/__init__.py:231");
 }
 
 TEST_CASE("a quotient of equal numbers is known") {
   const BisectReport report = bisected_record("multinomial.jsonl.gz", "test_randomness.50");
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Known);
-  CHECK(report.verdict.entry == "uop/symbolic.py:160");
+  CHECK(report.verdict.known_fault_name == "uop/symbolic.py:160");
 }
 
 TEST_CASE("denormals of an 8-bit float, which tinygrad takes for zero where it emulates the dtype, convict nothing") {

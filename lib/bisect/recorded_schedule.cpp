@@ -90,7 +90,8 @@ std::string import_error_of(const Rewrite& m, const TensorVariables& variables) 
 
 void set_order_verdict(Verdict& v, const OrderFault& f, const ModelReport& run, BisectReport& report) {
   v.kind = Kind::Order;
-  v.kernel_numbers = {f.first, f.second}, v.buffer = f.buffer, v.edge = f.dependency_kind, v.function = f.function;
+  v.kernel_numbers = {f.first_kernel, f.second_kernel}, v.shared_buffer = f.buffer,
+  v.missing_edge_kind = f.dependency_kind, v.function = f.function;
   v.detail = f.detail();
   for (const Comparison& c : run.comparisons)
     if (report.failure_text.empty() && !c.has_passed()) report.failure_text = c.text();

@@ -33,7 +33,7 @@ std::string BisectReport::text() const {
   };
   if (v.kind == Verdict::Kind::Same) {
     out += "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
-    line("made for", made_for);
+    line("made for", origin_text);
     for (const std::string& note : notes) line("note", note);
     return out;
   }
@@ -55,12 +55,13 @@ std::string BisectReport::text() const {
     line("element", wrong_element.at("element") + ": expected " + wrong_element.at("before") + ", got " +
                         wrong_element.at("after") + inputs);
   }
-  if (!v.edge.empty()) line("edge", v.edge + ", through " + v.buffer + ": " + v.function + " should make it");
-  if (v.kind == Verdict::Kind::Order && v.edge.empty()) line("caused by", v.function);
+  if (!v.missing_edge_kind.empty())
+    line("edge", v.missing_edge_kind + ", through " + v.shared_buffer + ": " + v.function + " should make it");
+  if (v.kind == Verdict::Kind::Order && v.missing_edge_kind.empty()) line("caused by", v.function);
   if (v.kind == Verdict::Kind::Hazard && !v.function.empty()) line("prevented by", v.function);
   if (v.kind == Verdict::Kind::Barrier && !v.function.empty()) line("added by", v.function);
   if (v.kind == Verdict::Kind::Rewrite && !v.function.empty()) line("computed by", v.function);
-  line("made for", made_for);
+  line("made for", origin_text);
   for (const std::string& note : notes) line("note", note);
   line("stage", v.stage + (v.stage_location.empty() ? "" : ", " + v.stage_location));
   if (!v.pass_name.empty())
@@ -88,10 +89,10 @@ std::string BisectReport::text() const {
                       : v.kind == Verdict::Kind::Divergence      ? "no: the stage also differs without it"
                       : v.proof.empty()                          ? "no: no run without it passes"
                                                                  : "no: " + v.proof);
-  line("known", v.entry_text);
-  line("issue", v.issue);
-  if (!v.program.empty()) out += "  program that shows it:\n";
-  for (std::string_view l : lines_of(v.program)) out += "    " + std::string(l) + "\n";
+  line("known", v.known_fault_text);
+  line("issue", v.issue_url);
+  if (!v.program_text.empty()) out += "  program that shows it:\n";
+  for (std::string_view l : lines_of(v.program_text)) out += "    " + std::string(l) + "\n";
   line("runs", formatted("%zu in %.2f s; %zu of %zu rewrites compared", counts.num_runs, wall_seconds,
                          counts.num_compared, counts.num_rewrites));
   line("again", repro_command);
@@ -104,7 +105,7 @@ std::string BisectReport::json() const {
     auto text = [&](const char* name, const std::string& value) {
       if (!value.empty()) json.member(name, value);
     };
-    text("kernel", kernel), text("device", device), text("made_for", made_for);
+    text("kernel", kernel), text("device", device), text("made_for", origin_text);
     if (!error.empty()) return (void)json.member("error", error);
     json.member("verdict", name_of(v.kind));
     text("failure", failure_text);
@@ -129,7 +130,7 @@ std::string BisectReport::json() const {
       json.key("kernels").array([&] {
         for (size_t k : v.kernel_numbers) json.number(double(k), "%.0f");
       });
-      json.member("buffer", v.buffer).member("edge", v.edge).member("function", v.function);
+      json.member("buffer", v.shared_buffer).member("edge", v.missing_edge_kind).member("function", v.function);
     }
     if (v.kernel_numbers.empty() && v.pass_name.empty()) text("function", v.function);
     if (!notes.empty()) json.member("notes", notes);
@@ -137,7 +138,7 @@ std::string BisectReport::json() const {
     if (!v.pass_name.empty())
       json.member("pass", v.pass_name).member("pass_number", v.pass_number).member("function", v.function);
     if (v.can_be_confirmed()) json.member("confirmed", v.is_confirmed);
-    text("entry", v.entry), text("issue", v.issue), text("program", v.program);
+    text("entry", v.known_fault_name), text("issue", v.issue_url), text("program", v.program_text);
     text("proof", v.proof), text("detail", v.detail);
     json.member("rewrites", counts.num_rewrites)
         .member("compared", counts.num_compared)

@@ -37,7 +37,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
   fs::path path = fs::temp_directory_path() / ("tgc_bundle." + std::to_string(getpid()) + ".repro");
   std::string file = path.string(), text;
   {
-    WithEnvironment with("TGC_FAULT", "load-index@1");
+    ScopedEnvironment with("TGC_FAULT", "load-index@1");
     InputGraph in = loaded(InputKind::Pyrender, kDivision);
     RunReport report = run_kernel(session, in, {.device = {.name = "CPU:LLVM"}, .output = {.repro_path = file}});
     set_fault_of_thread(std::nullopt);  // remove the fault that the run has read from the bundle

@@ -48,7 +48,7 @@ class SidesWatcher : public ApplicationLog {
       applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
     auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
-      if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].num_points);
+      if ((*sides)[i].differs_at_one_in(4)) add_difference(i, (*sides)[i].num_differing_points);
       compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
     throw Failure("the schedule is made");
@@ -429,7 +429,7 @@ std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcom
   ScheduleBisection schedule(repro, counts);
   if (!outcome.kernel_fault.empty()) return schedule.check_kernel_fault(outcome.kernel_fault);
   if (!outcome.report.error.empty()) return schedule.check_error(outcome.report.error);
-  return schedule.check(outcome.report, outcome.kernels);
+  return schedule.check(outcome.report, outcome.num_compared_kernels);
 }
 
 }  // namespace tgc

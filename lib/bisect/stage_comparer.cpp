@@ -135,7 +135,7 @@ std::vector<double> edge_numbers(UOp root) {
 std::vector<double> large_numbers(DType d, int part, int most_bits, Floats floats) {
   constexpr int kCount = 24;
   const bool is_float = dtypes::is_float(d);
-  const int most = is_float ? (1 << (dtypes::finfo(d).exponent - 1)) - 3 : std::min(8 * d.itemsize(), 53) - 2;
+  const int most = is_float ? (1 << (dtypes::finfo(d).exponent_bits - 1)) - 3 : std::min(8 * d.itemsize(), 53) - 2;
   const int exponents = std::min(most / part, most_bits);
   std::vector<double> out;
   for (int i = 0; i < kCount; i++) {
@@ -161,7 +161,7 @@ void flush_denormals(Arrays& arrays) {
   for (NamedArray& a : arrays) {
     const DType d = a.array.dtype();
     if (!dtypes::is_float(d) || d.itemsize() != 1) continue;
-    const int least = 1 << dtypes::finfo(d).mantissa;
+    const int least = 1 << dtypes::finfo(d).mantissa_bits;
     for (uint8_t& bits : a.array.as<uint8_t>())
       if ((bits & 0x7F) < least) bits &= 0x80;
   }
@@ -180,7 +180,7 @@ bool are_identical(const Array& actual, const Array& expected) {
   const DType d = actual.dtype();
   if (!dtypes::is_float(d)) return false;
   const auto info = dtypes::finfo(d);
-  const double least_normal = std::ldexp(1.0, 2 - (1 << (info.exponent - 1)));
+  const double least_normal = std::ldexp(1.0, 2 - (1 << (info.exponent_bits - 1)));
   for (int64_t i = 0; i < actual.size(); i++) {
     const double a = element_as_double(actual, i), e = element_as_double(expected, i);
     const bool is_flushed = a == 0 && std::fabs(e) < least_normal;
@@ -340,7 +340,8 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
       if (!has_float_sums_) return false;
       const Array* most = find_array(magnitudes(t), c.name);
       if (!most || !(most->dtype() == c.dtype)) return true;
-      return !(element_as_double(*most, element) < std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent - 1)) - 4));
+      return !(element_as_double(*most, element) <
+               std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent_bits - 1)) - 4));
     };
     if (t.has_wide_values && !is_beyond_rounding(c, actual, t.expected[i].array, t.has_large_values, can_overflow))
       continue;
@@ -400,7 +401,7 @@ const ImportedGraph* StageComparer::imported_graph(UOp original) {
   return it->second.graph ? &it->second : nullptr;
 }
 
-void StageComparer::rebase(Trial& t, UOp original) {
+void StageComparer::set_expected_graph(Trial& t, UOp original) {
   const ImportedGraph* graph = imported_graph(original);
   if (!graph) return;
   auto done = run_graph(t, graph->root);

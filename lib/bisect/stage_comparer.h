@@ -55,7 +55,7 @@ class StageComparer {
   const Arrays& magnitudes(const RecordedTrial& t);
   // From now on, compares with the results of the recorded graph `original` instead of those of the AST. Does nothing
   // if REF cannot run `original`.
-  void rebase(RecordedTrial& t, UOp original);
+  void set_expected_graph(RecordedTrial& t, UOp original);
   // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }
   // From now on, results must be equal to the last bit, and not only up to rounding.

@@ -104,7 +104,7 @@ struct ModelRepro {
 // Result of a run of all kernels in which no kernel was found to be miscompiled.
 struct ModelOutcome {
   ModelReport report;
-  size_t kernels = 0;        // number of kernels that were compared with REF
+  size_t num_compared_kernels = 0;  // number of kernels that were compared with REF
   std::string kernel_fault;  // the error of an unchanged kernel AST that fails in REF; "" if there is none
 };
 

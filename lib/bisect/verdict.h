@@ -39,11 +39,12 @@ struct Verdict {
   // prevent the hazard; for Barrier, it adds the barrier; for Rewrite, it computes the rule's result.
   std::string pass_name = {}, function = {};
   std::vector<size_t> kernel_numbers = {};  // for Order: the numbers of the two kernels, in the right order
-  std::string buffer = {}, edge = {};       // for Order: the buffer of both kernels, and the kind of the missing edge
+  // for Order: the buffer of both kernels, and the kind of the missing edge
+  std::string shared_buffer = {}, missing_edge_kind = {};
   uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit: its heading, its text, the URL
   // of its issue in tinygrad's repository (may be empty), and a program that shows the fault.
-  std::string entry = {}, entry_text = {}, issue = {}, program = {};
+  std::string known_fault_name = {}, known_fault_text = {}, issue_url = {}, program_text = {};
   bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
   std::string proof = {};  // how the culprit was confirmed, or why not; empty if only runs without the culprit decided

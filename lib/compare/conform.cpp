@@ -119,11 +119,11 @@ class ConformRun {
       found = true;
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
-      if (plan_.as == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
+      if (plan_.comparison == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
         runtime_kernels_++;  // skip the kernel: it waits for other threads, so it cannot be run alone
         continue;
       }
-      for (const Question& q : questions_of(*record, file.header(), plan_.as == ConformComparison::Text)) {
+      for (const Question& q : questions_of(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
         if (out_.end_reason.empty()) out_.end_reason = port_.why_stopped();
@@ -139,7 +139,7 @@ class ConformRun {
   // Fails if no record has the stage plan.stage. The error lists the recorded stages.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
-    const bool is_text = plan_.as == ConformComparison::Text;
+    const bool is_text = plan_.comparison == ConformComparison::Text;
     if (!is_text && names_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
       return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
     std::vector<std::string_view> names(recorded_stages_.begin(), recorded_stages_.end());
@@ -178,7 +178,7 @@ class ConformRun {
     AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
     if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
-    counts.of(verdict)++;
+    counts.count_of(verdict)++;
     out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
     if (plan_.keeps_differences) out_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
@@ -209,7 +209,7 @@ class ConformRun {
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     if (!difference.empty()) return AnswerVerdict::Different;
-    if (plan_.as != ConformComparison::Values || q.expected_kind != Question::ExpectedKind::Graph ||
+    if (plan_.comparison != ConformComparison::Values || q.expected_kind != Question::ExpectedKind::Graph ||
         !same_structure(q.before_text, answer->made, file))
       return AnswerVerdict::Same;
     if (same_structure(q.before_text, q.expected_json.empty() ? q.expected_text : q.expected_json, file))
@@ -267,7 +267,7 @@ class ConformRun {
   // Returns the difference between the answer and the expected answer; "" if there is none.
   Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
                               const std::string& file) {
-    const bool to_the_letter = plan_.as == ConformComparison::Text;
+    const bool to_the_letter = plan_.comparison == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
       Result<std::string> wanted = of(q.expected_text, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
@@ -275,7 +275,7 @@ class ConformRun {
     };
     if (q.expected_kind == Question::ExpectedKind::Source)
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
-    if (plan_.as == ConformComparison::Values) return compare_values(r, q, answer, file);
+    if (plan_.comparison == ConformComparison::Values) return compare_values(r, q, answer, file);
     if (q.expected_kind == Question::ExpectedKind::List)
       return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };

@@ -31,7 +31,7 @@ std::string_view name_of(AnswerVerdict verdict);  // returns the verdict as text
 
 struct ConformPlan {
   std::string command;  // the shell command that runs the port
-  ConformComparison as = ConformComparison::Text;
+  ConformComparison comparison = ConformComparison::Text;
   std::string stage;   // the only stage to ask about (a name or alias); empty for all stages
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
@@ -46,7 +46,7 @@ struct ConformCounts {
   std::string first_wrong_record;  // the first record with a wrong answer, such as "add.0 (CPU:CLANG)"
   size_t num_compared() const { return num_same + num_different + num_errors; }
   size_t num_asked() const { return num_compared() + num_unchanged + num_not_supported; }
-  size_t& of(AnswerVerdict verdict);
+  size_t& count_of(AnswerVerdict verdict);
 };
 
 // Reads a baseline, which ConformReport::write_baseline() wrote, and returns the keys of the answers that conformed.
@@ -66,7 +66,7 @@ struct ConformReport {
   std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // counts by stage, in the order of the questions
   std::vector<AnswerRecord> answers;                                // answers, in the order of the questions
   std::vector<std::string> shown_differences;                       // the first differences in detail, as text
-  std::string as = "text";                                          // the comparison, as --as names it
+  std::string comparison_name = "text";                             // the comparison, as --as names it
   std::string end_reason;                                           // why the run ended early; empty if it did not
   // The differences from a baseline, which lists the right answers of an older run.
   struct BaselineDiff {

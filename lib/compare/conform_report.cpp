@@ -45,7 +45,7 @@ std::string_view name_of(AnswerVerdict verdict) {
   return kNames[size_t(verdict)];
 }
 
-size_t& ConformCounts::of(AnswerVerdict verdict) {
+size_t& ConformCounts::count_of(AnswerVerdict verdict) {
   switch (verdict) {
     case AnswerVerdict::Same: return num_same;
     case AnswerVerdict::Unchanged: return num_unchanged;
@@ -69,7 +69,7 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
     return Diag{.message = "there is no such baseline yet", .file = file, .expected = "--write-baseline, once"};
-  auto lines = read_baseline(file, as);
+  auto lines = read_baseline(file, comparison_name);
   if (!lines) return lines.diag();
   BaselineDiff now;
   size_t asked = 0;
@@ -94,7 +94,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
   std::set<std::string> lines;
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error)) {
-    auto old = read_baseline(file, as);
+    auto old = read_baseline(file, comparison_name);
     if (!old) return old.diag();
     lines = std::move(*old);
   }
@@ -103,7 +103,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
     else lines.erase(a.key());
   if (lines.empty()) return Diag{.message = "nothing conforms, so there is no baseline to write", .file = file};
   std::string text(kBaselineHead);
-  text.append(kAs).append(as).append("\n");
+  text.append(kAs).append(comparison_name).append("\n");
   for (const std::string& line : lines) text += line + "\n";
   return write_file(file, text);
 }
@@ -156,7 +156,7 @@ std::string ConformReport::json() const {
     auto counts = [&](const ConformCounts& c) {
       json.member("same", c.num_same).member("different", c.num_different).member("not_supported", c.num_not_supported);
       json.member("error", c.num_errors);
-      if (as == "values") json.member("unchanged", c.num_unchanged);
+      if (comparison_name == "values") json.member("unchanged", c.num_unchanged);
     };
     ConformCounts all = total_counts();
     json.member("questions", all.num_asked());

@@ -32,7 +32,7 @@ std::string selected(const std::string& list, const std::string& record) {
   REQUIRE(parsed.ok());
   const RecordedStages stages(*parsed);
   StageSelection selection(list);
-  auto chosen = selection.of(stages);
+  auto chosen = selection.select_recorded(stages);
   if (!chosen) return chosen.diag().message;
   if (auto status = selection.outcome(); !status) return status.diag().text();
   std::string out;

@@ -48,7 +48,7 @@ Counts by_op(const ReplayDiff& d) {
 std::string table(std::string_view title, const Counts& counts) {
   if (counts.empty()) return {};
   constexpr size_t kMost = 12;
-  auto rows = by_count(counts);
+  auto rows = sorted_by_count(counts);
   std::string out(title);
   out += '\n';
   for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row(rows[i].second, rows[i].first);

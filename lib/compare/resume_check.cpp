@@ -25,9 +25,9 @@ Result<Compilation> resume(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());
   in.info = c.input_graph().info;
-  in.info.stage = c.at() ? c.at()->name : "";
+  in.info.stage = c.last_row() ? c.last_row()->name : "";
   in.is_tensor_graph = c.is_tensor_graph();
-  auto root = round_trip(format, c.at() ? c.current_graph() : c.input_graph().root, in.info, *in.graph);
+  auto root = round_trip(format, c.last_row() ? c.current_graph() : c.input_graph().root, in.info, *in.graph);
   if (!root) return root.diag();
   in.root = *root;
   return Compilation::begin(std::move(in), c.spec());
@@ -46,11 +46,11 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
   const bool runs_on_from_ast_alone = c->is_tensor_graph();
   UOp checked;
   for (;;) {
-    std::string_view stage = c->at() ? c->at()->name : "ast";
+    std::string_view stage = c->last_row() ? c->last_row()->name : "ast";
     for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
       if (c->current_graph() == checked) break;
       auto copy = resume(*c, format);
-      bool runs_on = copy && (!c->at() || !runs_on_from_ast_alone);
+      bool runs_on = copy && (!c->last_row() || !runs_on_from_ast_alone);
       std::string got = runs_on ? outcome(*copy) : "";
       if (copy && (!runs_on || got == expected)) {
         report.num_same++;

@@ -130,19 +130,19 @@ bool looks_like_no_ast(const State& s) {
 
 }  // namespace
 
-Compilation::Compilation(std::unique_ptr<State> state) : s_(std::move(state)) {}
+Compilation::Compilation(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Compilation::Compilation(Compilation&&) noexcept = default;
 Compilation& Compilation::operator=(Compilation&& other) noexcept {
-  std::swap(s_, other.s_);
+  std::swap(state_, other.state_);
   return *this;
 }
 Compilation::~Compilation() {
-  if (!s_) return;
+  if (!state_) return;
   try {
     set_watcher(nullptr);
   } catch (...) {  // drop the exception of Watcher::end_compilation(), because a destructor must not throw
   }
-  disarm(*s_);
+  disarm(*state_);
 }
 
 Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
@@ -184,7 +184,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   }
   if (auto armed = arm(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
-  if (s->spec.optimize) s->kernel->optimize = *s->spec.optimize;
+  if (s->spec.optimize) s->kernel->runs_optimizer = *s->spec.optimize;
   s->kernel->name_counts = s->spec.name_counts;
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
@@ -200,26 +200,26 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
 
 // ---- state
 
-const std::string& Compilation::name() const { return s_->in.info.name; }
-const InputGraph& Compilation::input_graph() const { return s_->in; }
-const JobSpec& Compilation::spec() const { return s_->spec; }
-Graph& Compilation::graph() const { return *s_->in.graph; }
-bool Compilation::is_tensor_graph() const { return s_->tensor.has_value(); }
-const Target& Compilation::target() const { return s_->target; }
-UOp Compilation::ast() const { return s_->ast; }
-UOp Compilation::current_graph() const { return s_->current; }
-const StageRow* Compilation::input_stage() const { return s_->begun_at; }
-const StageRow* Compilation::at() const { return s_->at; }
-const std::map<std::string, int>& Compilation::name_counts() const { return s_->kernel->name_counts; }
-const TensorJob& Compilation::tensor_job() const { return *s_->tensor; }
-double Compilation::schedule_seconds() const { return s_->seconds; }
+const std::string& Compilation::name() const { return state_->in.info.name; }
+const InputGraph& Compilation::input_graph() const { return state_->in; }
+const JobSpec& Compilation::spec() const { return state_->spec; }
+Graph& Compilation::graph() const { return *state_->in.graph; }
+bool Compilation::is_tensor_graph() const { return state_->tensor.has_value(); }
+const Target& Compilation::target() const { return state_->target; }
+UOp Compilation::ast() const { return state_->ast; }
+UOp Compilation::current_graph() const { return state_->current; }
+const StageRow* Compilation::input_stage() const { return state_->begun_at; }
+const StageRow* Compilation::last_row() const { return state_->at; }
+const std::map<std::string, int>& Compilation::name_counts() const { return state_->kernel->name_counts; }
+const TensorJob& Compilation::tensor_job() const { return *state_->tensor; }
+double Compilation::schedule_seconds() const { return state_->seconds; }
 
 const StageRow* Compilation::next_row() const {
-  if (s_->failure) return nullptr;
-  const StageRow* row = s_->at ? s_->at + 1 : &row_of(s_->tensor ? Kind::Tensor : Kind::Kernel);
+  if (state_->failure) return nullptr;
+  const StageRow* row = state_->at ? state_->at + 1 : &row_of(state_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
-  if (s_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
-  while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*s_->kernel)) row++;
+  if (state_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
+  while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*state_->kernel)) row++;
   return row < end && !row->is(OutputKind::Compiled) ? row : nullptr;
 }
 
@@ -227,74 +227,75 @@ const StageRow* Compilation::next_row() const {
 
 Result<Compilation::StepResult> Compilation::run_step() {
   const StageRow* row = next_row();
-  if (s_->failure) return *s_->failure;
+  if (state_->failure) return *state_->failure;
   if (!row) return Diag{"every stage has run"};
-  if (s_->watcher) s_->watcher->begin_stage(*row, s_->current);
-  StepResult step{row, s_->current, s_->current};
+  if (state_->watcher) state_->watcher->begin_stage(*row, state_->current);
+  StepResult step{row, state_->current, state_->current};
   const bool is_logged = logs(LogTopic::Compilation, LogLevel::Debug);
-  auto begin = s_->tensor || is_logged ? Clock::now() : Clock::time_point();
+  auto begin = state_->tensor || is_logged ? Clock::now() : Clock::time_point();
   auto note = [&](const auto& result) {
     if (result) return;
-    s_->failure = result.diag();
-    if (looks_like_no_ast(*s_)) s_->failure->expected = "an AST; for the result of a stage, pass --from=STAGE";
+    state_->failure = result.diag();
+    if (looks_like_no_ast(*state_)) state_->failure->expected = "an AST; for the result of a stage, pass --from=STAGE";
   };
   if (row->is_graph_stage()) {
-    auto result = row->tensor ? run_stage(*row->tensor, *s_->tensor, s_->current)
-                              : run_stage(*row->kernel, *s_->kernel, s_->current);
+    auto result = row->tensor ? run_stage(*row->tensor, *state_->tensor, state_->current)
+                              : run_stage(*row->kernel, *state_->kernel, state_->current);
     note(result);
-    if (result) step.after = s_->current = *result;
+    if (result) step.after = state_->current = *result;
   } else if (row->kind == Kind::Schedule) {
-    s_->schedule = s_->begun_at ? needs_all_stages(s_->in, *s_->begun_at)
-                                : catch_failures([&] { return create_schedule(*s_->tensor, s_->current); });
-    note(*s_->schedule);
+    state_->schedule = state_->begun_at ? needs_all_stages(state_->in, *state_->begun_at)
+                                : catch_failures([&] { return create_schedule(*state_->tensor, state_->current); });
+    note(*state_->schedule);
   } else {
-    if (!s_->outputs) s_->outputs.emplace(*s_->kernel, s_->current, s_->spec.compile_options);
+    if (!state_->outputs) state_->outputs.emplace(*state_->kernel, state_->current, state_->spec.compile_options);
     // If the renderer fails, the compilation continues, because the launch facts do not need the source.
-    if (row->is(OutputKind::List)) note(s_->outputs->list());
+    if (row->is(OutputKind::List)) note(state_->outputs->list());
   }
-  s_->at = row;
-  if (s_->tensor) s_->seconds += seconds_since(begin);
-  if (is_logged) log_step(s_->in.info.name, step, seconds_since(begin), s_->failure.has_value());
-  if (s_->watcher) s_->watcher->end_stage(*row, s_->failure ? UOp() : s_->current);
-  if (s_->failure) return *s_->failure;
+  state_->at = row;
+  if (state_->tensor) state_->seconds += seconds_since(begin);
+  if (is_logged) log_step(state_->in.info.name, step, seconds_since(begin), state_->failure.has_value());
+  if (state_->watcher) state_->watcher->end_stage(*row, state_->failure ? UOp() : state_->current);
+  if (state_->failure) return *state_->failure;
   return step;
 }
 
 Status Compilation::run_through(const StageRow& row) {
   for (const StageRow* n = next_row(); n && n <= &row; n = next_row())
     if (auto step = this->run_step(); !step) return step.diag();
-  if (s_->failure) return *s_->failure;
+  if (state_->failure) return *state_->failure;
   return Unit{};
 }
 
 // ---- outputs
 
 const Result<std::vector<UOp>>& Compilation::list() {
-  TGC_CHECK(!s_->tensor, "a tensor graph has no linear list");
+  TGC_CHECK(!state_->tensor, "a tensor graph has no linear list");
   static const StageRow& linear = row_of(OutputKind::List);
-  if (!s_->outputs) (void)run_through(linear);
+  if (!state_->outputs) (void)run_through(linear);
   // If a stage failed, list() returns the error of that stage.
-  if (!s_->outputs) return (s_->outputs.emplace(KernelOutputs::failed_outputs(s_->target, *s_->failure))).list();
-  return s_->outputs->list();
+  if (!state_->outputs)
+    return (state_->outputs.emplace(KernelOutputs::failed_outputs(state_->target, *state_->failure))).list();
+  return state_->outputs->list();
 }
 
 const Result<std::string>& Compilation::source() {
   (void)list();
-  return s_->outputs->source();
+  return state_->outputs->source();
 }
 
 Result<KernelOutputs*> Compilation::outputs() {
   if (auto& made = list(); !made) return made.diag();
-  return &*s_->outputs;
+  return &*state_->outputs;
 }
 
 const Result<Schedule>& Compilation::schedule() {
-  TGC_CHECK(s_->tensor, "a kernel has no schedule");
+  TGC_CHECK(state_->tensor, "a kernel has no schedule");
   static const StageRow& row = row_of(StageRow::Kind::Schedule);
-  if (!s_->schedule && s_->begun_at) s_->schedule = needs_all_stages(s_->in, *s_->begun_at);
-  if (!s_->schedule) (void)run_through(row);
-  if (!s_->schedule) s_->schedule = *s_->failure;
-  return *s_->schedule;
+  if (!state_->schedule && state_->begun_at) state_->schedule = needs_all_stages(state_->in, *state_->begun_at);
+  if (!state_->schedule) (void)run_through(row);
+  if (!state_->schedule) state_->schedule = *state_->failure;
+  return *state_->schedule;
 }
 
 Result<std::string> Compilation::schedule_text(bool as_json) {
@@ -303,20 +304,20 @@ Result<std::string> Compilation::schedule_text(bool as_json) {
   std::vector<std::string> made_for;
   for (size_t i = 0; i < made->items.size(); i++) made_for.push_back(kernel_made_for(i));
   MemoryPlan plan = plan_memory(*made, graph().settings());
-  return as_json ? schedule_json(*made, plan, schedule_key(), made_for, s_->in.buffer_names)
+  return as_json ? schedule_json(*made, plan, schedule_key(), made_for, state_->in.buffer_names)
                  : schedule_listing(*made, plan, schedule_key(), made_for);
 }
 
-Sha256 Compilation::schedule_key() { return sched_cache_key(s_->tensor->normalized_sink); }
+Sha256 Compilation::schedule_key() { return sched_cache_key(state_->tensor->normalized_sink); }
 
 Result<std::string> Compilation::schedule_as_json() { return schedule_text(true); }
 
 Result<std::string> Compilation::row_output(const StageRow& row) {
-  if (row.kind == Kind::Schedule && s_->tensor) return schedule_text(false);
-  if (!row.output || s_->tensor)
-    return Diag{.message = "'" + name() + "' is " + (s_->tensor ? "a tensor graph" : "a kernel") + ": it has no '" +
+  if (row.kind == Kind::Schedule && state_->tensor) return schedule_text(false);
+  if (!row.output || state_->tensor)
+    return Diag{.message = "'" + name() + "' is " + (state_->tensor ? "a tensor graph" : "a kernel") + ": it has no '" +
                            std::string(row.name) + "'",
-                .expected = s_->tensor ? "a stage of tensor graphs, or one of its kernels" : "a stage of kernels"};
+                .expected = state_->tensor ? "a stage of tensor graphs, or one of its kernels" : "a stage of kernels"};
   auto made = outputs();
   return made ? row.output->make(**made) : Result<std::string>(made.diag());
 }
@@ -337,13 +338,13 @@ std::vector<size_t> Compilation::kernel_numbers() {
 std::string Compilation::kernel_name(size_t number) const { return name() + "." + std::to_string(number); }
 
 std::string Compilation::kernel_target(size_t number) {
-  if (!s_->spec.target.empty()) return s_->spec.target;
+  if (!state_->spec.target.empty()) return state_->spec.target;
   const Schedule& made = *schedule();
   return target_of_device(made.buffers[made.items[number].buffers[0]].device, graph().settings());
 }
 
 std::string Compilation::kernel_made_for(size_t number) const {
-  const GoldenRecord* record = s_->in.record.get();
+  const GoldenRecord* record = state_->in.record.get();
   return record && number < record->kernels.size() ? made_for_text(record->kernels[number].metadata) : "";
 }
 
@@ -354,10 +355,10 @@ Result<Compilation> Compilation::kernel(size_t number) {
   InputGraph own;
   own.graph = std::make_unique<Graph>(graph().settings());
   own.root = copy_into(*own.graph, made->items[number].ast);
-  JobSpec spec = s_->spec;
+  JobSpec spec = state_->spec;
   spec.target = kernel_target(number);
-  own.info = {.name = kernel_name(number), .target = spec.target, .settings = s_->in.info.settings};
-  own.file = s_->in.file;
+  own.info = {.name = kernel_name(number), .target = spec.target, .settings = state_->in.info.settings};
+  own.file = state_->in.file;
   own.made_for = kernel_made_for(number);
   return begin(std::move(own), std::move(spec));
 }
@@ -375,44 +376,45 @@ Result<std::vector<Compilation>> Compilation::kernels() {
 }
 
 Result<Compilation> Compilation::fork() const {
-  if (s_->failure) return *s_->failure;
+  if (state_->failure) return *state_->failure;
   InputGraph copy;
   copy.graph = std::make_unique<Graph>(graph().settings());
-  copy.info = s_->in.info;
-  copy.is_tensor_graph = s_->in.is_tensor_graph;
-  copy.file = s_->in.file;
-  copy.record = s_->in.record;
-  copy.made_for = s_->in.made_for;
-  if (s_->tensor) {  // later tensor stages need data of earlier ones, so run them again
-    copy.root = copy_into(*copy.graph, s_->ast);
-    auto again = begin(std::move(copy), s_->spec);
-    if (again && s_->at)
-      if (auto status = again->run_through(*s_->at); !status) return status.diag();
+  copy.info = state_->in.info;
+  copy.is_tensor_graph = state_->in.is_tensor_graph;
+  copy.file = state_->in.file;
+  copy.record = state_->in.record;
+  copy.made_for = state_->in.made_for;
+  if (state_->tensor) {  // later tensor stages need data of earlier ones, so run them again
+    copy.root = copy_into(*copy.graph, state_->ast);
+    auto again = begin(std::move(copy), state_->spec);
+    if (again && state_->at)
+      if (auto status = again->run_through(*state_->at); !status) return status.diag();
     return again;
   }
-  if (!s_->kernel) return no_stages_before(s_->in);
-  copy.root = copy_into(*copy.graph, s_->current);
-  const StageRow* stage = s_->at;
+  if (!state_->kernel) return no_stages_before(state_->in);
+  copy.root = copy_into(*copy.graph, state_->current);
+  const StageRow* stage = state_->at;
   while (stage && !stage->kernel) stage--;  // go back to the last graph stage, because the fork makes its own outputs
   copy.info.stage = stage ? stage->name : "";
-  JobSpec spec = s_->spec;
-  spec.optimize = s_->kernel->optimize;
-  spec.name_counts = s_->kernel->name_counts;
+  JobSpec spec = state_->spec;
+  spec.optimize = state_->kernel->runs_optimizer;
+  spec.name_counts = state_->kernel->name_counts;
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
-  out->s_->kernel->image_buffers = s_->kernel->image_buffers;
-  if (s_->fault && out->s_->fault) *out->s_->fault = *s_->fault;  // the fork continues to count the fault's uses
+  out->state_->kernel->image_buffers = state_->kernel->image_buffers;
+  // the fork continues to count the fault's uses
+  if (state_->fault && out->state_->fault) *out->state_->fault = *state_->fault;
   return out;
 }
 
 InputGraph Compilation::take_input() && {
   set_watcher(nullptr);
-  disarm(*s_);
-  return std::move(s_->in);
+  disarm(*state_);
+  return std::move(state_->in);
 }
 
 void Compilation::set_watcher(Watcher* watcher) {
-  if (Watcher* before = std::exchange(s_->watcher, watcher)) before->end_compilation(*this);
+  if (Watcher* before = std::exchange(state_->watcher, watcher)) before->end_compilation(*this);
   if (watcher) watcher->begin_compilation(*this);
 }
 

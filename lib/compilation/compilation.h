@@ -70,7 +70,7 @@ class Compilation {
   UOp ast() const;                      // the graph before the first step
   UOp current_graph() const;            // the current graph; for a linear list, the last node
   const StageRow* input_stage() const;  // the stage that made the input; null if the input is an AST or a tensor graph
-  const StageRow* at() const;           // the row that ran last; input_stage() if no row has run
+  const StageRow* last_row() const;     // the row that ran last; input_stage() if no row has run
   // the row that run_step() will run; null if all rows have run, or if one failed
   const StageRow* next_row() const;
 
@@ -123,7 +123,7 @@ class Compilation {
   struct State;
   Result<std::string> schedule_text(bool as_json);
   explicit Compilation(std::unique_ptr<State> state);
-  std::unique_ptr<State> s_;
+  std::unique_ptr<State> state_;
 };
 
 // Runs the whole pipeline with a watcher: the stages of a kernel and its linear list; or the stages of a tensor graph,

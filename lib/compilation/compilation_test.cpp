@@ -53,7 +53,7 @@ TEST_CASE("stage rows: every name, alias and slug finds its row, and rows are in
 
 TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
   Compilation c = begin(load(kKernel));
-  CHECK(c.at() == nullptr);
+  CHECK(c.last_row() == nullptr);
   const StageRow* last = nullptr;
   size_t graphs = 0;
   while (const StageRow* row = c.next_row()) {
@@ -61,7 +61,7 @@ TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
     auto step = c.run_step();
     REQUIRE(step.ok());
     CHECK(step->row == row);
-    CHECK(c.at() == row);
+    CHECK(c.last_row() == row);
     graphs += row->is_graph_stage();
     last = row;
   }
@@ -129,13 +129,13 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
   std::string source = *whole.source();
   REQUIRE(half.run_through(row_of("expander")).ok());
-  CHECK(half.at() == &row_of("expander"));
+  CHECK(half.last_row() == &row_of("expander"));
   auto fork = half.fork();
   REQUIRE(fork.ok());
   CHECK(&fork->graph() != &half.graph());
-  CHECK(fork->at() == half.at());
+  CHECK(fork->last_row() == half.last_row());
   CHECK(*fork->source() == source);
-  CHECK(half.at() == &row_of("expander"));  // fork() must not change the position of `half`
+  CHECK(half.last_row() == &row_of("expander"));  // fork() must not change the position of `half`
   InputGraph resumed = load(*pyrender(half.current_graph()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
@@ -145,7 +145,7 @@ TEST_CASE("a compilation resumes after the stage that its input names, and a for
   REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
   auto again = tensor.fork();
   REQUIRE(again.ok());
-  CHECK(again->at() == tensor.at());
+  CHECK(again->last_row() == tensor.last_row());
   CHECK(*pyrender(again->current_graph()) == *pyrender(tensor.current_graph()));
   CHECK(again->kernel_numbers() == tensor.kernel_numbers());
 }
@@ -156,7 +156,7 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   auto kernels = c.kernels();
   REQUIRE(kernels.ok());
   REQUIRE(!kernels->empty());
-  CHECK(c.at() == &row_of(StageRow::Kind::Schedule));
+  CHECK(c.last_row() == &row_of(StageRow::Kind::Schedule));
   for (Compilation& k : *kernels) {
     CHECK(k.name().starts_with("k."));
     CHECK(k.source().ok());
@@ -193,7 +193,7 @@ TEST_CASE("a tensor graph resumes after any stage, and runs the following stages
     REQUIRE(whole.run_step().ok());
     InputGraph later = load(*pyrender(whole.current_graph()));
     later.is_tensor_graph = true;
-    later.info.stage = whole.at()->name;
+    later.info.stage = whole.last_row()->name;
     Compilation resumed = begin(std::move(later), {});
     while (resumed.next_row() && resumed.next_row()->tensor)
       if (!resumed.run_step()) break;  // a stage may fail if it needs data of earlier stages

@@ -45,7 +45,7 @@ class Dump {
     if (texts_.empty() && !c_.input_graph().list.empty())
       return Diag{.message = "a linear list has no stages before it", .file = c_.input_graph().file,
                   .expected = "linear, source, program or an output of a compiler"};
-    return plan_.afterwards ? plan_.afterwards(c_) : Unit{};
+    return plan_.on_compiled ? plan_.on_compiled(c_) : Unit{};
   }
 
   // Returns true if `row` is an output of this graph, and not of its kernels. The only output of a tensor graph is its
@@ -61,7 +61,7 @@ class Dump {
 
   // ---- graphs
   Status add_graphs() {
-    const StageRow* given = c_.at() ? c_.at() : &row_of(StageRow::Kind::Ast);
+    const StageRow* given = c_.last_row() ? c_.last_row() : &row_of(StageRow::Kind::Ast);
     bool asked_for = plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(row_of(StageRow::Kind::Ast)));
     if (plan_.input_only || asked_for)
       if (auto status = add_graph(*given, c_.input_graph().root); !status) return status;
@@ -134,7 +134,7 @@ class Dump {
     return add(row, extension_of(format), write_list(format, list, info));
   }
 
-  bool one_by_one() const { return plan_.afterwards || plan_.watcher; }
+  bool one_by_one() const { return plan_.on_compiled || plan_.watcher; }
 
   // ---- kernels of a tensor graph, compiled in parallel, because each has its own graph
   Status add_kernels() {

@@ -24,7 +24,7 @@ struct DumpPlan {
   Watcher* watcher = nullptr;  // if not null, watches the compilations; kernels are then compiled one at a time
   // Called with each compilation after its texts are made, on the thread that made them. May step the compilation
   // further. An error ends the dump. If set, every kernel is compiled, one at a time, even if equal to an earlier one.
-  std::function<Status(Compilation&)> afterwards = {};
+  std::function<Status(Compilation&)> on_compiled = {};
   // Called after each kernel of a tensor graph, by one thread at a time: `done` of `of` kernels have their texts.
   std::function<void(size_t done, size_t of)> progress = {};
 

@@ -48,7 +48,7 @@ StorageReason reason_of(UOp node, const IndexingContext::Realized& realized) {
                                 : realized.reason == StoreReason::UsersDiffer ? "users"
                                 : realized.reason == StoreReason::LoopsEnd    ? "loops"
                                                                               : "own";
-  return storage_reason(word, op_text(node), realized.by ? op_text(realized.by) : "");
+  return storage_reason(word, op_text(node), realized.reading_op ? op_text(realized.reading_op) : "");
 }
 
 void add_keeper(StorageReason& reason, UOp bufferize) {

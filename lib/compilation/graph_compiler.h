@@ -41,7 +41,7 @@ struct Overrides {
   std::string other_options;
 
   // Returns whether an option changes how tgc compiles a graph.
-  bool change_compilation() const {
+  bool changes_compilation() const {
     return !target.empty() || !settings_texts.empty() || !opts.empty() || !from_stage.empty() || prefers_native;
   }
 };

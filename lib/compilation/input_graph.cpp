@@ -85,7 +85,7 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
   }
   Places places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
-    if (UOp original = imported->origins->of(imported->graph->at(id)))
+    if (UOp original = imported->origins->original_of(imported->graph->at(id)))
       places.push_back({id, place_of(in.read_report.places, original.id())});
   imported->graph->extension<ImportedFrom>() = {std::move(in.graph), producer, std::move(imported->origins)};
   in.graph = std::move(imported->graph);

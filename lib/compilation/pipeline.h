@@ -64,7 +64,8 @@ class Pipeline {
     std::optional<Diag> error = {};          // set if tgc's own stage failed; then this is the last row
     std::vector<UOp> list = {};              // the linear list; only in the row "linear"
     std::span<const Rewrite> rewrites = {};  // the rewrites of the stage in order, nested ones included
-    const GoldenStage* recorded = nullptr;   // the recorded stage; null in a native pipeline, or if it was not recorded
+    // the recorded stage; null in a native pipeline, or if it was not recorded
+    const GoldenStage* recorded_stage = nullptr;
 
     bool changes_graph() const { return !(result == input); }
     // Returns the smallest depth of the rewrites, which is the depth of the rewrites that the stage itself made. It is

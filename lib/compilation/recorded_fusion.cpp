@@ -49,12 +49,13 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   if (!stored.node.empty()) out += "  stores " + stored.node + (made_by.empty() ? "" : ", " + made_by) + "\n";
   const std::string op = stored.node.substr(0, stored.node.find(' '));
   for (const auto& r : stored.reasons) {
-    const std::string by = r.by.empty() ? "" : "Ops." + r.by;
+    const std::string by = r.requiring_op.empty() ? "" : "Ops." + r.requiring_op;
     const std::string added = is_copied && !stored.added_for.empty() ? "COPY" : stored.added_for;
     StorageReason reason = added.empty() ? storage_reason(r.reason, op, by) : added_for(added);
     if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.num_buffers), stored.reduces_buffer);
     if (r.reason == "assign" && !made_by.empty()) reason.reason_text += ", " + made_by;
-    why += (why.empty() ? "" : "; and ") + reason.reason_text + (r.at.empty() ? "" : " (" + r.at + ")");
+    why += (why.empty() ? "" : "; and ") + reason.reason_text +
+           (r.decision_place.empty() ? "" : " (" + r.decision_place + ")");
     if (!reason.remedy.empty()) remedy += (remedy.empty() ? "" : "; and ") + reason.remedy;
   }
   out += "  stored since: " + why + "\n";

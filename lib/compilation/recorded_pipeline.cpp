@@ -65,7 +65,7 @@ class RecordedPipeline : public Pipeline {
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
     const RecordedStages recorded = recorded_stages_of(in_);
-    auto wanted = stages.of(recorded);
+    auto wanted = stages.select_recorded(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<UOp> out;
@@ -83,7 +83,7 @@ class RecordedPipeline : public Pipeline {
   }
   Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) override {
     if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
-    auto wanted = stages.of(RecordedStages(*record_));
+    auto wanted = stages.select_recorded(RecordedStages(*record_));
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<const Rewrite*> out;
@@ -115,7 +115,7 @@ class RecordedPipeline : public Pipeline {
 
   Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
     const RecordedStages recorded = recorded_stages_of(in_);
-    auto wanted = stages.is_empty() ? only_ast(recorded) : stages.of(recorded);
+    auto wanted = stages.is_empty() ? only_ast(recorded) : stages.select_recorded(recorded);
     if (!wanted) return wanted.diag();
     std::vector<DumpText> out;
     if (plan.explains_fusion) {
@@ -164,7 +164,7 @@ class RecordedPipeline : public Pipeline {
   Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
     if (!has_ability(Ability::Rewrites)) return missing_ability(Ability::Rewrites);
     const RecordedStages recorded(*record_);
-    auto wanted = stages.of(recorded);
+    auto wanted = stages.select_recorded(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<Rewrite> rewrites = rewrites_;  // copies, in which `later` renames nodes
@@ -272,7 +272,7 @@ class RecordedPipeline : public Pipeline {
       const RecordedStage& s = recorded[i];
       if (s.kind != RecordedStage::Kind::Stage) continue;
       Row row{.stage = &row_of_recorded(*record_, i - 1), .input = last, .result = s.is_unchanged ? last : UOp(),
-              .recorded = &record_->stages[i - 1]};
+              .recorded_stage = &record_->stages[i - 1]};
       if (!s.is_unchanged && s.text) row.result = parsed(*s.text, s.name, detect_kind(*s.text)).root;
       if (row.result) last = row.result;
       rows_.push_back(std::move(row));

@@ -92,7 +92,7 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
  protected:
   virtual UOp decide_result(const Hit&, UOp /*before*/, UOp after) { return after; }
   uint64_t rewrite_number() const { return rewrite_number_; }
-  const StageRow* at() const { return stage_; }
+  const StageRow* current_stage() const { return stage_; }
 
  private:
   RewriteOverride* inner_override_ = nullptr;
@@ -123,7 +123,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
     ApplicationWatcher::end_compilation(c);
   }
   void begin_rewrite(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
-    if (open_rewrite_names_.empty()) top_rewrites_.push_back({at(), input, bottom_up, {}, {}});
+    if (open_rewrite_names_.empty()) top_rewrites_.push_back({current_stage(), input, bottom_up, {}, {}});
     open_rewrite_names_.push_back(name);
   }
   void end_rewrite(std::string_view, UOp) override { open_rewrite_names_.pop_back(); }
@@ -134,7 +134,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
     if (open_rewrite_names_.size() == 1) top_rewrites_.back().application_indices.push_back(all_rewrites_.size());
     UOp target;
     if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find_replacement(before);
-    all_rewrites_.push_back({at(),
+    all_rewrites_.push_back({current_stage(),
                              hit.rule,
                              hit.branch,
                              rewrite_number(),

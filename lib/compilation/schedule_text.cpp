@@ -173,9 +173,9 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
   out += "memory " + bytes_text(plan.total_bytes_before) + ", planned " + bytes_text(plan.total_bytes_after) +
          "; of this, buffers that the planner moves " + bytes_text(plan.planned_bytes_before) + ", planned " +
          bytes_text(plan.planned_bytes_after) + "\n";
-  for (size_t i = 0; i < plan.shared_index.size(); i++)
-    out += "shared " + std::to_string(i) + " on " + plan.shared_index[i].device + ": " +
-           bytes_text(plan.shared_index[i].size_bytes) + "\n";
+  for (size_t i = 0; i < plan.shared_buffers.size(); i++)
+    out += "shared " + std::to_string(i) + " on " + plan.shared_buffers[i].device + ": " +
+           bytes_text(plan.shared_buffers[i].size_bytes) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
   return out + "\n" + kernel_table(s, made_for) + "\n" + buffer_table(s, plan);
 }
@@ -197,10 +197,10 @@ std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha25
       }
     });
     json.key("shared").array([&] {
-      for (auto& shared : plan.shared_index)
+      for (auto& shared : plan.shared_buffers)
         json.object([&] { json.member("device", shared.device).member("bytes", shared.size_bytes); });
     });
-    json.member("outputs", s.outputs);
+    json.member("outputs", s.output_buffers);
     write_values(json, "var_vals", s.var_vals);
     json.key("bytes").object([&] {
       json.member("before", plan.total_bytes_before).member("after", plan.total_bytes_after);

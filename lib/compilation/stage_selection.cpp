@@ -27,7 +27,7 @@ std::vector<std::string> StageSelection::list_words() const {
   return out;
 }
 
-Result<std::vector<bool>> StageSelection::of(const RecordedStages& recorded) {
+Result<std::vector<bool>> StageSelection::select_recorded(const RecordedStages& recorded) {
   if (is_empty()) return std::vector<bool>(recorded.size(), true);
   std::vector<NameChoice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {

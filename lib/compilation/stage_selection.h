@@ -31,7 +31,7 @@ class StageSelection {
   // Returns for each entry of `recorded`, in order, whether the list selects the entry. An empty list selects all.
   // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage that
   // tinygrad could not print.
-  Result<std::vector<bool>> of(const RecordedStages& recorded);
+  Result<std::vector<bool>> select_recorded(const RecordedStages& recorded);
   // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls
   // mark_matched() for a word that names something that it has, such as an output, so that outcome() does not report
   // the word.

@@ -53,7 +53,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunFor what, RewriteObserver* o
 StepTimes::StepTimes(RunFor what, In in) : run_for_(what), input_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
 
 void StepTimes::end_total() {
-  graph_time.ms = thread_ms() - start_ms_;
+  graph_time.stages_ms = thread_ms() - start_ms_;
   last_ms_ = now_ms();
 }
 
@@ -75,7 +75,7 @@ Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules
     auto plain = run_once(in, what);
     if (!plain || what != RunFor::Total || !count_rules) return plain;
     if (auto counted = run_once(in, what, &counting))
-      counted_ms = counted_ms ? std::min(counted_ms, counted->ms) : counted->ms;
+      counted_ms = counted_ms ? std::min(counted_ms, counted->stages_ms) : counted->stages_ms;
     return plain;
   });
   if (best) best->counted_ms = counted_ms;

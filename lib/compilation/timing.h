@@ -21,13 +21,13 @@ struct TimedInput {
 struct StageTime {
   std::string_view name;
   size_t num_nodes = 0;  // number of nodes of the stage's result
-  double ms = 0;         // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
+  double stage_ms = 0;   // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
 };
 
 // The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
 struct GraphTime {
   size_t num_nodes = 0;           // number of nodes of the AST
-  double ms = 0;                  // processor time of all stages except `source` and `program`
+  double stages_ms = 0;           // processor time of all stages except `source` and `program`
   double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order
 };
@@ -72,9 +72,10 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
     if (!total) return total;
     Result<GraphTime> time = once(RunFor::Stages);
     if (!time) return time;
-    best->ms = i == 0 ? total->ms : std::min(best->ms, total->ms);
+    best->stages_ms = i == 0 ? total->stages_ms : std::min(best->stages_ms, total->stages_ms);
     for (size_t s = 0; s < best->stages.size(); s++)
-      best->stages[s].ms = i == 0 ? time->stages[s].ms : std::min(best->stages[s].ms, time->stages[s].ms);
+      best->stages[s].stage_ms =
+          i == 0 ? time->stages[s].stage_ms : std::min(best->stages[s].stage_ms, time->stages[s].stage_ms);
   }
   return best;
 }

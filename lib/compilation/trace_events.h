@@ -160,27 +160,27 @@ class LiveTrace : public RewriteObserver {
   LiveTrace(const LiveTrace&) = delete;
   LiveTrace& operator=(const LiveTrace&) = delete;
 
-  bool on = true;
+  bool is_enabled = true;
 
   void begin_rewrite(std::string_view name, UOp sink, const RuleSet& rules, bool bottom_up) override {
-    if (on) consumer_.begin_rewrite({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
+    if (is_enabled) consumer_.begin_rewrite({name, rules.name(), rules.rules().size(), bottom_up}, depth_, sink);
     depth_++;
   }
   void end_rewrite(std::string_view, UOp result) override {
     depth_--;
-    if (on) consumer_.end_rewrite(depth_, result);
+    if (is_enabled) consumer_.end_rewrite(depth_, result);
   }
   void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
-    if (!on) return;
+    if (!is_enabled) return;
     const Rule& r = *hit.rule;
     consumer_.apply_rule(depth_ - 1, {r.name, short_file(r), r.line, hit.branch ? hit.branch : "", tinygrad_source(r)},
                          before, after, {cost.num_nodes_before, uint32_t(graph_.size()), cost.ns});
   }
   void rebuild_node(UOp before, UOp after) override {
-    if (on) consumer_.rebuild_node(depth_ - 1, before, after);
+    if (is_enabled) consumer_.rebuild_node(depth_ - 1, before, after);
   }
   void gate_node(UOp node) override {
-    if (on) consumer_.gate_node(depth_ - 1, node);
+    if (is_enabled) consumer_.gate_node(depth_ - 1, node);
   }
 
  private:

@@ -21,15 +21,15 @@ class TraceWatcher : public Watcher {
     consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
     if (!c.input_graph().made_for.empty()) consumer_.made_for(c.input_graph().made_for);
     live_trace_.emplace(c.graph(), consumer_);
-    live_trace_->on = false;
+    live_trace_->is_enabled = false;
   }
   void begin_stage(const StageRow& row, UOp input) override {
     if (!has_rewrites(row)) return;
     consumer_.begin_stage(row.name, input);
-    live_trace_->on = true;
+    live_trace_->is_enabled = true;
   }
   void end_stage(const StageRow& row, UOp result) override {
-    live_trace_->on = false;
+    live_trace_->is_enabled = false;
     has_failed_ = !result;
     if (has_rewrites(row) && result) consumer_.end_stage(result);
   }

@@ -60,7 +60,7 @@ void add_cuda_compilers(std::vector<CompilerInfo>& to);
 void add_opencl_compilers(std::vector<CompilerInfo>& to);
 
 // Returns whether a character may be part of a name in a source.
-inline bool is_word(char c) {
+inline bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 

@@ -25,9 +25,9 @@ struct CompilerError {
   std::string message;  // the first error's text
   uint32_t line = 0, column = 0;
 };
-// Maps machine code to source: from `at`, a byte offset in the object's .text, the code belongs to `line`.
+// Maps machine code to source: from `offset`, a byte offset in the object's .text, the code belongs to `line`.
 struct CodeLine {
-  uint64_t at = 0;
+  uint64_t offset = 0;
   uint32_t line = 0;  // 0: no source line
 };
 template <class T>

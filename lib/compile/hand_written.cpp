@@ -65,15 +65,15 @@ std::string with_words(std::string_view line, const Words& words, bool& in_comme
       out += line.substr(at, end - at), at = end;
       continue;
     }
-    if (!is_word(line[at])) {
+    if (!is_word_char(line[at])) {
       out += line[at++];
       continue;
     }
     size_t end = at;
-    while (end < line.size() && is_word(line[end])) end++;
+    while (end < line.size() && is_word_char(line[end])) end++;
     size_t longest = end;
-    if (end + 1 < line.size() && line[end] == '.' && is_word(line[end + 1]))
-      for (longest = end + 1; longest < line.size() && is_word(line[longest]);) longest++;
+    if (end + 1 < line.size() && line[end] == '.' && is_word_char(line[end + 1]))
+      for (longest = end + 1; longest < line.size() && is_word_char(line[longest]);) longest++;
     if (line.substr(end).starts_with("()")) longest = end + 2;
     auto found = words.find(line.substr(at, longest - at));
     if (found == words.end()) longest = end, found = words.find(line.substr(at, end - at));
@@ -114,7 +114,7 @@ std::string directive(std::string_view line, size_t number, Words& words, bool& 
   }
   if (rest.starts_with("define")) {
     const std::string_view macro = argument("define");
-    const size_t end = size_t(std::ranges::find_if_not(macro, is_word) - macro.begin());
+    const size_t end = size_t(std::ranges::find_if_not(macro, is_word_char) - macro.begin());
     const std::string_view value = trimmed(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
     const bool has_parameters = end < macro.size() && macro[end] == '(';
     if (end > 0 && !has_parameters && value.find('#') == value.npos && !value.ends_with('\\'))
@@ -152,7 +152,7 @@ HandWrittenKernel::Parameter parameter_of(std::string text) {
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
-    while (end < text.size() && (is_word(text[end]) || text[end] == '.')) end++;
+    while (end < text.size() && (is_word_char(text[end]) || text[end] == '.')) end++;
     if (end > at) words.push_back(text.substr(at, end - at));
     at = std::max(end, at + 1);
   }
@@ -172,7 +172,7 @@ HandWrittenKernel::Parameter parameter_of(std::string text) {
 HandWrittenKernel kernel_at(std::string_view source, size_t open) {
   HandWrittenKernel out;
   size_t begin = open;
-  while (begin > 0 && is_word(source[begin - 1])) begin--;
+  while (begin > 0 && is_word_char(source[begin - 1])) begin--;
   out.name = source.substr(begin, open - begin);
   std::string parameter;
   int depth = 0;
@@ -264,14 +264,14 @@ Result<std::vector<HandWrittenKernel>> kernels_in(Language language, std::string
   for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
     const size_t behind = at + mark.size();
     const size_t begin = at >= 2 && text.substr(at - 2, 2) == "__" ? at - 2 : at;  // OpenCL also takes __kernel
-    if ((begin > 0 && is_word(text[begin - 1])) || (behind < text.size() && is_word(text[behind]))) continue;
+    if ((begin > 0 && is_word_char(text[begin - 1])) || (behind < text.size() && is_word_char(text[behind]))) continue;
     // the parameters begin after the function's name, which follows "void" and attributes, or "@" in LLVM IR
     const bool is_ir = language == Language::LlvmIr;
     const size_t from = is_ir ? text.find('@', at) : text.find("void", at);
     size_t open = text.find('(', from);
     while (!is_ir && open != text.npos) {  // skips __attribute__((..)) and __launch_bounds__(..)
       size_t first = open;
-      while (first > 0 && is_word(text[first - 1])) first--;
+      while (first > 0 && is_word_char(text[first - 1])) first--;
       const std::string_view word = std::string_view(text).substr(first, open - first);
       if (!word.starts_with("__attribute__") && !word.starts_with("__launch_bounds__")) break;
       int depth = 0;

@@ -32,7 +32,7 @@ class PtxKernel {
     if (line.ends_with(":")) labels_[std::string(line.substr(0, line.size() - 1))] = lines_;
     for (size_t at = 0; (at = line.find('%', at)) != line.npos;) {
       size_t end = at + 1;
-      while (end < line.size() && (is_word(line[end]))) end++;
+      while (end < line.size() && (is_word_char(line[end]))) end++;
       use(std::string(line.substr(at, end - at)));
       at = end;
     }
@@ -84,7 +84,7 @@ class PtxKernel {
     const int64_t words = type == ".pred" ? 0 : type.ends_with("64") ? 2 : type.ends_with("128") ? 4 : 1;
     for (size_t at = 0; (at = text.find('%', at)) != text.npos;) {
       size_t end = at + 1;
-      while (end < text.size() && is_word(text[end])) end++;
+      while (end < text.size() && is_word_char(text[end])) end++;
       words_[std::string(text.substr(at, end - at))] = words;
       at = end;
     }

@@ -101,7 +101,7 @@ class CpuFunction {
   }
   KernelResources read(std::string_view name) const {
     KernelResources out{.kernel = std::string(name), .reported_by = "LLVM " + std::string(llvm_version())};
-    out.num_spills = spills_, out.num_reloads = reloads_, out.spill_unit = "instructions";
+    out.num_spills = spills_, out.num_spill_loads = reloads_, out.spill_unit = "instructions";
     out.vector_bits = computes_ ? computed_ : moved_;
     return out;
   }
@@ -168,7 +168,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
   for (std::string_view raw : lines_of(assembly.substr(begin))) {
     // a kernel is an item of a list, whose members are indented by four columns; those of arguments by more
     if (raw.starts_with("  - ")) {
-      out.push_back({.reported_by = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_reloads = 0,
+      out.push_back({.reported_by = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_spill_loads = 0,
                      .spill_unit = "registers"});
     } else if (raw.starts_with("amdhsa.target")) {
       break;
@@ -183,7 +183,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
     if (key == ".vgpr_count") k.vector_registers = number_in(value);
     if (key == ".sgpr_count") k.scalar_registers = number_in(value);
     if (key == ".vgpr_spill_count") k.num_spills = number_in(value);
-    if (key == ".sgpr_spill_count") k.num_reloads = number_in(value);
+    if (key == ".sgpr_spill_count") k.num_spill_loads = number_in(value);
     if (key == ".group_segment_fixed_size") k.shared_bytes = number_in(value);
     if (key == ".private_segment_fixed_size") k.scratch_bytes = number_in(value);
     if (key == ".max_flat_workgroup_size") k.max_threads = number_in(value).value_or(0);
@@ -211,7 +211,7 @@ std::vector<KernelResources> read_ptxas_log(std::string_view log) {
     KernelResources& k = out.back();
     if (auto n = number_before(line, " bytes stack frame")) k.scratch_bytes = n;
     if (auto n = number_before(line, " bytes spill stores")) k.num_spills = n;
-    if (auto n = number_before(line, " bytes spill loads")) k.num_reloads = n;
+    if (auto n = number_before(line, " bytes spill loads")) k.num_spill_loads = n;
     if (auto n = number_before(line, " registers")) k.vector_registers = n;
     if (auto n = number_before(line, " bytes smem")) k.shared_bytes = n;
   }

@@ -18,9 +18,9 @@ struct KernelResources {
   bool is_estimate = false;  // true if the numbers are not those of the machine code's compiler
   std::optional<uint32_t> vector_registers;         // GPU: vector registers of a thread
   std::optional<uint32_t> scalar_registers;  // AMD: scalar registers of a wave
-  // AMD: spilled vector registers (num_spills) and spilled scalar registers (num_reloads). NVIDIA: bytes stored and
+  // AMD: spilled vector registers (num_spills) and spilled scalar registers (num_spill_loads). NVIDIA: bytes stored and
   // loaded for spills. CPU: the number of instructions that store a register to the stack and that load it again.
-  std::optional<uint32_t> num_spills, num_reloads;
+  std::optional<uint32_t> num_spills, num_spill_loads;
   std::string_view spill_unit;                     // "registers", "bytes" or "instructions"
   std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
   std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame

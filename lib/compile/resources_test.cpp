@@ -57,7 +57,7 @@ TEST_CASE("resources of a CPU kernel: the stack, spills and the width of vectors
   REQUIRE_MESSAGE(k, k.diag().text());
   REQUIRE(k->size() == 1);
   CHECK(k->at(0).num_spills.value_or(0) > 10);
-  CHECK(k->at(0).num_reloads.value_or(0) > 10);
+  CHECK(k->at(0).num_spill_loads.value_or(0) > 10);
   CHECK(k->at(0).scratch_bytes.value_or(0) >= 100);
   CHECK(k->at(0).code_bytes.value_or(0) > 500);
   auto wide = resources_of({.machine = "x86_64", .arch = "skylake",
@@ -83,7 +83,7 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(k.kernel == "k");
   CHECK(k.vector_registers == 128u);
   CHECK(k.num_spills == 16u);
-  CHECK(k.num_reloads == 20u);
+  CHECK(k.num_spill_loads == 20u);
   CHECK(k.scratch_bytes == 24u);
   CHECK(k.shared_bytes == 49152u);
   CHECK(occupancy_of(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB

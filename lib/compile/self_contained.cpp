@@ -32,8 +32,8 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
 // Returns the position of the whole word `word` in `text`, from `from` on; npos if there is none.
 size_t find_word(std::string_view text, std::string_view word, size_t from) {
   for (size_t at = from; (at = text.find(word, at)) != text.npos; at++) {
-    bool begins = at == 0 || !is_word(text[at - 1]), ends = at + word.size() >= text.size() ||
-                                                            !is_word(text[at + word.size()]);
+    bool begins = at == 0 || !is_word_char(text[at - 1]), ends = at + word.size() >= text.size() ||
+                                                            !is_word_char(text[at + word.size()]);
     if (begins && ends) return at;
   }
   return text.npos;
@@ -45,8 +45,8 @@ bool names_tensor_core(std::string_view line) {
   constexpr std::string_view kDefine = "#define __", kBuiltin = " __builtin_amdgcn_";
   size_t builtin = line.find(kBuiltin);
   return line.starts_with(kDefine) && builtin != line.npos &&
-         std::ranges::all_of(line.substr(kDefine.size(), builtin - kDefine.size()), is_word) &&
-         std::ranges::all_of(line.substr(builtin + kBuiltin.size()), is_word);
+         std::ranges::all_of(line.substr(kDefine.size(), builtin - kDefine.size()), is_word_char) &&
+         std::ranges::all_of(line.substr(builtin + kBuiltin.size()), is_word_char);
 }
 
 bool is_own_line(std::string_view source, size_t at) {

@@ -158,7 +158,7 @@ void BatchCompiler::add_source(const std::string& target, const std::string& ker
   auto job = make_job();
   if (job) job->timeout_seconds = plan_.timeout_seconds;
   if (job) sources_.push_back({.target = target, .kernel = kernel, .job = std::move(*job), .group_threads = threads});
-  else group.why_none = job.diag().message;
+  else group.no_source_reason = job.diag().message;
 }
 
 // Lists a kernel that has no source for its target as refused. This is no failure, because tinygrad also refuses some
@@ -202,9 +202,9 @@ std::string BatchCompiler::totals_text() const {
                               "median ms");
   for (const auto& [name, g] : groups_) {
     out += formatted("%-22s %8zu %8zu ", name.c_str(), g.num_kernels, g.num_sources);
-    if (g.why_none.empty())
+    if (g.no_source_reason.empty())
       out += formatted("%9zu %7zu %11.2f\n", g.num_compiled, g.num_sources - g.num_compiled, quantile(g.times, 0.5));
-    else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.why_none.c_str());
+    else out += formatted("%9s %7s %11s  %s\n", "-", "-", "-", g.no_source_reason.c_str());
   }
   return out;
 }
@@ -212,7 +212,7 @@ std::string BatchCompiler::totals_text() const {
 std::string BatchCompiler::text() const {
   std::string out = plan_.reports_resources ? resources_text(sources_) : totals_text();
   for (const auto& [name, g] : groups_)
-    if (plan_.reports_resources && !g.why_none.empty()) out += name + ": " + g.why_none + "\n";
+    if (plan_.reports_resources && !g.no_source_reason.empty()) out += name + ": " + g.no_source_reason + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
   for (const RefusedKernel& r : refused_) out += "\nno source: " + r.text() + "\n";
@@ -225,7 +225,7 @@ std::string BatchCompiler::json(bool times) const {
       for (const auto& [name, g] : groups_)
         json.key(name).object([&] {
           json.member("kernels", g.num_kernels).member("sources", g.num_sources).member("compiled", g.num_compiled);
-          json.member("compilable", g.why_none.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
+          json.member("compilable", g.no_source_reason.empty()).key("median_ms").number(quantile(g.times, 0.5), "%f");
         });
     });
     json.key("sources").array([&] {

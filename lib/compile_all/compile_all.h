@@ -66,7 +66,7 @@ class BatchCompiler {
  private:
   struct TargetCounts {  // counts for all kernels of one target
     size_t num_kernels = 0, num_sources = 0, num_compiled = 0;
-    std::string why_none;
+    std::string no_source_reason;
     std::vector<double> times;
   };
   struct RefusedKernel {

@@ -28,7 +28,7 @@ std::string registers_text(const KernelResources& k) {
 }
 
 std::string spills_text(const KernelResources& k) {
-  return k.num_spills ? std::to_string(*k.num_spills) + "+" + std::to_string(k.num_reloads.value_or(0)) : "-";
+  return k.num_spills ? std::to_string(*k.num_spills) + "+" + std::to_string(k.num_spill_loads.value_or(0)) : "-";
 }
 
 std::string last_text(const CompiledSource& s, const KernelResources& k) {
@@ -72,11 +72,11 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         json.member("kernel", k.kernel).member("from", k.reported_by).member("estimate", k.is_estimate);
         number("registers", k.vector_registers), number("scalar_registers", k.scalar_registers);
         if (k.spill_unit == "registers") {
-          number("spilled_vector_registers", k.num_spills), number("spilled_scalar_registers", k.num_reloads);
+          number("spilled_vector_registers", k.num_spills), number("spilled_scalar_registers", k.num_spill_loads);
         } else if (k.num_spills) {
           json.key("spills").object([&] {
             json.member("stored", *k.num_spills)
-                .member("loaded", k.num_reloads.value_or(0))
+                .member("loaded", k.num_spill_loads.value_or(0))
                 .member("unit", k.spill_unit);
           });
         }

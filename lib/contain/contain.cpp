@@ -219,7 +219,7 @@ class Reader {
     while (bytes) {
       if (child_) {  // wait with a timeout; without a child (in a worker), the read below waits forever
         // also ends the wait for a worker that keeps on sending after the deadline
-        if (seconds_since(deadline_.end_time) > kCompareGrace) return ReadOutcome::TimedOut;
+        if (seconds_since(deadline_.end_time) > kCompareGraceSeconds) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));
         if (ready < 0 && errno == EINTR) continue;
@@ -376,13 +376,13 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   return WorkerProcess(child, ends[0]);
 }
 
-WorkerProcess::WorkerProcess(pid_t child, int channel) : child_pid_(child), owner_(getpid()), channel_(channel) {}
+WorkerProcess::WorkerProcess(pid_t child, int channel) : child_pid_(child), owner_pid_(getpid()), channel_(channel) {}
 
-bool WorkerProcess::is_ours() const { return owner_ == getpid(); }
+bool WorkerProcess::is_ours() const { return owner_pid_ == getpid(); }
 
 WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : child_pid_(std::exchange(other.child_pid_, 0)),
-      owner_(other.owner_),
+      owner_pid_(other.owner_pid_),
       channel_(std::exchange(other.channel_, -1)),
       death_(other.death_),
       death_cause_(std::move(other.death_cause_)) {}

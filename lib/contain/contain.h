@@ -81,7 +81,7 @@ class WorkerProcess {
   int kill_and_wait();  // kills the worker and returns its wait status
   Diag record_death(Death death, Diag diag);
 
-  pid_t child_pid_ = 0, owner_;
+  pid_t child_pid_ = 0, owner_pid_;
   int channel_ = -1;
   std::optional<Death> death_;
   Diag death_cause_;

@@ -140,7 +140,7 @@ class GraphDiffer {
   template <class Add>
   void compare_sources(UOp u, UOp v, Add add) {
     auto su = u.src(), sv = v.src();
-    if (labels_.has_any_order(u)) return compare_gathered(u, v, add);
+    if (labels_.ignores_source_order(u)) return compare_gathered(u, v, add);
     if (su.size() == sv.size()) {
       std::vector<size_t> wrong;
       for (size_t i = 0; i < su.size(); i++)

@@ -34,7 +34,7 @@ Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
 
 std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide& side) {
   std::vector<UOp> out(u.src().begin(), u.src().end());
-  if (labels.has_any_order(u))
+  if (labels.ignores_source_order(u))
     std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) {
       return side.structure_hashes[side.at(x)] < side.structure_hashes[side.at(y)];
     });
@@ -106,7 +106,7 @@ Arg NodeLabels::compared_arg(UOp u) const {
   return arg;
 }
 
-bool NodeLabels::has_any_order(UOp u) const { return !o_.compare_order && u.in(ops::Commutative | kGathers); }
+bool NodeLabels::ignores_source_order(UOp u) const { return !o_.compare_order && u.in(ops::Commutative | kGathers); }
 
 uint64_t NodeLabels::hash_labels(UOp u) const {
   uint64_t h = mix(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
@@ -158,7 +158,7 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
       if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
     }
     is_value_[i] = value;
-    if (labels.has_any_order(u)) std::sort(below.begin(), below.end());
+    if (labels.ignores_source_order(u)) std::sort(below.begin(), below.end());
     uint64_t h = labels.hash_labels(u);
     for (uint64_t s : below) h = mix(h, s);
     if (UOp inner = NodeLabels::inner_ast(u)) h = mix(h, DiffSide(inner, labels).structure_hashes.back());

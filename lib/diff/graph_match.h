@@ -39,7 +39,7 @@ class NodeLabels {
   // Returns the graph in the arg of a KERNEL; the empty UOp for other nodes. This graph is compared separately, because
   // its numbers are local to it.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
-  bool has_any_order(UOp u) const;
+  bool ignores_source_order(UOp u) const;
   const DiffOptions& options() const { return o_; }
 
  private:

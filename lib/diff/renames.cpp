@@ -86,8 +86,8 @@ DType weak_dtype_of(Arg value, DType d) {
     case Arg::Kind::Bool:
     case Arg::Kind::Invalid: return dtypes::bool_;
     case Arg::Kind::Int:
-    case Arg::Kind::BigInt: return dtypes::open("weakint");
-    case Arg::Kind::Float: return dtypes::open("weakfloat");
+    case Arg::Kind::BigInt: return dtypes::parse_any_release("weakint");
+    case Arg::Kind::Float: return dtypes::parse_any_release("weakfloat");
     default: return d;
   }
 }
@@ -130,7 +130,8 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
     const bool computes = (ops::Unary | ops::Binary).contains(node.op) && node.dtype != dtypes::bool_;
     auto is_int = [](DType d) { return d.repr() == "dtypes.weakint"; };
     if (computes && std::ranges::all_of(node.src, is_weak, &UOp::dtype))
-      node.dtype = dtypes::open(std::ranges::all_of(node.src, is_int, &UOp::dtype) ? "weakint" : "weakfloat");
+      node.dtype =
+          dtypes::parse_any_release(std::ranges::all_of(node.src, is_int, &UOp::dtype) ? "weakint" : "weakfloat");
   }
   if (node.op != Op::CONST && !has(name_of(node.op))) return;
   switch (node.op) {
@@ -271,7 +272,7 @@ DType Renames::renamed_dtype(DType d) const {
     return base == d.base() ? d : base.ptr(d.size(), d.addrspace()).vec(d.vcount());
   }
   auto known = dtypes_.find(d.scalar().repr().substr(7));
-  return known == dtypes_.end() ? d : dtypes::open(known->second).vec(d.count());
+  return known == dtypes_.end() ? d : dtypes::parse_any_release(known->second).vec(d.count());
 }
 
 Arg Renames::renamed_arg(Graph& graph, Arg a) const {

@@ -91,7 +91,7 @@ UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.at() != &stage) makers.watch(stage.name), makers.stop();  // the stage was skipped, so it created no nodes
+  if (c.last_row() != &stage) makers.watch(stage.name), makers.stop();  // the stage was skipped, so it created no nodes
   return c.current_graph();
 }
 

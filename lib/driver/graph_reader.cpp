@@ -241,7 +241,7 @@ class TextReader : public GraphReader {
       const bool is_wanted = kernel_.empty() || kernel_ == std::to_string(number_ - 1) || kernel_ == name;
       if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
       done_ = true;
-      auto graph = read_text(part.kind, part.of(text_), name_.display_name());
+      auto graph = read_text(part.kind, part.padded_text(text_), name_.display_name());
       if (!graph) return graph.diag();
       if (graph->info.name.empty()) graph->info.name = name;
       return std::optional(std::move(*graph));
@@ -330,7 +330,7 @@ class ModelReader : public GraphReader {
         roots.push_back(outputs.values[i].tensor().contiguous().uop());
       }
       out.root = out.graph->sink(roots);
-      for (MadeOfNode& node : outputs.made_nodes)
+      for (NodeTensors& node : outputs.node_tensors)
         out.onnx_nodes.emplace_back(std::move(node.label), std::move(node.tensors));
       out.buffer_names = std::move(outputs.buffer_names);
       out.is_tensor_graph = true;

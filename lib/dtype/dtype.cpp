@@ -25,7 +25,7 @@ class Table {
 
   const DTypeInfo* intern(DTypeInfo d) {
     using Key = std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>;
-    const DTypeInfo* of = d.scalar == Scalar::Other && !d.base ? d.single : d.base;
+    const DTypeInfo* of = d.scalar == Scalar::Other && !d.base ? d.element : d.base;
     Key key{int(d.kind), int(d.scalar), int(d.addrspace),
             d.count,     d.v,           d.size,
             of,          d.pitch,       {d.shape.begin(), d.shape.end()},
@@ -37,7 +37,7 @@ class Table {
     if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
     d.repr = strings_.emplace_back(make_repr(d));
     if (d.kind == DTypeInfo::Kind::Value)
-      d.name = strings_.emplace_back(std::string(d.single->repr.substr(7)) + std::to_string(d.count));
+      d.name = strings_.emplace_back(std::string(d.element->repr.substr(7)) + std::to_string(d.count));
     return slot = &infos_.emplace_back(d);
   }
 
@@ -53,7 +53,7 @@ class Table {
  private:
   static std::string make_repr(const DTypeInfo& d) {
     std::string out;
-    if (d.kind == DTypeInfo::Kind::Value) return std::string(d.single->repr) + ".vec(" + std::to_string(d.count) + ")";
+    if (d.kind == DTypeInfo::Kind::Value) return std::string(d.element->repr) + ".vec(" + std::to_string(d.count) + ")";
     if (d.kind == DTypeInfo::Kind::Image) {
       out = "dtypes." + std::string(d.name) + "((";
       for (size_t i = 0; i < d.shape.size(); i++) out += (i ? ", " : "") + std::to_string(d.shape[i]);
@@ -124,29 +124,29 @@ const DTypeInfo* cached_dtype(std::atomic<const DTypeInfo*>& seen, const DTypeIn
 
 DType DType::vec(int64_t n) const {
   if (is_ptr()) {
-    if (p_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
+    if (info_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
     if (n == 1) return *this;
     if (n < 0 || n > INT32_MAX) throw Failure("vector size " + std::to_string(n) + " is out of range");
-    auto& seen = cached_pointer(p_, n);
+    auto& seen = cached_pointer(info_, n);
     const DTypeInfo* known = seen.load(std::memory_order_acquire);
-    if (known && known->single == p_ && known->v == n) return DType(known);
-    DTypeInfo d = *p_;
+    if (known && known->element == info_ && known->v == n) return DType(known);
+    DTypeInfo d = *info_;
     d.v = int32_t(n);
-    d.single = p_;
+    d.element = info_;
     return DType(cached_dtype(seen, d));
   }
-  if (p_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
-  if (n == 1 || p_->scalar == Scalar::Void) return *this;
+  if (info_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
+  if (n == 1 || info_->scalar == Scalar::Void) return *this;
   if (n < 0 || n > (1 << 24)) throw Failure("vector size " + std::to_string(n) + " is out of range");
   std::atomic<const DTypeInfo*>* fast =
-      n < kFastVec && p_->scalar != Scalar::Other ? &fast_vec[int(p_->scalar)][n] : nullptr;
+      n < kFastVec && info_->scalar != Scalar::Other ? &fast_vec[int(info_->scalar)][n] : nullptr;
   if (fast)
     if (const DTypeInfo* known = fast->load(std::memory_order_acquire)) return DType(known);
-  DTypeInfo d = *p_;
+  DTypeInfo d = *info_;
   d.count = int32_t(n);
-  d.bitsize = int32_t(std::min<int64_t>(p_->bitsize * n, INT32_MAX));
+  d.bitsize = int32_t(std::min<int64_t>(info_->bitsize * n, INT32_MAX));
   d.fmt = 0;
-  d.single = p_;
+  d.element = info_;
   const DTypeInfo* made = Table::get().intern(d);
   if (fast) fast->store(made, std::memory_order_release);
   return DType(made);
@@ -158,15 +158,15 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
     return *this;
   }
   if (is_ptr()) throw Failure("can't make a pointer from a pointer");
-  auto& seen = cached_pointer(p_, size);
+  auto& seen = cached_pointer(info_, size);
   const DTypeInfo* known = seen.load(std::memory_order_acquire);
-  if (known && known->base == p_ && known->v == 1 && known->size == size && known->addrspace == space &&
+  if (known && known->base == info_ && known->v == 1 && known->size == size && known->addrspace == space &&
       !DType(known).is_image())
     return DType(known);
-  DTypeInfo d = *p_;
+  DTypeInfo d = *info_;
   d.kind = DTypeInfo::Kind::Pointer;
-  d.base = p_;
-  d.single = nullptr;
+  d.base = info_;
+  d.element = nullptr;
   d.size = size;
   d.addrspace = space;
   return DType(cached_dtype(seen, d));
@@ -182,10 +182,10 @@ int64_t DType::nbytes() const {
 }
 
 int64_t DType::image_pitch() const {
-  if (p_->pitch != -1) return p_->pitch;
+  if (info_->pitch != -1) return info_->pitch;
   auto round_up = [](int64_t a, int64_t b) { return (a + b - 1) / b * b; };
   auto log2_floor = [](int64_t v) { return int64_t(std::bit_width(uint64_t(v))) - 1; };
-  int64_t height = p_->shape[0], width = p_->shape[1], item_log = log2_floor(itemsize());
+  int64_t height = info_->shape[0], width = info_->shape[1], item_log = log2_floor(itemsize());
   int64_t align_log = height > 1 ? std::max<int64_t>(6, 11 - log2_floor(height)) : 6;
   int64_t align_up = align_log == 6 ? std::max<int64_t>(1, (8 / item_log + 1) - height / 32)
                                     : int64_t(1) << (align_log - item_log - 2);
@@ -219,7 +219,7 @@ std::optional<DType> parse(std::string_view name) {
   return i < 0 ? std::nullopt : std::optional(DType(&kScalars[i / 2]));
 }
 
-DType open(std::string_view attribute) {
+DType parse_any_release(std::string_view attribute) {
   if (auto known = parse(attribute)) return *known;
   return DType(Table::get().open(attribute));
 }

@@ -57,42 +57,44 @@ struct DTypeInfo {
   int32_t v = 1;             // number of elements of a vector of pointers or images; otherwise 1
   int32_t bitsize = 0;       // number of bits of all elements of the value, or of the pointee
   int64_t size = -1;         // number of elements that a pointer may access; -1 if unlimited
-  const DTypeInfo* base = nullptr;    // the pointee of a pointer, the value dtype of an image; otherwise null
-  const DTypeInfo* single = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
-  std::string_view name;              // such as "float", "float4" or "imagef"
-  std::string_view repr;              // such as "dtypes.float.vec(4).ptr(16)"
-  std::span<const int64_t> shape;     // of an image: (height, width, 4)
-  int64_t pitch = -1;                 // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
+  const DTypeInfo* base = nullptr;     // the pointee of a pointer, the value dtype of an image; otherwise null
+  const DTypeInfo* element = nullptr;  // the element dtype of a vector (tinygrad's _scalar); otherwise null
+  std::string_view name;               // such as "float", "float4" or "imagef"
+  std::string_view repr;               // such as "dtypes.float.vec(4).ptr(16)"
+  std::span<const int64_t> shape;      // of an image: (height, width, 4)
+  int64_t pitch = -1;                  // of an image: bytes per row, if passed to dtypes.imagef or imageh; else -1
 };
 
 class DType {
  public:
   constexpr DType();  // the dtype dtypes::void_
-  constexpr explicit DType(const DTypeInfo* info) : p_(info) {}
+  constexpr explicit DType(const DTypeInfo* info) : info_(info) {}
 
-  bool is_ptr() const { return p_->kind != DTypeInfo::Kind::Value; }  // isinstance(x, PtrDType); also true for images
-  bool is_image() const { return p_->kind == DTypeInfo::Kind::Image; }
-  bool is_value() const { return p_->kind == DTypeInfo::Kind::Value; }
+  // isinstance(x, PtrDType); also true for images
+  bool is_ptr() const { return info_->kind != DTypeInfo::Kind::Value; }
+  bool is_image() const { return info_->kind == DTypeInfo::Kind::Image; }
+  bool is_value() const { return info_->kind == DTypeInfo::Kind::Value; }
   // Returns true if this is the scalar `s` or a vector of `s`; false for pointers.
-  bool is(Scalar s) const { return is_value() && p_->scalar == s; }
+  bool is(Scalar s) const { return is_value() && info_->scalar == s; }
 
-  Scalar scalar_kind() const { return p_->scalar; }
-  size_t value_class() const { return p_->value_class; }
-  int count() const { return p_->count; }                          // dtype.count
-  int vcount() const { return is_ptr() ? p_->v : p_->count; }      // dtype.vcount
-  int bitsize() const { return p_->bitsize; }
-  int itemsize() const { return (p_->bitsize + 7) / 8; }           // bytes of the value, or of the pointee
-  int priority() const { return p_->priority; }
-  char fmt() const { return p_->fmt; }
-  std::string_view name() const { return p_->name; }
-  std::string_view repr() const { return p_->repr; }
-  AddrSpace addrspace() const { return p_->addrspace; }
-  int64_t size() const { return p_->size; }
-  std::span<const int64_t> image_shape() const { return p_->shape; }
+  Scalar scalar_kind() const { return info_->scalar; }
+  size_t value_class() const { return info_->value_class; }
+  int count() const { return info_->count; }                         // dtype.count
+  int vcount() const { return is_ptr() ? info_->v : info_->count; }  // dtype.vcount
+  int bitsize() const { return info_->bitsize; }
+  int itemsize() const { return (info_->bitsize + 7) / 8; }  // bytes of the value, or of the pointee
+  int priority() const { return info_->priority; }
+  char fmt() const { return info_->fmt; }
+  std::string_view name() const { return info_->name; }
+  std::string_view repr() const { return info_->repr; }
+  AddrSpace addrspace() const { return info_->addrspace; }
+  int64_t size() const { return info_->size; }
+  std::span<const int64_t> image_shape() const { return info_->shape; }
   int64_t image_pitch() const;  // bytes per row: the pitch passed to dtypes.imagef, or computed from the shape
 
-  DType base() const { return p_->base ? DType(p_->base) : *this; }  // the pointee of a pointer; else this dtype
-  DType scalar() const { return p_->single ? DType(p_->single) : *this; }  // a vector's element dtype; else this dtype
+  DType base() const { return info_->base ? DType(info_->base) : *this; }  // the pointee of a pointer; else this dtype
+  // a vector's element dtype; else this dtype
+  DType scalar() const { return info_->element ? DType(info_->element) : *this; }
   // Returns a vector of n elements of this dtype; this dtype if n is 1, or if this is void. Throws Failure if this is a
   // vector, or if n is out of range.
   DType vec(int64_t n) const;
@@ -101,11 +103,11 @@ class DType {
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
   int64_t nbytes() const;      // bytes that a pointer may access; throws Failure if unlimited or not a pointer
 
-  const DTypeInfo* info() const { return p_; }
+  const DTypeInfo* info() const { return info_; }
   friend bool operator==(DType, DType) = default;
 
  private:
-  const DTypeInfo* p_;
+  const DTypeInfo* info_;
 };
 
 // Compares (priority, bitsize, name, fmt, count), as tinygrad's DType.__lt__. Not a total order: two pointers that
@@ -177,18 +179,18 @@ inline bool is_bool(DType d) { return d.is(Scalar::Bool); }
 std::optional<DType> parse(std::string_view attribute);
 // Like parse, but also accepts names that 0.12.0 does not have, such as weakint. Returns a Scalar::Other for these: a
 // dtype that has a name, but no size, and that no DTypeSet contains.
-DType open(std::string_view attribute);
+DType parse_any_release(std::string_view attribute);
 // Returns all names that parse() accepts, for error messages.
 std::span<const std::string_view> attribute_names();
 
 struct FloatInfo {
-  int exponent, mantissa;  // number of bits of the exponent and of the mantissa
+  int exponent_bits, mantissa_bits;  // number of bits of the exponent and of the mantissa
 };
 FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
 
 }  // namespace dtypes
 
-constexpr DType::DType() : p_(&dtypes::kScalars[0]) {}
+constexpr DType::DType() : info_(&dtypes::kScalars[0]) {}
 
 // Returns the smallest dtype that all of `ds` promote to in tinygrad's lattice. If `ds` contains images, returns the
 // first image. `ds` must not be empty. Throws Failure for dtypes that do not promote (void, index, pointers).

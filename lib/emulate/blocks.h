@@ -21,7 +21,7 @@ namespace tgc::emulate {
 // A size or a position in three dimensions. Linear numbers count along x first, then y, then z.
 using Triple = std::array<uint32_t, 3>;
 inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
-inline Triple place_of(uint64_t number, const Triple& size) {
+inline Triple position_of(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
 // Returns a text such as "thread (3,0,0) of block (1,0,0)": linear number `thread` in a block of `size` at position
@@ -30,7 +30,7 @@ inline std::string name_thread(uint32_t thread, const Triple& size, const Triple
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
   };
-  return "thread " + text(place_of(thread, size)) + " of block " + text(block);
+  return "thread " + text(position_of(thread, size)) + " of block " + text(block);
 }
 
 // The deleter of memory from std::aligned_alloc.
@@ -39,7 +39,7 @@ struct FreeBytes {
 };
 // Returns at least `bytes` zero bytes, aligned to 64 bytes. Throws bad_alloc.
 template <class T>
-std::unique_ptr<T, FreeBytes> zeroed(size_t bytes) {
+std::unique_ptr<T, FreeBytes> allocate_zeroed(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
   void* p = std::aligned_alloc(64, bytes);
   if (!p) throw std::bad_alloc();

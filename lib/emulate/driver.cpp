@@ -57,14 +57,14 @@ int Driver::set_error(int code, std::string text) {
   std::lock_guard lock(mutex_);
   const ErrorText* e = find_error(code);
   failed_code_ = code;
-  texts_.push_back(std::string(e ? e->text : "error") + ": " + text);
-  if (texts_.size() > kMostTexts) texts_.pop_front();
+  error_texts_.push_back(std::string(e ? e->text : "error") + ": " + text);
+  if (error_texts_.size() > kMostTexts) error_texts_.pop_front();
   return code;
 }
 
 const char* Driver::text_of(int code) {
   std::lock_guard lock(mutex_);
-  if (code != kSuccess && code == failed_code_) return texts_.back().c_str();
+  if (code != kSuccess && code == failed_code_) return error_texts_.back().c_str();
   const ErrorText* e = find_error(code);
   return e ? e->text : nullptr;
 }
@@ -83,7 +83,7 @@ int Driver::check_processor() {
   return kSuccess;
 }
 
-int Driver::check_size(const Triple& grid, const Triple& block, const Limits& most) {
+int Driver::check_size(const Triple& grid, const Triple& block, const LaunchLimits& most) {
   for (size_t n = 0; n < 3; n++) {
     if (grid[n] == 0) return set_error(kInvalidValue, "the grid is empty");
     if (grid[n] > most.grid[n]) return set_error(kInvalidValue, "the grid is too large");

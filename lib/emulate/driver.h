@@ -25,7 +25,7 @@ struct ErrorText {
 };
 
 // The largest launch that the GPU supports: grid size and block size per dimension, and threads per block.
-struct Limits {
+struct LaunchLimits {
   Triple grid, block;
   uint32_t threads;
 };
@@ -61,7 +61,7 @@ class Driver {
   bool checks_races() const { return is_set("_RACE"); }
   unsigned host_threads() const { return host_threads_; }
 
-  int check_size(const Triple& grid, const Triple& block, const Limits& most);
+  int check_size(const Triple& grid, const Triple& block, const LaunchLimits& most);
   // Reads the argument block from a launch function's `extra` list: (key, pointer) pairs that end at the key `end`.
   // Fails with kInvalidValue if a key is unknown.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
@@ -79,7 +79,7 @@ class Driver {
   unsigned host_threads_ = 1;
   std::mutex mutex_;
   int failed_code_ = 0;
-  std::deque<std::string> texts_;  // recent error texts, kept because text_of returns pointers to them
+  std::deque<std::string> error_texts_;  // recent error texts, kept because text_of returns pointers to them
 };
 
 // The modules that a program has loaded, and the kernels that it has looked up by name.

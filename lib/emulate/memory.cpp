@@ -89,7 +89,7 @@ std::string hex(uint64_t v) {
   return text;
 }
 
-std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string locate(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to) {
   constexpr uint64_t kFar = uint64_t(1) << 30;
   const Range* nearest = nullptr;

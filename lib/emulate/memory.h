@@ -60,7 +60,7 @@ std::string hex(uint64_t v);  // returns text such as "0x1f"
 // Describes an out-of-bounds access [from, to) relative to the nearest allocation: "4 bytes behind the 64 bytes of
 // argument 1". The allocation is named after the 8-byte kernel argument that holds its address, if there is one.
 // Returns "far from every allocation" if none is within 1 GiB.
-std::string place_in(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string locate(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 
 }  // namespace tgc::emulate

@@ -22,22 +22,22 @@ enum class Rounding : uint8_t { Nearest, Zero, Down, Up };
 struct FloatLayout {
   int exponent_bits, mantissa_bits;
   bool has_infinity;
-  uint32_t nan;
+  uint32_t nan_bits;
   bool is_fnuz = false;
 
-  uint32_t most_exponent() const { return (1u << exponent_bits) - 1; }
-  int bias() const { return int(most_exponent() >> 1) + is_fnuz; }
+  uint32_t max_exponent() const { return (1u << exponent_bits) - 1; }
+  int bias() const { return int(max_exponent() >> 1) + is_fnuz; }
 };
 inline constexpr FloatLayout kHalf{5, 10, true, 0x7fff}, kBfloat{8, 7, true, 0x7fff}, kTf32{8, 10, true, 0x3ffff},
     kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f}, kE4m3Fnuz{4, 3, false, 0x80, true},
     kE5m2Fnuz{5, 2, false, 0x80, true};
 
 inline double decode(uint32_t bits, const FloatLayout& f) {
-  uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = f.most_exponent();
+  uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = f.max_exponent();
   uint32_t exponent = bits >> f.mantissa_bits & most;
   double sign = bits >> (f.mantissa_bits + f.exponent_bits) & 1 ? -1 : 1;
   if (f.is_fnuz) {
-    if (bits == f.nan) return std::numeric_limits<double>::quiet_NaN();
+    if (bits == f.nan_bits) return std::numeric_limits<double>::quiet_NaN();
   } else if (f.has_infinity ? exponent == most : (bits & 0x7f) == 0x7f) {
     return f.has_infinity && mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
                                            : std::numeric_limits<double>::quiet_NaN();
@@ -51,11 +51,11 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
 // Rounds x to the format and returns its bits. Values that are too large become the largest finite number if `finite`
 // (PTX's .satfinite) or if they are rounded toward it, else infinity, or NaN for formats without infinity.
 inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
-  uint32_t most = f.most_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
+  uint32_t most = f.max_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();
-  if (std::isnan(x)) return f.nan;
+  if (std::isnan(x)) return f.nan_bits;
   uint32_t largest = f.has_infinity ? (most << f.mantissa_bits) - 1 : f.is_fnuz ? 0x7f : 0x7e;
-  uint32_t too_large = f.has_infinity ? most << f.mantissa_bits : f.nan;
+  uint32_t too_large = f.has_infinity ? most << f.mantissa_bits : f.nan_bits;
   double a = std::fabs(x);
   if (std::isinf(a)) return sign | (finite ? largest : too_large);
   if (a == 0) return f.is_fnuz ? 0 : sign;

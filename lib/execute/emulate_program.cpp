@@ -85,16 +85,16 @@ void set_variables(const EmulateOptions& options) {
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     const std::string target = std::string(device->device) + options.device.substr(at);
     parse_target(target, Settings()).value_or_throw();  // an error for an unknown architecture
-    set(emulator.variable, library);
+    set(emulator.library_variable, library);
     check_emulated(target).value_or_throw();
-    set(emulator.arch, options.device.substr(arch + 1));
+    set(emulator.arch_variable, options.device.substr(arch + 1));
   }
   // keep a DEV that names the same device, because it may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
   set(device->driver, library);
   set(device->compiler, library);
   if (options.checks_races)
-    set(emulator.race, "report");  // the emulator prints at the end how many launches it checked
+    set(emulator.race_variable, "report");  // the emulator prints at the end how many launches it checked
   if (!environment("CACHEDB").empty()) return;
   std::string file = cache_file(library);
   file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);

@@ -68,7 +68,8 @@ class Executable {
   // make_ref_device() if the executable is for REF.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  void run_threads_in_turn() { source_.threads_in_turn = true; }  // for CPU kernels: KernelSource::threads_in_turn
+  // for CPU kernels: KernelSource::runs_threads_in_turn
+  void run_threads_in_turn() { source_.runs_threads_in_turn = true; }
 
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
   void set_code(std::string code) { code_ = std::move(code); }

@@ -166,7 +166,7 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
     double bytes = 0;  // a double, because sizes may exceed 64 bits
     for (const BufferSpec& spec : buffers)
       bytes += double(std::max<int64_t>(spec.num_elements, 0)) * spec.dtype.itemsize();
-    uint64_t free = memory_for(bytes);
+    uint64_t free = available_memory_for(bytes);
     if (bytes * kCopies > double(free))
       throw Failure("not enough memory: the kernel's arrays take " + bytes_text(uint64_t(std::min(bytes, 1e18))) +
                     ", each " + std::to_string(kCopies) + " times (here, on the device, on the way back), and " +

@@ -103,7 +103,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   }
   out.label = out.is_ref ? "REF" : is_plugin ? where : out.target->name();
   if (out.target && (out.is_ref || is_plugin)) out.label += ", lowered for " + out.target->name();
-  if (auto how = emulated_as(where); !how.empty()) out.label += ", " + std::string(how);
+  if (auto how = emulation_note(where); !how.empty()) out.label += ", " + std::string(how);
   out.device = std::move(*made);
   return out;
 }

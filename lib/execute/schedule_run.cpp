@@ -150,7 +150,7 @@ ScheduleRunner::Prepared& ScheduleRunner::prepare_kernel(UOp ast, Device& device
 }
 
 // Prepares REF's kernels before the worker is forked, because REF's kernels are not code that could be sent later.
-void ScheduleRunner::take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
+void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK) || lowered_kernel(item.ast).kernel) continue;
@@ -171,7 +171,7 @@ class ScheduleRunner::Run {
         device_(device),
         schedule_(schedule),
         options_(options),
-        memory_(device, owner.place_.is_ref, schedule, known, schedule.sink.graph().settings()),
+        memory_(device, owner.place_.is_ref, schedule, known, schedule.result_sink.graph().settings()),
         bound_(schedule.var_vals.begin(), schedule.var_vals.end()),
         used_(schedule.buffers.size()) {
     for (size_t i = 0; i < schedule.buffers.size(); i++)
@@ -279,7 +279,7 @@ ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferVal
       for (auto& [ast, p] : of.prepared_kernels_) p->kernel.reset();
     }
   } unload{*this};
-  if (place_.is_ref) take_along(worker, schedule, options.timeout_seconds);
+  if (place_.is_ref) prepare_ref_kernels(worker, schedule, options.timeout_seconds);
   return run_on(worker, std::move(values), schedule, known, wanted, options);
 }
 
@@ -345,7 +345,7 @@ ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& sche
       plan_(plan_memory(schedule, settings)),
       buffer_places_(schedule.buffers.size()) {
   std::vector<DeviceBuffer> shared;
-  for (const SharedBuffer& s : plan_.shared_index) shared.push_back(allocate(uint64_t(s.size_bytes)));
+  for (const SharedBuffer& s : plan_.shared_buffers) shared.push_back(allocate(uint64_t(s.size_bytes)));
   for (size_t i = 0; i < buffer_places_.size(); i++) {
     const ScheduleBuffer& b = schedule.buffers[i];
     if (b.view_of) continue;

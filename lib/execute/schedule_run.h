@@ -120,7 +120,7 @@ class ScheduleRunner {
   void prepare_all(const Schedule& schedule);
   Prepared& lowered_kernel(UOp ast);
   Prepared& prepare_kernel(UOp ast, Device& device);
-  void take_along(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
+  void prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
   ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
                          const ScheduleOptions& options);
   ScheduleResult run_on(Device& device, std::vector<Array> values, const Schedule& schedule, const BufferValues& known,

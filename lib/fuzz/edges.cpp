@@ -36,7 +36,7 @@ class EdgeKernelMaker {
  private:
   UOp index() {
     UOp at = c_.one_of(loops_);
-    if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).at;
+    if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).position;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
   // Returns a positive number of at most 2^most_bits + 3, mostly near the limit of an integer or float dtype.

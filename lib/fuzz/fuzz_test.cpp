@@ -205,7 +205,7 @@ TEST_CASE("is_kernel rejects a kernel that reads an element of another iteration
 }
 
 TEST_CASE("fuzz finds a seeded fault, reduces it and reports it once") {
-  WithEnvironment fault("TGC_FAULT", "lower-binary");
+  ScopedEnvironment fault("TGC_FAULT", "lower-binary");
   FuzzReport report = fuzz(Session(), {.num_graphs = 60});
   CHECK(report.error == "");
   auto is_it = [](const FuzzFinding& f) { return f.rule == "lower-binary"; };

@@ -284,7 +284,7 @@ RowMajor row_major(std::span<const UOp> loops) {
   RowMajor out;
   for (UOp loop : loops) {
     int64_t n = loop.vmax().as_int().small_value() + 1;
-    out.at = out.at ? out.at * Const(n) + loop : loop;
+    out.position = out.position ? out.position * Const(n) + loop : loop;
     out.size *= n;
   }
   return out;

@@ -28,10 +28,11 @@ class RandomSource {
   uint64_t state_;
 };
 
-// The index expression of nested loops, of which the last runs fastest: `at` is the number of the current iteration in
-// row-major order, and `size` the number of iterations. Without loops, `at` is the empty UOp and `size` is 1.
+// The index expression of nested loops, of which the last runs fastest: `position` is the number of the current
+// iteration in row-major order, and `size` the number of iterations. Without loops, `position` is the empty UOp and
+// `size` is 1.
 struct RowMajor {
-  UOp at = {};
+  UOp position = {};
   int64_t size = 1;
 };
 RowMajor row_major(std::span<const UOp> loops);

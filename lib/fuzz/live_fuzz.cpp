@@ -181,7 +181,8 @@ class LiveCampaign {
     if (!report.error.empty() || report.verdict.kind == Verdict::Kind::Same) return;
     finding.verdict = name_of(report.verdict.kind);
     if (!report.verdict.stage.empty()) finding.stage = report.verdict.stage;
-    finding.rule = report.verdict.rule, finding.known_entry = report.verdict.entry, node = report.verdict.before;
+    finding.rule = report.verdict.rule, finding.known_entry = report.verdict.known_fault_name,
+    node = report.verdict.before;
     if (!report.verdict.detail.empty() && report.verdict.detail != finding.message)
       finding.message += "; " + report.verdict.detail;
   }

@@ -42,21 +42,21 @@ Value make_range(Importer& im, UOp u) {
   *is_type = axis_type(*is_type);
   std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
   for (UOp s : sources_from(u, 1)) src.push_back(node_of(im, s));
-  UOp node = im.to.node(Op::RANGE, type.dtype, src, im.to.tuple(ids));
+  UOp node = im.new_graph.node(Op::RANGE, type.dtype, src, im.new_graph.tuple(ids));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 // Imports the range over the devices as a variable, because each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
   const Type type = integer_type(u);
-  UOp node = im.to.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
+  UOp node = im.new_graph.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 Value make_special(Importer& im, UOp u) {
   const Type type = integer_type(u);
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
-  UOp node = im.to.special(im.scalar(u.src(0), type.dtype), u.arg().text(), type.dtype);
+  UOp node = im.new_graph.special(im.scalar(u.src(0), type.dtype), u.arg().text(), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
@@ -73,7 +73,7 @@ Value make_end(Importer& im, UOp u) {
 }
 
 // Imports ENDRANGE(range), which ends a range in a linear list.
-Value make_end_range(Importer& im, UOp u) { return Importer::node(im.to.noop().end(im.scalar(u.src(0)))); }
+Value make_end_range(Importer& im, UOp u) { return Importer::node(im.new_graph.noop().end(im.scalar(u.src(0)))); }
 
 // Imports AFTER(x, others): the value of x, computed after the others.
 Value make_after(Importer& im, UOp u) {
@@ -94,16 +94,16 @@ Arg kernel_info(Importer& im, UOp u) {
   const bool has_name = name.is_str() && name.text() != "test";
   const bool has_no_locals = no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool();
   if (!has_name && !opts.is_tuple() && !has_no_locals) return {};
-  return im.to.record(RecordClass::KernelInfo, {im.to.str(name.is_str() ? name.text() : "test"), im.to.tuple({}),
-                                                has_no_locals, im.to.tuple({}),
-                                                opts.is_tuple() ? copy_arg(im.to, opts) : Arg()});
+  return im.new_graph.record(RecordClass::KernelInfo, {im.new_graph.str(name.is_str() ? name.text() : "test"),
+                                                       im.new_graph.tuple({}), has_no_locals, im.new_graph.tuple({}),
+                                                       opts.is_tuple() ? copy_arg(im.new_graph, opts) : Arg()});
 }
 
 // Imports SINK(stores; KernelInfo).
 Value make_sink(Importer& im, UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(node_of(im, s));
-  return Importer::node(im.to.sink(src, kernel_info(im, u)));
+  return Importer::node(im.new_graph.sink(src, kernel_info(im, u)));
 }
 
 // Imports GROUP, NOOP, BARRIER, IF and ENDIF as the same op of the imported sources. A NOOP with a value is replaced by
@@ -116,7 +116,7 @@ Value make_order(Importer& im, UOp u) {
     UOp n = u.is(Op::IF) ? im.scalar(s, dtypes::bool_) : node_of(im, s);
     if (!u.is(Op::GROUP) || !std::ranges::count(src, n)) src.push_back(n);
   }
-  return Importer::node(im.to.node(u.op(), dtypes::void_, src));
+  return Importer::node(im.new_graph.node(u.op(), dtypes::void_, src));
 }
 
 // Imports CUSTOM and CUSTOMI, whose arg is source code in the target's language.
@@ -125,7 +125,7 @@ Value make_custom(Importer& im, UOp u) {
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(im[s].dtype == dtypes::void_ || im[s].view ? node_of(im, s) : im.scalar(s));
-  return Importer::node(im.to.node(u.op(), type.dtype, src, im.to.str(u.arg().text())), type.dtype);
+  return Importer::node(im.new_graph.node(u.op(), type.dtype, src, im.new_graph.str(u.arg().text())), type.dtype);
 }
 
 Value make_first_source(Importer& im, UOp u) { return im[u.src(0)]; }

@@ -15,9 +15,11 @@ namespace tgc {
 class ImportOrigins {
  public:
   // Returns the original node of `imported`; the empty UOp if a later rewrite made `imported`.
-  UOp of(UOp imported) const { return imported.id() < original_nodes_.size() ? original_nodes_[imported.id()] : UOp(); }
+  UOp original_of(UOp imported) const {
+    return imported.id() < original_nodes_.size() ? original_nodes_[imported.id()] : UOp();
+  }
   // Records that the nodes of `to` without an origin were made for `original`.
-  void add(const Graph& to, UOp original) { original_nodes_.resize(to.size(), original); }
+  void record_origin(const Graph& to, UOp original) { original_nodes_.resize(to.size(), original); }
 
  private:
   std::vector<UOp> original_nodes_;  // indexed by the id of the imported node

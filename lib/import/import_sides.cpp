@@ -36,7 +36,7 @@ DType common_dtype(const Value& a, const Value& b) {
 }
 
 // Returns the largest relative error of rounding a number to the float dtype `d`.
-double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa); }
+double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa_bits); }
 
 // Returns the scalars of `u` as numbers of `dtype`; a scalar with a condition as WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
@@ -46,7 +46,7 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   for (const Element& e : numbers.elements) {
     const bool is_bits = !own.is_weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
     UOp node = e.node.dtype() == dtype ? e.node : is_bits ? e.node.bitcast(dtype) : e.node.cast(dtype);
-    out.push_back(e.valid ? e.valid.where(node, im.to.constant(dtype, Const::invalid())) : node);
+    out.push_back(e.valid ? e.valid.where(node, im.new_graph.constant(dtype, Const::invalid())) : node);
   }
   return out;
 }
@@ -108,7 +108,7 @@ bool is_expanded_range(UOp u) {
 
 SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_unique<Importer>(settings)) {}
 SidesImporter::~SidesImporter() = default;
-Graph& SidesImporter::graph() const { return importer_->to; }
+Graph& SidesImporter::graph() const { return importer_->new_graph; }
 
 void SidesImporter::import_below(UOp u) {
   refused_.resize(u.graph().size());
@@ -128,7 +128,8 @@ void SidesImporter::import_below(UOp u) {
 Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
   return catch_failures([&] {
     Imported out;
-    before = importer_->known_ops.of(store_to_place(before)), after = importer_->known_ops.of(after);
+    before = importer_->known_ops.replace_nodes(store_to_place(before)),
+    after = importer_->known_ops.replace_nodes(after);
     try {
       import_below(before), import_below(after);
       Importer& im = *importer_;

@@ -85,8 +85,8 @@ TEST_CASE("import: a kernel's memory, loops and sink") {
                                             "c6 = c0.index(c1, ptr=True).store(c3.index(c1)).end(c1)\n"
                                             "ast = c6.sink()"));
   UOp store = k.imported.root.src(0).src(0);
-  CHECK(k.imported.origins->of(store).is(Op::STORE));
-  CHECK(&k.imported.origins->of(store).graph() == &k.original);
+  CHECK(k.imported.origins->original_of(store).is(Op::STORE));
+  CHECK(&k.imported.origins->original_of(store).graph() == &k.original);
 }
 
 TEST_CASE("import: weak numbers take the dtype of their neighbors") {

@@ -37,7 +37,7 @@ void take_word(Importer& im, UOp u, Value& value) {
     throw Refusal{"it stands for the address of a word"};
   const DType dtype = is_unsigned ? dtypes::uint32 : dtypes::int32;
   for (Element& e : value.elements)
-    e.node = (*word ? e.node.alu(Op::SHR, im.to.constant(value.dtype, 32)) : e.node).cast(dtype);
+    e.node = (*word ? e.node.alu(Op::SHR, im.new_graph.constant(value.dtype, 32)) : e.node).cast(dtype);
   value.dtype = dtype;
 }
 }  // namespace
@@ -49,7 +49,7 @@ void Importer::import(UOp u) {
   if (!row->make) throw Refusal{std::string(row->refusal_reason)};
   check_sources(u);
   throw_if_late();
-  const size_t first = to.size();
+  const size_t first = new_graph.size();
   Value value = row->make(*this, u);
   take_word(*this, u, value);
   check_made(first);
@@ -57,14 +57,14 @@ void Importer::import(UOp u) {
   if (num_elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= values_.size()) values_.resize(u.graph().size());
   values_[u.id()] = {std::move(value), true};
-  origins->add(to, known_ops.original(u));
+  origins->record_origin(new_graph, known_ops.original(u));
 }
 
-// Checks the structure of all nodes of `to` from the id `first` on, because other code reads sources, args and dtypes
-// without checks. Throws Refusal.
+// Checks the structure of all nodes of `new_graph` from the id `first` on, because other code reads sources, args and
+// dtypes without checks. Throws Refusal.
 void Importer::check_made(size_t first) const {
-  for (size_t id = first; id < to.size(); id++) {
-    UOp made = to.at(uint32_t(id));
+  for (size_t id = first; id < new_graph.size(); id++) {
+    UOp made = new_graph.at(uint32_t(id));
     if (made.dtype().scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(made.dtype().repr())};
     if (!has_structure(made.op(), made.src(), made.arg()))
       throw Refusal{"the imported node is not well formed: " + structure_error(made.op(), made.src(), made.arg())};
@@ -97,15 +97,15 @@ Type Importer::joined_type(UOpSpan sources) const {
 }
 
 UOp Importer::literal(DType dtype, Const value) {
-  if (!dtypes::is_float(dtype)) return to.constant(dtype, value);
+  if (!dtypes::is_float(dtype)) return new_graph.constant(dtype, value);
   const Const rounded = truncate(dtypes::as_const(value, dtype), dtype);
-  if (rounded.as_float() != 0 || !std::signbit(rounded.as_float())) return to.constant(dtype, rounded);
+  if (rounded.as_float() != 0 || !std::signbit(rounded.as_float())) return new_graph.constant(dtype, rounded);
   // in tgc's IR, the constants 0.0 and -0.0 are one node
   const DType bits = dtype.itemsize() == 1   ? dtypes::uint8
                      : dtype.itemsize() == 2 ? dtypes::uint16
                      : dtype.itemsize() == 4 ? dtypes::uint32
                                              : dtypes::uint64;
-  return to.constant(bits, Int::pow2(uint32_t(dtype.bitsize() - 1))).bitcast(dtype);
+  return new_graph.constant(bits, Int::pow2(uint32_t(dtype.bitsize() - 1))).bitcast(dtype);
 }
 
 UOp Importer::literal(DType dtype, Arg value) {
@@ -119,9 +119,10 @@ UOp Importer::convert(UOp node, DType dtype, bool is_weak) {
 }
 
 UOp Importer::index_node(const Element& place, DType dtype) {
-  if (!place.valid) return to.node(Op::INDEX, dtype, {place.buffer, place.node});
-  if (!(place.node.dtype() == dtypes::index)) return to.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
-  return to.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
+  if (!place.valid) return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node});
+  if (!(place.node.dtype() == dtypes::index))
+    return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
+  return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
 }
 UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
@@ -134,7 +135,7 @@ Checked<Element> Importer::element_places(UOp source) {
   Checked<Element> out;
   for (int64_t i = 0; i < product(shape); i++) {
     Checked<UOp> at;
-    for (int64_t index : unravel(i, shape)) at.push_back(to.constant(dtypes::index, index));
+    for (int64_t index : unravel(i, shape)) at.push_back(new_graph.constant(dtypes::index, index));
     out.push_back({.node = v.view->index(at), .buffer = v.view->buffer});
   }
   return out;
@@ -202,7 +203,7 @@ class Walk {
   explicit Walk(const Settings& settings) : im_(settings) {}
 
   ImportedGraph graph(UOp root) {
-    root = im_.known_ops.of(root);
+    root = im_.known_ops.replace_nodes(root);
     const std::vector<UOp> nodes = toposort(root);
     if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
     im_.find_accumulators(nodes);
@@ -216,8 +217,8 @@ class Walk {
   ImportedGraph list(std::span<const UOp> recorded) {
     im_.is_list = true;
     std::vector<UOp> nodes;
-    for (UOp u : recorded) nodes.push_back(im_.known_ops.of(u));
-    UOpSet listed(im_.to);
+    for (UOp u : recorded) nodes.push_back(im_.known_ops.replace_nodes(u));
+    UOpSet listed(im_.new_graph);
     ImportedGraph out;
     auto push = [&](UOp node) {
       for (UOp n : toposort(node, [&](UOp s) { return s == node || !listed.contains(s); }))
@@ -230,7 +231,7 @@ class Walk {
       if (value.view) push(value.view->buffer);
       for (const Element& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
-      im_.origins->add(im_.to, im_.known_ops.original(u));
+      im_.origins->record_origin(im_.new_graph, im_.known_ops.original(u));
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
@@ -250,7 +251,7 @@ class Walk {
     out.origins = im_.origins;
     auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed(out.list);
     if (!wrong) return out;
-    if (UOp origin = out.origins->of(wrong->node)) at = origin;
+    if (UOp origin = out.origins->original_of(wrong->node)) at = origin;
     throw Refusal{"the imported node is not well formed: " + wrong->message};
   }
   Importer im_;

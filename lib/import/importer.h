@@ -19,10 +19,10 @@ struct Type {
 
 class Importer {
  public:
-  explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), to(*graph) {}
+  explicit Importer(const Settings& settings) : graph(std::make_shared<Graph>(settings)), new_graph(*graph) {}
 
   const std::shared_ptr<Graph> graph;
-  Graph& to;             // *graph, the imported graph
+  Graph& new_graph;      // *graph, the imported graph
   bool is_list = false;  // the original is a linear list; set before the first import()
   KnownOps known_ops;    // replaces nodes whose ops are described as data
 
@@ -78,7 +78,7 @@ class Importer {
   std::deque<MadeValue> values_;  // indexed by the id of the original node
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
-  void check_made(size_t first) const;  // checks the nodes of `to` from the id `first` on
+  void check_made(size_t first) const;  // checks the nodes of `new_graph` from the id `first` on
   int numbers_depth_ = 0;               // nesting of number_value()
   int64_t num_elements_ = 0;            // number of elements of all values
 };

@@ -270,7 +270,7 @@ Status use_op_upgrades(std::string_view json, const std::string& file) {
   });
 }
 
-UOp KnownOps::of(UOp root) {
+UOp KnownOps::replace_nodes(UOp root) {
   const Release release = root.graph().release();
   if (std::ranges::none_of(rows(), [&](const Row& row) { return row.since <= release; })) return root;
   for (UOp u : toposort(root, [&](UOp n) { return !replacements_.contains(n); }))

@@ -23,7 +23,7 @@ std::string unknown_op_reason(UOp u);
 class KnownOps {
  public:
   // Returns `root` with the described nodes replaced by nodes of the same graph.
-  UOp of(UOp root);
+  UOp replace_nodes(UOp root);
   // Returns the recorded node that this object replaced by `u`; `u` itself if it replaced none by `u`.
   UOp original(UOp u) const;
 

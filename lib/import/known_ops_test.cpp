@@ -27,7 +27,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   };
   UOp square = new_op("T_SQUARE", {y}), fma = new_op("T_FMA", {x, square, y});
   UOp sum = graph.node(Op::ADD, dtypes::int32, {fma, x});
-  CHECK(KnownOps().of(sum) == sum);
+  CHECK(KnownOps().replace_nodes(sum) == sum);
   REQUIRE(trouble(R"({"op":"T_SQUARE","is":"MUL","src":[0,0]},
     {"op":"T_FMA","is":"ADD","src":[{"is":"MUL","src":[0,1]},2],"since":"0.14"},
     {"op":"T_PARAM","is":"PARAM","arg":{"item":1}},
@@ -35,27 +35,28 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
     {"op":"T_LIST","is":"RANGE","arg":[{"field":"slot"},{"value":"AxisType.LOOP"},3,"a",null]})") == "none");
   KnownOps known;
   UOp product = graph.node(Op::MUL, dtypes::int32, {y, y});
-  UOp made = known.of(sum);
+  UOp made = known.replace_nodes(sum);
   UOp twice = graph.node(Op::MUL, dtypes::int32, {x, product});
   CHECK(made == graph.node(Op::ADD, dtypes::int32, {graph.node(Op::ADD, dtypes::int32, {twice, y}), x}));
   CHECK(known.original(made) == sum);
   CHECK(known.original(product) == square);
   CHECK(known.original(x) == x);
-  CHECK(known.of(graph.node(Op::ADD, dtypes::int32, {x, y})).src(0) == x);
+  CHECK(known.replace_nodes(graph.node(Op::ADD, dtypes::int32, {x, y})).src(0) == x);
 
   // the first row that fits a node replaces it; a node that no row fits is kept
-  CHECK(KnownOps().of(new_op("T_PARAM", {}, graph.tuple({5, 7}))) == graph.node(Op::PARAM, dtypes::int32, {}, 7));
+  CHECK(KnownOps().replace_nodes(new_op("T_PARAM", {}, graph.tuple({5, 7}))) ==
+        graph.node(Op::PARAM, dtypes::int32, {}, 7));
   Arg record = graph.record(RecordClass::Open, std::vector<Arg>{graph.str("R"), graph.tuple({graph.str("slot")}), 4});
-  CHECK(KnownOps().of(new_op("T_PARAM", {}, record)) == graph.node(Op::PARAM, dtypes::bool_, {}, 4));
+  CHECK(KnownOps().replace_nodes(new_op("T_PARAM", {}, record)) == graph.node(Op::PARAM, dtypes::bool_, {}, 4));
   UOp unfit = new_op("T_PARAM", {}, 3);
-  CHECK(KnownOps().of(unfit) == unfit);
-  CHECK(KnownOps().of(new_op("T_LIST", {}, record)).arg().repr() == "(4, AxisType.LOOP, 3, 'a', None)");
+  CHECK(KnownOps().replace_nodes(unfit) == unfit);
+  CHECK(KnownOps().replace_nodes(new_op("T_LIST", {}, record)).arg().repr() == "(4, AxisType.LOOP, 3, 'a', None)");
 
   Graph older;  // a graph of a release before the row's "since"
   older.set_release(Release::v0_13);
   UOp z = older.node(Op::PARAM, dtypes::int32, {}, 0);
   UOp old = older.node(Op::OTHER, dtypes::int32, {z, z, z}, other_arg(older, "T_FMA", {}));
-  CHECK(KnownOps().of(old) == old);
+  CHECK(KnownOps().replace_nodes(old) == old);
 }
 
 TEST_CASE("known ops: a file that is none is refused, and no row makes an op that holds code") {

@@ -23,7 +23,7 @@ Value cast_pointer(Importer& im, UOp u) {
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = from.dtype};
   const Element& first = from.elements[0];
   for (int64_t k = 0; k < count; k++)
-    out.elements.push_back({k ? first.node.alu(Op::ADD, im.to.constant(first.node.dtype(), k)) : first.node,
+    out.elements.push_back({k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node,
                             first.valid, first.buffer});
   return out;
 }
@@ -37,7 +37,7 @@ Value make_const(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype().scalar());
   // a weak constant is rounded only when its user gives it a dtype
   const bool keeps_digits = type.is_weak && u.arg().is_const();
-  UOp node = keeps_digits ? im.to.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
+  UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
   if (const int64_t count = count_of(u.dtype()); count != 1)
     out = {Checked<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
@@ -79,7 +79,7 @@ Value make_bitcast(Importer& im, UOp u) {
   for (size_t i = 0; i < from.elements.size(); i += joined) {
     std::vector<UOp> group;
     for (size_t k = 0; k < joined; k++) group.push_back(from.elements[i + k].node);
-    UOp bits = joined == 1 ? group[0] : im.to.node(Op::VECTORIZE, from.dtype.vec(int64_t(joined)), group);
+    UOp bits = joined == 1 ? group[0] : im.new_graph.node(Op::VECTORIZE, from.dtype.vec(int64_t(joined)), group);
     bits = bits.bitcast(parts == 1 ? type.dtype : type.dtype.vec(int64_t(parts)));
     for (size_t k = 0; k < parts; k++)
       out.elements.push_back({parts == 1 ? bits : bits.gep(int64_t(k)), from.elements[i].valid});
@@ -138,7 +138,7 @@ UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
     case Op::POW:  // tinygrad computes a power of ints in float32, and 0.12's rules for POW only match floats
       if (dtypes::is_float(dtype)) return x[0].alu(Op::POW, x[1]);
       return x[0].cast(dtypes::float32).alu(Op::POW, x[1].cast(dtypes::float32)).cast(dtype);
-    default: return im.to.node(u.op(), dtype, std::span<const UOp>(x));
+    default: return im.new_graph.node(u.op(), dtype, std::span<const UOp>(x));
   }
 }
 

@@ -29,7 +29,7 @@ Value make_param_buffer(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return make_pointer(im, u);
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   Sizes shape = shape_of_memory(im, u);
-  UOp buffer = im.to.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot(known_slot_of(u)));
+  UOp buffer = im.new_graph.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot(known_slot_of(u)));
   return buffer_value(buffer, shape, dtype);
 }
 
@@ -43,8 +43,8 @@ Value make_pointer(Importer& im, UOp u) {
   const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
-  UOp buffer = im.to.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
-                          copy_arg(im.to, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
+  UOp buffer = im.new_graph.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
+                          copy_arg(im.new_graph, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
@@ -52,7 +52,7 @@ Value make_local_buffer(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   const bool is_local = field_of(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
   Sizes shape = shape_of_memory(im, u);
-  UOp buffer = im.to.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
+  UOp buffer = im.new_graph.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
                           dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
                           known_slot_of(u));
   return buffer_value(buffer, shape, dtype);
@@ -67,10 +67,11 @@ Value make_stage(Importer& im, UOp u) {
     ranges.push_back(im.scalar(s));
     shape.push_back(im.size(s) + 1);
   }
-  Arg opts = copy_arg(im.to, u.arg());
+  Arg opts = copy_arg(im.new_graph, u.arg());
   if (!opts.is(RecordClass::BufferizeOpts)) throw Refusal{"its arg " + opts.repr() + " is unknown"};
   if (x.shape.empty())
-    return buffer_value(im.to.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape, x.dtype);
+    return buffer_value(im.new_graph.node(Op::BUFFERIZE, x.dtype, prepend(im.scalar(u.src(0)), ranges), opts), shape,
+                        x.dtype);
   // a BUFFERIZE of 0.12 holds only scalars, so store the elements of x as the stage "add local buffers" does
   const AddrSpace space = opts[1].addrspace();
   if (space == AddrSpace::GLOBAL) throw Refusal{"it is a buffer in global memory"};
@@ -78,15 +79,15 @@ Value make_stage(Importer& im, UOp u) {
   const Op define = space == AddrSpace::LOCAL ? Op::DEFINE_LOCAL : Op::DEFINE_REG;
   constexpr int64_t kUnnumbered = 1 << 20;  // "add local buffers" numbers its own buffers from 0
   const Arg number = opts[0].is_int() ? opts[0] : Arg(kUnnumbered + int64_t(u.id()));
-  UOp buffer = im.to.node(define, x.dtype.ptr(product(shape), space), {}, number);
+  UOp buffer = im.new_graph.node(define, x.dtype.ptr(product(shape), space), {}, number);
   Value out = buffer_value(buffer, shape, x.dtype);
   std::vector<UOp> stores;
   for (size_t k = 0; k < x.elements.size(); k++) {
     Checked<UOp> at = ranges;
-    for (int64_t index : unravel(int64_t(k), x.shape)) at.push_back(im.to.constant(ranges[0].dtype(), index));
+    for (int64_t index : unravel(int64_t(k), x.shape)) at.push_back(im.new_graph.constant(ranges[0].dtype(), index));
     stores.push_back(buffer.index_ptr(out.view->index(at)).store(x.elements[k].node));
   }
-  UOp end = im.to.group(stores).end(ranges);
+  UOp end = im.new_graph.group(stores).end(ranges);
   out.view->buffer = buffer.after(end);
   return out;
 }
@@ -101,7 +102,7 @@ Value make_variable(Importer& im, UOp u) {
     if (!is_infinite) throw Refusal{"it has no bounds"};
     return Const(a.text() == "inf" ? INFINITY : -INFINITY);
   };
-  UOp node = im.to.variable(name.text(), bound(bounds[0]), bound(bounds[1]), type.dtype);
+  UOp node = im.new_graph.variable(name.text(), bound(bounds[0]), bound(bounds[1]), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
@@ -109,8 +110,8 @@ Value make_core_number(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   Arg bounds = field_of(u.arg(), "vmin_vmax");
   if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
-  UOp end = im.to.constant(type.dtype, Int(integer(bounds[1])) + Int(int64_t(1)));
-  return {.elements = {{im.to.special(end, "gidx0", type.dtype)}},
+  UOp end = im.new_graph.constant(type.dtype, Int(integer(bounds[1])) + Int(int64_t(1)));
+  return {.elements = {{im.new_graph.special(end, "gidx0", type.dtype)}},
           .shape = {},
           .dtype = type.dtype,
           .is_weak = type.is_weak};
@@ -118,7 +119,7 @@ Value make_core_number(Importer& im, UOp u) {
 
 Value make_named_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
-  UOp node = im.to.node(Op::DEFINE_VAR, type.dtype, {}, copy_arg(im.to, u.arg()));
+  UOp node = im.new_graph.node(Op::DEFINE_VAR, type.dtype, {}, copy_arg(im.new_graph, u.arg()));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
@@ -128,10 +129,10 @@ namespace {
 Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const Element& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};
-  const UOp is_other = index.alu(Op::CMPNE, im.to.constant(index.dtype(), k));
+  const UOp is_other = index.alu(Op::CMPNE, im.new_graph.constant(index.dtype(), k));
   auto chosen = [&](UOp x, UOp y) { return x == y ? x : is_other.where(y, x); };
   Element out{.node = chosen(a.node, b.node), .buffer = a.buffer};
-  const UOp always = im.to.constant(dtypes::bool_, true);
+  const UOp always = im.new_graph.constant(dtypes::bool_, true);
   if (a.valid || b.valid) out.valid = chosen(a.valid ? a.valid : always, b.valid ? b.valid : always);
   return out;
 }
@@ -199,7 +200,7 @@ Value choose(Importer& im, UOp u, const Checked<Value>& indices, const Sizes& in
 // leaves out such conditions, because devices read 0 outside of an image and ignore stores there.
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
-  auto number = [&](int64_t v) { return im.to.constant(index.dtype(), v); };
+  auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
   if (py_less(index.vmin(), 0)) valid = negate(index.alu(Op::CMPLT, number(0)));
   if (!py_less(index.vmax(), size)) valid = logical_and(valid, index.alu(Op::CMPLT, number(size)));
   return valid;
@@ -251,7 +252,7 @@ Value make_index(Importer& im, UOp u) {
       if (is_image(*from.view)) valid = logical_and(valid, within(im, e.node, shape[at.size()]));
       at.push_back(e.node), valid = logical_and(valid, e.valid);
     }
-    for (; position < place.size(); position++) at.push_back(im.to.constant(dtype, place[position]));
+    for (; position < place.size(); position++) at.push_back(im.new_graph.constant(dtype, place[position]));
     out.elements.push_back({from.view->index(at), valid, from.view->buffer});
   }
   return out;
@@ -284,7 +285,8 @@ DType bits_of(DType number) {
 
 // Returns the element `k` of those that an access through a pointer to a wider dtype spans; `first` is element 0.
 Element spanned(Importer& im, const Element& first, int64_t k) {
-  return {k ? first.node.alu(Op::ADD, im.to.constant(first.node.dtype(), k)) : first.node, first.valid, first.buffer};
+  return {k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node, first.valid,
+          first.buffer};
 }
 
 // Makes a LOAD of a wider dtype than the buffer's: loads all elements that it spans and joins them, little-endian.
@@ -294,8 +296,8 @@ UOp load_span(Importer& im, const Element& first, DType dtype) {
   UOp out;
   for (int64_t k = 0; k < dtype.itemsize() / memory.itemsize(); k++) {
     UOp part = im.pointer(spanned(im, first, k)).load({}, memory).cast(bits);
-    part = part.alu(Op::AND, im.to.constant(bits, (int64_t(1) << width) - 1));
-    if (k) part = part.alu(Op::SHL, im.to.constant(bits, k * width));
+    part = part.alu(Op::AND, im.new_graph.constant(bits, (int64_t(1) << width) - 1));
+    if (k) part = part.alu(Op::SHL, im.new_graph.constant(bits, k * width));
     out = out ? out.alu(Op::OR, part) : part;
   }
   return bits == dtype ? out : out.bitcast(dtype);
@@ -306,7 +308,7 @@ void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>&
   const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);
   for (int64_t k = 0; k < bits.itemsize() / memory.itemsize(); k++) {
-    UOp part = k ? value.alu(Op::SHR, im.to.constant(bits, k * memory.itemsize() * 8)) : value;
+    UOp part = k ? value.alu(Op::SHR, im.new_graph.constant(bits, k * memory.itemsize() * 8)) : value;
     stores.push_back(im.pointer(spanned(im, first, k)).store(part.cast(memory)));
   }
 }
@@ -321,13 +323,14 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   const DType index = word.node.dtype();
   std::vector<Part> out;
   for (int64_t k = 0; k < 32 / bits; k++) {
-    UOp at = word.node.alu(Op::MUL, im.to.constant(index, 32 / bits)).alu(Op::ADD, im.to.constant(index, k));
+    UOp at =
+        word.node.alu(Op::MUL, im.new_graph.constant(index, 32 / bits)).alu(Op::ADD, im.new_graph.constant(index, k));
     UOp valid = word.valid;  // gets a further condition below, because the last word may reach beyond the buffer
     const int64_t size = word.buffer.dtype().size();
-    if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.to.constant(index, size)));
+    if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.new_graph.constant(index, size)));
     out.push_back({{at, valid, word.buffer},
-                   im.to.constant(dtypes::uint32, k * bits),
-                   im.to.constant(dtypes::uint32, (int64_t(1) << bits) - 1)});
+                   im.new_graph.constant(dtypes::uint32, k * bits),
+                   im.new_graph.constant(dtypes::uint32, (int64_t(1) << bits) - 1)});
   }
   return out;
 }
@@ -352,13 +355,13 @@ bool reads(UOp number, UOp buffer) {
 // Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`. It does not store
 // the kept numbers, because other threads may change them at the same time (WGSL stores a word atomically).
 void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
-  UOp kept = im.to.constant(dtypes::uint32, 0), bits = value;
+  UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
     kept = value.src(0).src(1), bits = value.src(1);
   const DType dtype = word.buffer.dtype().base();
   for (Part& part : parts_of(im, word)) {
     UOp is_kept = kept.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
-    is_kept = is_kept.alu(Op::CMPNE, im.to.constant(dtypes::uint32, 0));
+    is_kept = is_kept.alu(Op::CMPNE, im.new_graph.constant(dtypes::uint32, 0));
     part.place.valid = logical_and(part.place.valid, negate(is_kept));
     UOp number = bits.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     const DType small = dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16;
@@ -443,8 +446,8 @@ Value make_store(Importer& im, UOp u) {
     else if (is_packed_word) store_word(im, e, values[i].node, stores);
     else if (!is_false(e.valid)) stores.push_back(im.pointer(e).store(values[i].node, ranges));
   }
-  if (stores.empty()) return Importer::node(im.to.noop());
-  return Importer::node(im.to.group(stores));
+  if (stores.empty()) return Importer::node(im.new_graph.noop());
+  return Importer::node(im.new_graph.group(stores));
 }
 
 }  // namespace tgc::import

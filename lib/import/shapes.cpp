@@ -55,7 +55,7 @@ Value shrink(Importer& im, UOp u, Value value) {
   Value out{.shape = sizes, .dtype = value.dtype};
   for (int64_t i = 0, count = elements_in(sizes); i < count; i++) {
     Checked<UOp> at;
-    for (int64_t index : unravel(i, sizes)) at.push_back(im.to.constant(dtype, index));
+    for (int64_t index : unravel(i, sizes)) at.push_back(im.new_graph.constant(dtype, index));
     out.elements.push_back({value.view->index(at), valid, value.view->buffer});
   }
   return out;
@@ -220,7 +220,7 @@ UOp vector_of(Importer& im, std::span<const UOp> group) {
   bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
   for (size_t k = 0; k < group.size() && is_whole; k++) is_whole = group[k] == whole.gep(int64_t(k));
   if (is_whole) return whole;
-  return im.to.node(Op::VECTORIZE, group[0].dtype().vec(int64_t(group.size())), group);
+  return im.new_graph.node(Op::VECTORIZE, group[0].dtype().vec(int64_t(group.size())), group);
 }
 
 // Returns a value with the elements of the vector `node`.
@@ -259,8 +259,8 @@ Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& lead
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
-  return elements_of(im.to.node(Op::CONTRACT, dtype.vec(count_of(u.dtype())), im.scalar(u.src(0), dtype),
-                                copy_arg(im.to, u.arg())));
+  return elements_of(im.new_graph.node(Op::CONTRACT, dtype.vec(count_of(u.dtype())), im.scalar(u.src(0), dtype),
+                                copy_arg(im.new_graph, u.arg())));
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
@@ -268,15 +268,17 @@ Value make_unroll(Importer& im, UOp u) {
   if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
     throw Refusal{"it is the index of an axis without a range"};  // 0.11 writes UNROLLs of constants
   const DType dtype = Importer::type_of(u.dtype()).dtype;
-  return {.elements = {{im.to.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copy_arg(im.to, u.arg()))}},
-          .shape = {}, .dtype = dtype};
+  return {
+      .elements = {{im.new_graph.node(Op::UNROLL, dtype, whole_vector(im, u.src(0)), copy_arg(im.new_graph, u.arg()))}},
+      .shape = {},
+      .dtype = dtype};
 }
 Value make_vector_wmma(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   std::vector<UOp> src;
   for (UOp s : u.src().first(3)) src.push_back(whole_vector(im, s));
   for (UOp s : sources_from(u, 3)) src.push_back(im.scalar(s));
-  return elements_of(im.to.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copy_arg(im.to, u.arg())));
+  return elements_of(im.new_graph.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copy_arg(im.new_graph, u.arg())));
 }
 
 // Imports WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` names the upcast ranges over
@@ -299,7 +301,7 @@ Value make_wmma(Importer& im, UOp u) {
       leading = broadcast_shape(leading, shape);
     }
     if (is_expanded) {
-      axes.push_back(im.to.tuple({im.to.tuple({int64_t(i), counts[i]})}));
+      axes.push_back(im.new_graph.tuple({im.new_graph.tuple({int64_t(i), counts[i]})}));
       continue;
     }
     if (!arg[4].is_tuple() || arg[4].items().size() != 3 || !arg[4][i].is_tuple())
@@ -309,29 +311,31 @@ Value make_wmma(Importer& im, UOp u) {
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
       else if (const int64_t size = integer(axis[1]); size != 1) {
-        longer.push_back(copy_arg(im.to, axis));
+        longer.push_back(copy_arg(im.new_graph, axis));
         counts[i] = product(Sizes{counts[i], size});
       }
-    axes.push_back(im.to.tuple(longer));
+    axes.push_back(im.new_graph.tuple(longer));
   }
   for (int64_t count : counts) elements_in({count});
   std::string name = "WMMA";
   for (int64_t size : integers(arg[0])) name += "_" + std::to_string(size);
   name.append("_").append(arg[1].dtype().name()).append("_").append(dtype.name());
-  Arg made = im.to.tuple({im.to.str(name), copy_arg(im.to, arg[0]), arg[1], Arg(dtype), im.to.str(arg[2].text()),
-                          arg[3], im.to.tuple(axes), im.to.tuple({})});
+  Arg made =
+      im.new_graph.tuple({im.new_graph.str(name), copy_arg(im.new_graph, arg[0]), arg[1], Arg(dtype),
+                          im.new_graph.str(arg[2].text()), arg[3], im.new_graph.tuple(axes), im.new_graph.tuple({})});
   Value out{.shape = leading, .dtype = dtype};
   if (!is_expanded) {
-    UOp a = im.to.node(Op::CONTRACT, im[u.src(0)].dtype.vec(counts[0]), im.scalar(u.src(0)), axes[0]);
-    UOp b = im.to.node(Op::CONTRACT, im[u.src(1)].dtype.vec(counts[1]), im.scalar(u.src(1)), axes[1]);
-    UOp sum = im.to.node(Op::WMMA, dtype.vec(counts[2]), {a, b, vectors(im, u.src(2), counts[2], {}).at(0)}, made);
-    out.elements = {{im.to.node(Op::UNROLL, dtype, sum, axes[2])}};
+    UOp a = im.new_graph.node(Op::CONTRACT, im[u.src(0)].dtype.vec(counts[0]), im.scalar(u.src(0)), axes[0]);
+    UOp b = im.new_graph.node(Op::CONTRACT, im[u.src(1)].dtype.vec(counts[1]), im.scalar(u.src(1)), axes[1]);
+    UOp sum =
+        im.new_graph.node(Op::WMMA, dtype.vec(counts[2]), {a, b, vectors(im, u.src(2), counts[2], {}).at(0)}, made);
+    out.elements = {{im.new_graph.node(Op::UNROLL, dtype, sum, axes[2])}};
     return out;
   }
   Checked<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
                c = vectors(im, u.src(2), counts[2], leading);
   for (size_t i = 0; i < a.size(); i++) {
-    UOp sum = im.to.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);
+    UOp sum = im.new_graph.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);
     for (int64_t k = 0; k < counts[2]; k++) out.elements.push_back({sum.gep(k)});
   }
   out.shape.push_back(counts[2]);

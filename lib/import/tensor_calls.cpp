@@ -104,7 +104,7 @@ size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t be
 // Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which the call stores. If
 // `only` is not empty, `version` is the array with the content of this buffer before the call.
 TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t version) {
-  at = call;
+  current_node = call;
   throw_if_late();
   Graph own(graph_.settings());
   std::unordered_map<UOp, UOp> numbers;

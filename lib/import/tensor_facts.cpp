@@ -49,7 +49,7 @@ bool is_body_of_kernel(UOp u) {
 }
 
 const Sizes& TensorFacts::shape(UOp u) const {
-  const Facts& f = at(u);
+  const Facts& f = facts_of(u);
   if (!f.shape) throw Refusal{"its source " + std::string(shown_op(u)) + " has no shape"};
   return *f.shape;
 }
@@ -294,8 +294,8 @@ void TensorFacts::add(UOp u) {
   Facts f;
   f.reads_memory = is_memory(u);
   for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {
-    f.reads_memory |= at(s).reads_memory;
-    for (UOp r : at(s).loops)
+    f.reads_memory |= facts_of(s).reads_memory;
+    for (UOp r : facts_of(s).loops)
       if (!std::ranges::count(f.loops, r)) f.loops.push_back(r);
   }
   if (u.is(Op::RANGE) && !is_device_axis(u)) f.loops.push_back(u);

@@ -166,7 +166,7 @@ Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
 }
 
 UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
-  auto& define = kernel_.defines[memory];
+  auto& define = kernel_.memory_nodes[memory];
   if (!define) {
     const TensorMemory& m = program_.memories[memory];
     define = graph_.node(Op::DEFINE_GLOBAL, m.dtype.ptr(m.num_elements), {}, int64_t(kernel_.memories.size()));
@@ -246,7 +246,7 @@ bool TensorLowering::is_stored(UOp u) const {
 }
 
 void TensorLowering::lower(UOp u) {
-  at = u;
+  current_node = u;
   throw_if_late();
   facts_.add(u);
   int deepest = 0;
@@ -303,7 +303,7 @@ size_t TensorLowering::array_of(UOp u) {
 }
 
 TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
-  at = root;
+  current_node = root;
   invalid_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
   if (root.in(kCalls) && root.num_src()) facts_.note_forms(order(root.src(0)));
@@ -379,7 +379,7 @@ void TensorLowering::add_stored_output(UOp after) {
 
 // Adds the value `u` as an output; it is source `number` of the sink.
 void TensorLowering::add_value(UOp u, size_t number) {
-  at = u;
+  current_node = u;
   if (!facts_.has_shape(u)) return add_output(u);
   if (!can_be_stored(u.dtype())) {  // a weak number: compute it in the widest dtype of its kind
     u = graph_.node(Op::CAST, is_float_of_any_release(u.dtype()) ? dtypes::float64 : dtypes::int64, u);
@@ -393,7 +393,7 @@ void TensorLowering::add_value(UOp u, size_t number) {
 }
 
 void TensorLowering::add_output(UOp u) {
-  at = u;
+  current_node = u;
   UOp stored = u;
   while (stored.in(kViews) && stored.num_src()) stored = stored.src(0);
   if (auto it = memories_.find(stored); it != memories_.end() && !is_memory(stored)) {
@@ -424,17 +424,17 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
     NotImportable details;
     KnownOps known;
     auto refuse = [&](std::string reason) -> Diag {
-      const UOp at = known.original(lowering.at);
+      const UOp at = known.original(lowering.current_node);
       details = {at, std::string(shown_op(at)), std::move(reason)};
       if (why) *why = details;
       return Diag{.message = details.text()};
     };
     try {
-      return lowering.program(known.of(sink), what);
+      return lowering.program(known.replace_nodes(sink), what);
     } catch (const import::Refusal& refusal) {
       throw Failure(refuse(refusal.reason));
     } catch (const Failure& failure) {
-      if (!lowering.at) throw;
+      if (!lowering.current_node) throw;
       throw Failure(refuse(failure.diag().text()));
     }
   });

@@ -20,12 +20,12 @@ class TensorFacts {
   // Computes the facts of `u`, whose sources have facts already. Throws Refusal.
   void add(UOp u);
 
-  bool has_shape(UOp u) const { return at(u).shape.has_value(); }
+  bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
   const Sizes& shape(UOp u) const;                      // throws Refusal if `u` has no shape
   // Returns the number of devices, each of which has a value of `u` of its own; 1 if all have the same value.
-  int64_t num_devices(UOp u) const { return at(u).num_devices; }
-  bool reads_memory(UOp u) const { return at(u).reads_memory; }
-  const std::vector<UOp>& open_loops(UOp u) const { return at(u).loops; }  // the RANGEs on which `u` depends
+  int64_t num_devices(UOp u) const { return facts_of(u).num_devices; }
+  bool reads_memory(UOp u) const { return facts_of(u).reads_memory; }
+  const std::vector<UOp>& open_loops(UOp u) const { return facts_of(u).loops; }  // the RANGEs on which `u` depends
 
   // returns the value of an integer expression; nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
@@ -54,7 +54,7 @@ class TensorFacts {
     bool reads_memory = false;
     std::vector<UOp> loops;
   };
-  const Facts& at(UOp u) const {
+  const Facts& facts_of(UOp u) const {
     auto it = facts_.find(u);
     if (it == facts_.end()) throw Refusal{"its source " + std::string(shown_op(u)) + " is unknown"};
     return it->second;
@@ -95,7 +95,7 @@ class TensorLowering {
   TensorProgram program(UOp root, const TensorImport& what = {});
   TensorSides sides(UOp before, UOp after);  // tensor_sides.cpp
   TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);  // tensor_ranges.cpp
-  UOp at;  // the node that is being imported; errors name it
+  UOp current_node;  // the node that is being imported; errors name it
 
  private:
   using Place = Checked<Affine>;  // an index for each axis of a value
@@ -128,7 +128,7 @@ class TensorLowering {
   // ---- kernels
   struct Kernel {
     std::vector<size_t> memories;
-    std::unordered_map<size_t, UOp> defines;
+    std::unordered_map<size_t, UOp> memory_nodes;
     // the scalars that value() made, by the ids of the node and the point
     std::map<std::vector<uint32_t>, UOp> known_scalars;
     int64_t num_loops = 0;

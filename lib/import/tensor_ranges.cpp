@@ -57,7 +57,7 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
 // Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
 // the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
-  at = before;
+  current_node = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
   const size_t first = pairs_.size();
   auto use = [&] {
@@ -243,7 +243,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
   facts_.note_forms(order(before));
   for (UOp root : {before, after})
     for (UOp u : order(root)) {
-      at = u;
+      current_node = u;
       facts_.add(u);
       if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
@@ -254,7 +254,7 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
   pair_stores(before, after);
   TensorPairs out;
   for (const RangedPair& pair : pairs_) {
-    at = pair.before;
+    current_node = pair.before;
     add_pair(pair);
     out.culprits.push_back(pair.culprit);
   }
@@ -274,8 +274,8 @@ Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector
     try {
       KnownOps known;
       std::vector<UOp> made;
-      for (UOp stage : stages) made.push_back(known.of(stage));
-      TensorPairs out = lowering.pairs(known.of(before), known.of(after), made);
+      for (UOp stage : stages) made.push_back(known.replace_nodes(stage));
+      TensorPairs out = lowering.pairs(known.replace_nodes(before), known.replace_nodes(after), made);
       for (UOp& culprit : out.culprits) culprit = known.original(culprit);
       return out;
     } catch (const import::Refusal& refusal) {

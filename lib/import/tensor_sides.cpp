@@ -37,7 +37,7 @@ void TensorLowering::choose_leaves(UOp before, UOp after) {
 }
 
 void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t devices) {
-  at = side;
+  current_node = side;
   const Sizes& shape = facts_.shape(side);
   // compute a weak number in the widest dtype of its kind
   DType dtype = side.dtype();
@@ -71,7 +71,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
 }
 
 TensorSides TensorLowering::sides(UOp before, UOp after) {
-  at = before;
+  current_node = before;
   if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
     throw Refusal{"it is another name of a buffer or a loop"};
   if (before.in(kVoid) || after.in(kVoid)) {  // the sides are stores: compare the content of their buffer
@@ -142,7 +142,7 @@ Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVaria
     import::TensorLowering lowering(before.graph(), variables);
     try {
       KnownOps known;
-      TensorSides out = lowering.sides(known.of(before), known.of(after));
+      TensorSides out = lowering.sides(known.replace_nodes(before), known.replace_nodes(after));
       for (UOp& loop : out.loops) loop = known.original(loop);
       return out;
     } catch (const import::Refusal& refusal) {

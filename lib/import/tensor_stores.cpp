@@ -30,7 +30,7 @@ void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
 // Applies `effect` to the content of `buffer`, unless it was applied already. `version` is the array with the content,
 // and becomes the array with the new content.
 void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
-  at = effect;
+  current_node = effect;
   if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { apply_call(effect, buffer, version); });
   if (effect.is(Op::STORE)) {
     if (!(base(effect.src(0)) == buffer)) return;

@@ -20,12 +20,12 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   for (const Affine& a : p.place) key.push_back(math_.make_node(a).id());
   if (auto it = kernel_.known_scalars.find(key); it != kernel_.known_scalars.end()) return it->second;
   throw_if_late();
-  const UOp outer = at;
-  at = u;
+  const UOp outer = current_node;
+  current_node = u;
   UOp made;
   if (auto it = value_arrays_.find(u); it != value_arrays_.end()) made = address(it->second, flat_index(u, p), p.valid);
   else made = make_value(u, p);
-  at = outer;
+  current_node = outer;
   kernel_.known_scalars.emplace(std::move(key), made);
   return made;
 }

@@ -38,7 +38,7 @@ class ViewImporter {
   UOp sink(UOp root) {
     std::vector<UOp> stores;
     for (UOp s : root.src()) stores.push_back(store(s));
-    return made(root, im_.to.sink(stores, kernel_info(im_, root)));
+    return made(root, im_.new_graph.sink(stores, kernel_info(im_, root)));
   }
 
  private:
@@ -61,7 +61,8 @@ class ViewImporter {
     for (int64_t size : shape) {
       out.push_back(constant(0));
       if (size == 1) continue;
-      ranges.push_back(im_.to.node(Op::RANGE, dtypes::index, constant(size), im_.to.tuple({ranges_made_++, type})));
+      ranges.push_back(
+          im_.new_graph.node(Op::RANGE, dtypes::index, constant(size), im_.new_graph.tuple({ranges_made_++, type})));
       out.back() = ranges.back();
     }
     return out;
@@ -97,7 +98,7 @@ class ViewImporter {
         return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
       }
       case Op::BIND: return number(u.src(0), at, valid);
-      case Op::DEFINE_VAR: return im_.to.node(Op::DEFINE_VAR, dtype, {}, copy_arg(im_.to, u.arg()));
+      case Op::DEFINE_VAR: return im_.new_graph.node(Op::DEFINE_VAR, dtype, {}, copy_arg(im_.new_graph, u.arg()));
       case Op::CAST: return number(u.src(0), at, valid).cast(dtype);
       case Op::BITCAST: return number(u.src(0), at, valid).bitcast(dtype);
       case Op::REDUCE_AXIS: return reduced(u, at, valid);
@@ -108,7 +109,7 @@ class ViewImporter {
     std::vector<UOp> src;
     for (UOp s : u.src()) src.push_back(number(s, at, valid));
     at_ = u;
-    return im_.to.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
+    return im_.new_graph.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
   }
 
   // Imports REDUCE_AXIS(x; op, axes): makes a loop for each of the axes.
@@ -184,10 +185,10 @@ class ViewImporter {
     return out;
   }
 
-  UOp constant(int64_t value) { return im_.to.constant(dtypes::index, value); }
+  UOp constant(int64_t value) { return im_.new_graph.constant(dtypes::index, value); }
   UOp or_zero(UOp valid, UOp x) { return valid ? valid.where(x, im_.literal(x.dtype(), Const(0))) : x; }
   UOp made(UOp original, UOp node) {
-    im_.origins->add(im_.to, original);
+    im_.origins->record_origin(im_.new_graph, original);
     return node;
   }
 

@@ -46,7 +46,8 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
       return assigned_buffers_[j.at("buffer").get<int64_t>()] = text_of(j, "place"), Unit{};
     Call now;
     now.jit = j.at("jit"), now.call_number = j.at("call");
-    now.function = text_of(j, "function"), now.place = text_of(j, "place"), now.call_place = text_of(j, "from");
+    now.function = text_of(j, "function"), now.definition_place = text_of(j, "place"),
+    now.call_place = text_of(j, "from");
     now.phase = text_of(j, "phase"), now.error = text_of(j, "error");
     const Json none;  // used for a missing member: has no items
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
@@ -56,7 +57,7 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
     for (const Json& read : of("reads")) now.reading_places.push_back(text_of(read, "place"));
     for (const Json& lost : of("pending")) now.pending_places.push_back(text_of(lost, "place"));
     for (const Json& out : of("outputs")) {
-      now.outputs.push_back(out.at("buffer").get<int64_t>());
+      now.output_buffers.push_back(out.at("buffer").get<int64_t>());
       for (const Json& size : out.value("shape", none))
         if (size.is_string()) now.output_sizes.push_back(size.get<std::string>());
     }
@@ -85,7 +86,8 @@ Status JitLint::add(std::string_view line, std::string_view file, uint32_t numbe
 JitFinding* JitLint::add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                                  std::string fix, const std::string& once) {
   if (!reported_keys_
-           .insert(jit.function + "\n" + jit.place + "\n" + std::string(kind) + "\n" + (once.empty() ? where : once))
+           .insert(jit.function + "\n" + jit.definition_place + "\n" + std::string(kind) + "\n" +
+                   (once.empty() ? where : once))
            .second)
     return nullptr;
   findings_.push_back({std::string(kind), jit.function, where, std::move(problem), std::move(fix)});
@@ -94,14 +96,14 @@ JitFinding* JitLint::add_finding(const Jit& jit, std::string_view kind, const st
 
 void JitLint::add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
                        std::string fix) {
-  if (reported_keys_.insert(jit.function + "\n" + jit.place + "\n" + std::string(kind)).second)
+  if (reported_keys_.insert(jit.function + "\n" + jit.definition_place + "\n" + std::string(kind)).second)
     notes_.push_back({std::string(kind), jit.function, where, std::move(problem), std::move(fix)});
 }
 
 void JitLint::check_call(const Call& now) {
   num_calls_++;
   auto& slot = jits_by_number_[now.jit];
-  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.place, {}, {}, {}, {}, {}, 0});
+  if (!slot) slot = std::make_shared<Jit>(Jit{now.function, now.definition_place, {}, {}, {}, {}, {}, 0});
   Jit& jit = *slot;
   if (!now.error.empty()) return add_error(jit, now);
   for (const std::string& place : now.reading_places)
@@ -109,7 +111,7 @@ void JitLint::check_call(const Call& now) {
                 "the value that is read when the function is traced is used in every later call",
                 "read it outside of the function, and pass what depends on it");
   for (const std::string& name : now.changed_variables)
-    add_finding(jit, "side-effect", now.place,
+    add_finding(jit, "side-effect", now.definition_place,
                 "'" + name + "' changes while the function is traced, and no more after that",
                 "change it outside of the function", name);
   if (now.phase == "capture") {
@@ -154,7 +156,7 @@ void JitLint::check_rebinds(const Jit& jit, const Call& now) {
     const std::string why = !r.is_computed   ? "no captured kernel computes its new value"
                             : reader.empty() ? "no captured kernel writes it"
                                              : "each replay reads the value from before the capture";
-    JitFinding* f = add_finding(jit, "side-effect", now.place,
+    JitFinding* f = add_finding(jit, "side-effect", now.definition_place,
                                 "'" + r.name + "' is bound to another tensor during the capture only: " + why,
                                 "assign to it in place: " + r.name + ".assign(...).realize()", r.name);
     if (f) f->buffer = r.old_buffer, f->kernel = reader;
@@ -182,23 +184,23 @@ void JitLint::add_lost_store(const std::string& place, size_t count) {
 }
 
 // Reports the use of a tensor that a capture made but did not compute, if its value is wrong.
-void JitLint::check_late(const Late& late) {
+void JitLint::check_late(const LateTensor& late) {
   auto known = jits_by_number_.find(late.jit);
   if (known == jits_by_number_.end() || !known->second->capturing_call) return;
   const Jit& jit = *known->second;
   const std::string what = "the tensor that is computed here was made in call " + std::to_string(late.call) +
                            ", the capture",
                     fix = "compute it inside the function, so that each replay does: x.realize(), or x.grad.realize()";
-  if (!late.moved.empty()) {
+  if (!late.moved_buffers.empty()) {
     JitFinding* f = add_finding(jit, "unwritten-buffer", late.place,
                                 what +
                                     "; it reads a buffer that no kernel writes, because the memory planner of the "
                                     "jit gave the captured kernels another one",
                                 fix);
-    if (f) f->buffer = late.moved[0];
+    if (f) f->buffer = late.moved_buffers[0];
     return;
   }
-  for (int64_t input : late.inputs) {
+  for (int64_t input : late.input_buffers) {
     if (!jit.replaced_buffers.contains(input) || jit.lost_reads.contains(late.place)) continue;
     JitFinding* f =
         add_finding(jit, "stale-tensor", late.place,

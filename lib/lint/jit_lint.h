@@ -27,7 +27,7 @@ struct JitFinding {
 };
 
 struct JitFindingKind {
-  std::string_view kind, help;
+  std::string_view kind, help_text;
   bool is_usual = false;  // for notes: true if nearly every program has this note
 };
 std::span<const JitFindingKind> jit_finding_kinds();
@@ -35,7 +35,7 @@ std::span<const JitFindingKind> jit_note_kinds();
 
 // The explanation and correction of an error of TinyJit, which a part of the error's message identifies.
 struct JitRemedy {
-  std::string_view word, meaning, fix;
+  std::string_view message_part, meaning, fix;
   bool is_of_any_error = false;  // false: only for tinygrad's JitErrors and assertions
 };
 const JitRemedy* jit_remedy(std::string_view error);  // returns null if the error is unknown
@@ -57,15 +57,15 @@ class JitLint {
   // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;
-  CiReport ci() const;  // returns a failed case for each finding, or one passed case
+  CiReport ci_report() const;  // returns a failed case for each finding, or one passed case
 
  private:
   struct Call;
   struct Jit;
   void check_call(const Call& now);
   void check_capture(Jit& jit, const Call& now);
-  struct Late;
-  void check_late(const Late& late);
+  struct LateTensor;
+  void check_late(const LateTensor& late);
   void add_lost_store(const std::string& place, size_t count);
   void check_replay(Jit& jit, const Call& now);
   void check_feedback(const Jit& jit, const Call& now, const std::string& name);

@@ -18,9 +18,9 @@ inline std::string text_of(const Json& j, const char* key) {
 // A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place is a line, such as
 // "train.py:12".
 struct JitLint::Call {
-  size_t jit = 0, call_number = 0;  // the number of the TinyJit, and of the call among its calls
-  std::string function;             // the name of the jitted function
-  std::string place, call_place;    // the places of the function's definition, and of the call
+  size_t jit = 0, call_number = 0;           // the number of the TinyJit, and of the call among its calls
+  std::string function;                      // the name of the jitted function
+  std::string definition_place, call_place;  // the places of the function's definition, and of the call
   std::string phase;                // "warmup", "capture" or "replay"
   std::string error;                // the exception that the call raised; "": none
   std::map<std::string, Json> args;
@@ -29,7 +29,7 @@ struct JitLint::Call {
   std::vector<std::string> changed_variables;  // the outer variables that the function changed
   std::vector<std::string> reading_places;     // the places that read the value of a tensor
   std::vector<std::string> pending_places;     // the places of assignments that are not computed when the call ends
-  std::vector<int64_t> outputs;                // the numbers of the buffers that the call returned
+  std::vector<int64_t> output_buffers;         // the numbers of the buffers that the call returned
   std::vector<std::string> output_sizes;       // the symbolic dimensions of the outputs
   struct Kernel {
     std::string name, place;
@@ -46,7 +46,7 @@ struct JitLint::Call {
   std::vector<std::string> unread_arguments;  // the arguments that no captured kernel uses
 
   // Returns the place of the call or, if it is unknown, that of the function's definition.
-  const std::string& shown_place() const { return call_place.empty() ? place : call_place; }
+  const std::string& shown_place() const { return call_place.empty() ? definition_place : call_place; }
   // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes); "" if none has.
   std::string kernel_of(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
@@ -56,17 +56,18 @@ struct JitLint::Call {
 };
 
 // The event "late": a tensor that the capture made is computed outside of all jits.
-struct JitLint::Late {
+struct JitLint::LateTensor {
   size_t jit, call;
   std::string place;
-  std::vector<int64_t> moved, inputs;  // numbers of the buffers that the tensor reads: those that the memory planner
-                                       // replaced in the captured calls, and those of the call's arguments
+  // numbers of the buffers that the tensor reads: those that the memory planner replaced in the captured calls, and
+  // those of the call's arguments
+  std::vector<int64_t> moved_buffers, input_buffers;
 };
 
 struct JitLint::Jit {
-  std::string function, place;   // the name of the function, and the place of its definition
+  std::string function, definition_place;  // the name of the function, and the place of its definition
   std::optional<Call> capturing_call;  // the call that captured the kernels
-  std::map<int64_t, std::set<size_t>> outputs;  // for each buffer: the calls that returned it
+  std::map<int64_t, std::set<size_t>> calls_by_output;  // for each buffer: the calls that returned it
   std::set<int64_t> replaced_buffers;  // buffers of the capture's arguments for which a replay had other buffers
   std::set<std::string> lost_reads;  // lines that read a gradient whose addition was lost
   std::set<std::string> aliased_arguments;  // arguments of the first replay whose buffer is an output of the capture

@@ -113,8 +113,8 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
     if (kind != "tensor") continue;
     if (const Json& old = before->second; old.contains("buffer") && old["buffer"] != fact.value("buffer", Json()))
       jit.replaced_buffers.insert(old["buffer"].get<int64_t>());
-    const bool is_output =
-        std::find(then.outputs.begin(), then.outputs.end(), fact.value("buffer", int64_t(-1))) != then.outputs.end();
+    const bool is_output = std::find(then.output_buffers.begin(), then.output_buffers.end(),
+                                     fact.value("buffer", int64_t(-1))) != then.output_buffers.end();
     if (jit.num_replays == 1 && is_output) jit.aliased_arguments.insert(name);
     if (jit.num_replays > 1 && !is_output && jit.aliased_arguments.contains(name))
       if (JitFinding* aliased = add_finding(jit, "aliased-input", where,
@@ -163,11 +163,11 @@ void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::stri
 
 // Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
 void JitLint::check_outputs(Jit& jit, const Call& now) {
-  for (int64_t buffer : now.outputs) {
+  for (int64_t buffer : now.output_buffers) {
     // skip the buffer of an argument, to which the call assigned
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
-    auto& calls = jit.outputs[buffer];
+    auto& calls = jit.calls_by_output[buffer];
     // skip a tensor that existed before the call, such as a state that the function updates, because it is no result
     auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
     if (calls.empty() && std::ranges::any_of(now.outer_values, is_found) &&
@@ -183,8 +183,8 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
 void JitLint::check_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
   auto known = jits_by_number_.find(number);
   if (known == jits_by_number_.end()) return;
-  auto calls = known->second->outputs.find(buffer);
-  if (calls == known->second->outputs.end()) return;
+  auto calls = known->second->calls_by_output.find(buffer);
+  if (calls == known->second->calls_by_output.end()) return;
   auto later = calls->second.upper_bound(call);
   if (later == calls->second.end()) return;
   JitFinding* f = add_finding(

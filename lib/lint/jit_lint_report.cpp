@@ -72,7 +72,7 @@ std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 const JitRemedy* jit_remedy(std::string_view error) {
   const bool is_of_jit = error.starts_with("JitError") || error.starts_with("AssertionError");
   auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) {
-    return (is_of_jit || r.is_of_any_error) && error.find(r.word) != error.npos;
+    return (is_of_jit || r.is_of_any_error) && error.find(r.message_part) != error.npos;
   });
   return it == std::end(kRemedies) ? nullptr : it;
 }
@@ -123,9 +123,9 @@ std::string JitLint::json() const {
   }) + "\n";
 }
 
-CiReport JitLint::ci() const {
+CiReport JitLint::ci_report() const {
   std::vector<CiRule> rules;
-  for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.kind, k.help});
+  for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.kind, k.help_text});
   CiReport out("lint", rules);
   for (const JitFinding& f : findings_) {
     auto [file, line] = file_and_line(f.python_place);

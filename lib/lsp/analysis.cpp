@@ -96,7 +96,7 @@ class Analyzer {
   // Returns the bytes of the statement that makes `node`.
   Range range_of(UOp node) const {
     auto it = std::ranges::find(out_.nodes, node, &NodeAt::node);
-    const size_t at = it == out_.nodes.end() ? place_of(places_, node.id()) : it->at;
+    const size_t at = it == out_.nodes.end() ? place_of(places_, node.id()) : it->offset;
     for (const Definition& d : out_.links.definitions)
       if (d.begin == at) return {d.begin, d.end};
     return {at, std::min(out_.text.find('\n', at), out_.text.size())};
@@ -112,8 +112,8 @@ class Analyzer {
 }  // namespace
 
 UOp Analysis::node_of(const Definition& d) const {
-  auto it = std::ranges::lower_bound(nodes, d.begin, {}, &NodeAt::at);
-  return it != nodes.end() && it->at == d.begin ? it->node : UOp();
+  auto it = std::ranges::lower_bound(nodes, d.begin, {}, &NodeAt::offset);
+  return it != nodes.end() && it->offset == d.begin ? it->node : UOp();
 }
 
 UOp Analysis::node_at(size_t at) const {
@@ -122,14 +122,15 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::at);  // next - 1: the last UOp( at or before byte `at`
+  // next - 1: the last UOp( at or before byte `at`
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::offset);
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
 const Definition* Analysis::definition_of(UOp node) const {
   auto it = std::ranges::find(nodes, node, &NodeAt::node);
   if (it == nodes.end()) return nullptr;
-  auto d = std::ranges::find(links.definitions, it->at, &Definition::begin);
+  auto d = std::ranges::find(links.definitions, it->offset, &Definition::begin);
   return d == links.definitions.end() ? nullptr : &*d;
 }
 
@@ -156,7 +157,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
     const char c = text[at];
     if (c == '#') at = end_of_line(text, at);
     else if (c == '\'' || c == '"') at = string_end(text, at);
-    else if (is_name(c)) {
+    else if (is_name_char(c)) {
       const size_t stop = name_end(text, at);
       const bool is_attribute = at > begin && text[at - 1] == '.';
       if (is_name_start(c) && !is_attribute) on_name(at, stop);

@@ -102,7 +102,7 @@ void write_symbols(JsonWriter& json, OpenDocument& text) {
   json.array([&] {
     for (const RecordSection& r : sections.records)
       write(r.id, r.target, kModule, r, [&] {
-        for (size_t i = r.first_section; i < r.last_section; i++)
+        for (size_t i = r.first_section; i < r.end_section; i++)
           write(sections.sections[i].name, "", kField, sections.sections[i], [] {});
       });
     if (text.is_recording()) return;

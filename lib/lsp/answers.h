@@ -11,9 +11,9 @@ namespace tgc {
 
 // A command that the editor offers above each graph and, in a recording, above each record.
 struct LspCommand {
-  const char* name;   // the command's name in the protocol
-  const char* title;  // the text that the editor shows for it (the title of the code lens)
-  const char* word;   // the name of tgc's command
+  const char* name;         // the command's name in the protocol
+  const char* title;        // the text that the editor shows for it (the title of the code lens)
+  const char* tgc_command;  // the name of tgc's command
 };
 inline constexpr LspCommand kLspCommands[] = {
     {"tgc.run", "run", "run"}, {"tgc.bisect", "bisect", "bisect"}, {"tgc.view", "view", "view"}};

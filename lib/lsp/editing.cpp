@@ -35,7 +35,7 @@ class Completer {
  public:
   Completer(const Analysis& a, size_t at) : a_(a), text_(a.text), release_(release_of_text()) {
     out_.begin = out_.end = std::min(at, text_.size());
-    while (out_.begin > 0 && is_name(text_[out_.begin - 1])) out_.begin--;
+    while (out_.begin > 0 && is_name_char(text_[out_.begin - 1])) out_.begin--;
     typed_ = text_.substr(out_.begin, out_.end - out_.begin);
   }
 
@@ -45,7 +45,7 @@ class Completer {
     if (!is_json && in_string_or_comment()) return std::move(out_);
     if (before.ends_with('.')) {
       size_t begin = before.size() - 1;
-      while (begin > 0 && is_name(text_[begin - 1])) begin--;
+      while (begin > 0 && is_name_char(text_[begin - 1])) begin--;
       members(before.substr(begin));
     } else if (is_json) {
       if (before.ends_with("\"op\":\"")) ops();

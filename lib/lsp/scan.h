@@ -7,11 +7,11 @@ namespace tgc {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-inline bool is_name(char c) { return is_name_start(c) || is_digit(c); }
+inline bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
 // Returns the end of the name that begins at `at`.
 inline size_t name_end(std::string_view text, size_t at) {
-  while (at < text.size() && is_name(text[at])) at++;
+  while (at < text.size() && is_name_char(text[at])) at++;
   return at;
 }
 

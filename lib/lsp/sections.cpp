@@ -32,7 +32,7 @@ class RecordScan {
           std::find_if(first, out_.sections.end(), [&](auto& s) { return is_ast(s) && s.name == "ast"; }));
     for (auto s = out_.sections.begin() + ptrdiff_t(record.first_section); s != out_.sections.end(); ++s)
       if (is_ast(*s)) s->name = "ast";
-    record.last_section = out_.sections.size();
+    record.end_section = out_.sections.size();
     out_.records.push_back(std::move(record));
   }
 
@@ -116,12 +116,12 @@ SectionText::SectionText(std::string_view document, const Section& section) {
   const std::string_view raw = document.substr(section.begin, section.end - section.begin);
   text_pieces_.push_back({0, section.begin});
   if (section.record == Section::kNoRecord) {
-    text_ = raw;
+    document_text_ = raw;
     return;
   }
   for (size_t at = 0; at < raw.size();) {
     const size_t escape = std::min(raw.find('\\', at), raw.size());
-    text_ += raw.substr(at, escape - at);
+    document_text_ += raw.substr(at, escape - at);
     if (escape == raw.size()) break;
     // "\u1234" has six bytes; a character beyond U+FFFF is written as two of them
     size_t end = escape + (raw.substr(escape, 2) == "\\u" ? 6 : 2);
@@ -132,9 +132,9 @@ SectionText::SectionText(std::string_view document, const Section& section) {
       const std::string quoted = "\"" + std::string(raw.substr(escape, end - escape)) + "\"";
       return JsonScanner(quoted).string();
     });
-    text_ += decoded ? *decoded : "?";
+    document_text_ += decoded ? *decoded : "?";
     at = end;
-    text_pieces_.push_back({text_.size(), section.begin + at});
+    text_pieces_.push_back({document_text_.size(), section.begin + at});
   }
 }
 
@@ -146,7 +146,7 @@ size_t SectionText::document_offset(size_t at) const {
 size_t SectionText::text_offset(size_t at) const {
   auto piece = std::ranges::upper_bound(text_pieces_, at, {}, &std::pair<size_t, size_t>::second);
   if (piece == text_pieces_.begin()) return 0;
-  const size_t end = piece == text_pieces_.end() ? text_.size() : piece->first;
+  const size_t end = piece == text_pieces_.end() ? document_text_.size() : piece->first;
   piece--;
   return std::min(piece->first + (at - piece->second), end);
 }

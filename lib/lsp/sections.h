@@ -25,7 +25,7 @@ struct Section {
 struct RecordSection {
   size_t begin, end;  // the bytes of the record's line
   std::string id, target;
-  size_t first_section = 0, last_section = 0;  // indices in Sections::sections; excludes the last
+  size_t first_section = 0, end_section = 0;  // indices in Sections::sections; excludes the last
 };
 
 struct Sections {
@@ -43,13 +43,13 @@ Sections find_sections(std::string_view document);
 class SectionText {
  public:
   SectionText(std::string_view document, const Section& section);
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return document_text_; }
   // Return the byte of the document for the byte `at` of the text, and the byte of the text for one of the document.
   size_t document_offset(size_t at) const;
   size_t text_offset(size_t at) const;
 
  private:
-  std::string text_;
+  std::string document_text_;
   // Pairs of a byte of the text and the same byte in the document: the beginning, and the byte behind each escape.
   std::vector<std::pair<size_t, size_t>> text_pieces_;
 };

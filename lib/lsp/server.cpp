@@ -378,7 +378,7 @@ struct LspServer::Impl {
     const std::string to = folder() + "/" + std::to_string(++files_);
     std::filesystem::create_directory(to);
     const auto input = write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input_spec(number));
-    std::vector<std::string> words{program_, command->word, input, "--color=never"};
+    std::vector<std::string> words{program_, command->tgc_command, input, "--color=never"};
     std::string page;
     if (name == "tgc.view") page = to + "/page.html", words.insert(words.end(), {"-o", page});
     auto job = Job::start(words, to);
@@ -399,7 +399,7 @@ struct LspServer::Impl {
   void finish(const RunningJob& job, int code) {
     const bool has_page = !job.page.empty() && code == 0;
     const std::string text = visible(job.job.text()), uri = has_page ? "file://" + job.page : "";
-    const std::string title = "tgc " + std::string(job.command->word) + ": ";
+    const std::string title = "tgc " + std::string(job.command->tgc_command) + ": ";
     constexpr int kLog = 4;
     notify("window/logMessage",
            [&](JsonWriter& json) { json.member("type", kLog).member("message", title + "\n" + text); });

@@ -63,7 +63,7 @@ class Lexer {
 
   size_t number(size_t at) {
     size_t end = at;
-    while (end < text_.size() && (is_name(text_[end]) || text_[end] == '.')) end++;
+    while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '.')) end++;
     const bool defines = is_definition(at);
     return add(at, end, defines || is_link(at) ? Kind::Variable : Kind::Number, defines);
   }
@@ -169,7 +169,8 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
   };
   if (a.kind == InputKind::Repr) {  // use the nodes, because most nodes of a repr have no name
     for (const NodeAt& n : a.nodes)
-      if (n.at >= begin && n.at < end) add(n.node, without_blanks(a.text, n.at, end_of_line(a.text, n.at)));
+      if (n.offset >= begin && n.offset < end)
+        add(n.node, without_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));
     return out;
   }
   for (const Definition& d : a.links.definitions)

@@ -98,7 +98,8 @@ class ValueComparison {
 
 std::string run_data_set(const OnnxModel& model, const fs::path& folder, const CaseOptions& options) {
   Graph graph(options.settings);
-  if (options.place && options.place->target) tensor_state(graph).device = options.place->target->device;
+  if (options.device_placement && options.device_placement->target)
+    tensor_state(graph).device = options.device_placement->target->device;
   std::map<std::string, Value> inputs;
   auto declared = model.declared_inputs();
   std::vector<std::string> files = numbered_files(folder, "input_");
@@ -113,8 +114,8 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const C
   Tensors tensors;
   for (auto& v : outputs.values) collect_tensors(v, tensors);
   std::vector<Array> arrays;
-  if (options.place) {
-    ScheduleRunner runner(*options.place);
+  if (options.device_placement) {
+    ScheduleRunner runner(*options.device_placement);
     arrays = realize(tensors, runner).values;
   } else {
     arrays = realize(tensors);

@@ -21,7 +21,7 @@ struct CaseResult {
 struct CaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
   Settings settings = {};
-  Placement* place = nullptr;  // the device that computes the outputs; null means REF
+  Placement* device_placement = nullptr;  // the device that computes the outputs; null means REF
 };
 
 // Runs the case's data sets until one fails. Outputs must have the expected dtypes, shapes and values.

@@ -210,7 +210,7 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
       if (!inputs.contains(info->name)) throw Failure("the model's input '" + info->name + "' is not given");
     ModelBuilder builder(graph, *proto_, folder());
     Values values = builder.run_graph(proto_->graph, inputs);
-    return ModelOutputs{output_names(), std::move(values), builder.take_made_nodes(), builder.take_buffer_names()};
+    return ModelOutputs{output_names(), std::move(values), builder.take_node_tensors(), builder.take_buffer_names()};
   });
   if (!out && out.diag().file.empty()) out.diag().file = proto_->path;
   return out;
@@ -327,9 +327,9 @@ Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const 
     for (size_t i = 0; i < node.outputs.size(); i++)
       if (!node.outputs[i].empty()) scopes_.back()[node.outputs[i]] = made[i];
     if (scopes_.size() > 1) continue;
-    made_nodes_.push_back({node.label(), {}});
+    node_tensors_.push_back({node.label(), {}});
     for (const Value& v : made)
-      if (v.is_tensor()) made_nodes_.back().tensors.push_back(v.tensor().uop());
+      if (v.is_tensor()) node_tensors_.back().tensors.push_back(v.tensor().uop());
   }
   Values out;
   for (auto& name : outputs) {

@@ -19,7 +19,7 @@ struct ModelInput {
 };
 
 // A node of the model's main graph, or of a function that it calls, and the node's output tensors.
-struct MadeOfNode {
+struct NodeTensors {
   std::string label;  // op and name of the node, such as "Conv 'conv1'"
   std::vector<UOp> tensors;
 };
@@ -27,7 +27,7 @@ struct MadeOfNode {
 struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
-  std::vector<MadeOfNode> made_nodes = {};                 // in execution order
+  std::vector<NodeTensors> node_tensors = {};              // in execution order
   std::unordered_map<UOp, std::string> buffer_names = {};  // names of the inputs and initializers, by their BUFFER
 };
 
@@ -80,7 +80,7 @@ class ModelBuilder {
   Value value_of(const onnx::TensorProto& tensor);  // returns the value of an initializer or of a tensor attribute
   // Returns the name of the outermost scope's tensor whose elements are in `buffer`, for messages; "" if it has none.
   std::string tensor_name(UOp buffer) const;
-  std::vector<MadeOfNode> take_made_nodes() { return std::move(made_nodes_); }
+  std::vector<NodeTensors> take_node_tensors() { return std::move(node_tensors_); }
   std::unordered_map<UOp, std::string> take_buffer_names() { return std::move(buffer_names_); }
 
  private:
@@ -95,7 +95,7 @@ class ModelBuilder {
   const onnx::ModelProto& model_;
   std::string folder_;
   std::vector<Scope> scopes_;
-  std::vector<MadeOfNode> made_nodes_;
+  std::vector<NodeTensors> node_tensors_;
   std::unordered_map<UOp, std::string> buffer_names_;  // names of the inputs and initializers, by their BUFFER
   const std::map<std::string, int64_t>* current_opsets_ = nullptr;
   std::unordered_map<UOp, std::shared_ptr<Array>> evaluated_arrays_;

@@ -66,13 +66,13 @@ std::vector<float> values_of(const Tensor& t) {
   return {a.as<float>().begin(), a.as<float>().end()};
 }
 
-Tensor row(Graph& g, std::vector<double> values) { return Tensor::of(g, values); }
+Tensor row(Graph& g, std::vector<double> values) { return Tensor::from_values(g, values); }
 
 // ---- tensors
 
 TEST_CASE("tensors: dtype promotion and broadcasting follow tinygrad") {
   Graph g;
-  Tensor f = row(g, {1, 2, 3}), i = Tensor::of(g, Ints{10, 20}).reshape({2, 1});
+  Tensor f = row(g, {1, 2, 3}), i = Tensor::from_values(g, Ints{10, 20}).reshape({2, 1});
   CHECK((f + i).dtype() == dtypes::float32);
   CHECK((f + i).shape() == Ints{2, 3});
   CHECK((i + 1).dtype() == dtypes::int64);       // an integer constant takes the dtype of the tensor
@@ -88,8 +88,9 @@ TEST_CASE("tensors: indexing, joining, padding, scans and sorting give known val
   Tensor x = Tensor::arange(g, 0.0, 6.0, 1.0, dtypes::float32).reshape({2, 3});
   CHECK(values_of(x.slice_axis(1, {std::nullopt, std::nullopt, -2})) == std::vector<float>{2, 0, 5, 3});
   CHECK(values_of(x.getitem({int64_t(-1)})) == std::vector<float>{3, 4, 5});
-  CHECK(values_of(x.getitem({Slice{}, Tensor::of(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
-  CHECK(values_of(x.setitem({Tensor::of(g, Ints{1, 1})}, row(g, {7, 8, 9}))) == std::vector<float>{0, 1, 2, 7, 8, 9});
+  CHECK(values_of(x.getitem({Slice{}, Tensor::from_values(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
+  CHECK(values_of(x.setitem({Tensor::from_values(g, Ints{1, 1})}, row(g, {7, 8, 9}))) ==
+        std::vector<float>{0, 1, 2, 7, 8, 9});
   CHECK(values_of(x.cat({x}, 1).sum(Ints{1})) == std::vector<float>{6, 24});
   CHECK(values_of(row(g, {1, 2, 3}).pad({{2, 1}}, 0.0, "reflect")) == std::vector<float>{3, 2, 1, 2, 3, 2});
   CHECK(values_of(row(g, {1, 2, 3}).pad({{1, 1}}, 9.0)) == std::vector<float>{9, 1, 2, 3, 9});

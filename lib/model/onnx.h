@@ -88,7 +88,7 @@ struct TypeProto {
     std::string name;
   };
   std::optional<std::vector<Dim>> shape = {};  // nullopt: the type allows any shape
-  std::shared_ptr<TypeProto> of = {};          // element type of Sequence and Optional
+  std::shared_ptr<TypeProto> item_type = {};   // element type of Sequence and Optional
 };
 
 struct ValueInfo {

@@ -171,8 +171,8 @@ class Reader {
       using Kind = onnx::TypeProto::Kind;
       switch (r.field_number()) {
         case 1: tensor_type(r.message("a tensor type"), out); break;
-        case 4: out.kind = Kind::Sequence; out.of = elem_type(r.message("a sequence type")); break;
-        case 9: out.kind = Kind::Optional; out.of = elem_type(r.message("an optional type")); break;
+        case 4: out.kind = Kind::Sequence; out.item_type = elem_type(r.message("a sequence type")); break;
+        case 9: out.kind = Kind::Optional; out.item_type = elem_type(r.message("an optional type")); break;
         case 5: case 8: out.kind = Kind::Other; break;
       }
     }

@@ -133,7 +133,7 @@ Values cast_to(OpCall& c, onnx::Type type) {
   auto& strings = c.value(0).strings();
   std::vector<double> values;
   for (auto& s : strings.items) values.push_back(number_of(s));
-  return {Tensor::of(c.graph(), values, dtypes::float64).cast(to).reshape(strings.shape)};
+  return {Tensor::from_values(c.graph(), values, dtypes::float64).cast(to).reshape(strings.shape)};
 }
 
 Tensor prelu_slope(const Tensor& x, Tensor slope) {

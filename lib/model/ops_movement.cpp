@@ -25,9 +25,9 @@ Values constant(OpCall& c) {
   Graph& g = c.graph();
   if (auto* a = c.attr("value")) return {c.builder().value_of(*a->t)};
   if (auto* a = c.attr("value_float")) return {Tensor::constant(g, a->f, dtypes::float32)};
-  if (auto* a = c.attr("value_floats")) return {Tensor::of(g, a->floats)};
+  if (auto* a = c.attr("value_floats")) return {Tensor::from_values(g, a->floats)};
   if (auto* a = c.attr("value_int")) return {Tensor::constant(g, a->i, dtypes::int64)};
-  if (auto* a = c.attr("value_ints")) return {Tensor::of(g, a->ints)};
+  if (auto* a = c.attr("value_ints")) return {Tensor::from_values(g, a->ints)};
   if (auto* a = c.attr("value_string")) return {Strings{{}, {a->s}}};
   if (auto* a = c.attr("value_strings")) return {Strings{{int64_t(a->strings.size())}, a->strings}};
   throw Failure("the constant has no value");
@@ -62,7 +62,7 @@ Values shape(OpCall& c) {
   auto rank = int64_t(own.size());
   auto place = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   int64_t start = place(c.attr_int("start", 0)), end = std::max(start, place(c.attr_int("end", rank)));
-  return {Tensor::of(c.graph(), Ints(own.begin() + start, own.begin() + end))};
+  return {Tensor::from_values(c.graph(), Ints(own.begin() + start, own.begin() + end))};
 }
 
 // ---- shapes

@@ -386,7 +386,7 @@ Values dropout(OpCall& c) {
     double high = random() >> 5, low = random() >> 6;
     kept.push_back((high * 67108864 + low) / 9007199254740992.0 >= ratio);
   }
-  Tensor mask = Tensor::of(c.graph(), kept, dtypes::bool_).reshape(x.shape());
+  Tensor mask = Tensor::from_values(c.graph(), kept, dtypes::bool_).reshape(x.shape());
   return {x * mask / (1.0 - ratio), mask};
 }
 

@@ -135,7 +135,7 @@ class Recurrent {
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
-    Tensor runs = Tensor::of(c_.graph(), running, dtypes::bool_).reshape({batch_, 1});
+    Tensor runs = Tensor::from_values(c_.graph(), running, dtypes::bool_).reshape({batch_, 1});
     for (size_t s = 0; s < after.size(); s++) after[s] = runs.where(after[s], before[s]);
     output = runs.where(output, Const(0.0));
   }

@@ -135,7 +135,7 @@ Values non_zero(OpCall& c) {
   }
   Ints flat;
   for (auto& list : coordinates) flat.insert(flat.end(), list.begin(), list.end());
-  return {Tensor::of(c.graph(), flat).reshape({rank, rank ? int64_t(coordinates[0].size()) : 0})};
+  return {Tensor::from_values(c.graph(), flat).reshape({rank, rank ? int64_t(coordinates[0].size()) : 0})};
 }
 
 Values compress(OpCall& c) {
@@ -146,7 +146,7 @@ Values compress(OpCall& c) {
   for (size_t i = 0; i < condition.size(); i++)
     if (condition[i]) picked.push_back(int64_t(i));
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
-  indices[size_t(axis)] = Tensor::of(c.graph(), picked);
+  indices[size_t(axis)] = Tensor::from_values(c.graph(), picked);
   return {x.getitem(indices)};
 }
 
@@ -178,9 +178,9 @@ Values unique(OpCall& c) {
     counts[size_t(at)]++;
   }
   std::vector<Tensor::Index> indices(size_t(x.ndim()), Slice{});
-  indices[size_t(axis)] = Tensor::of(c.graph(), picked);
-  return {x.getitem(indices), Tensor::of(c.graph(), picked), Tensor::of(c.graph(), inverse),
-          Tensor::of(c.graph(), counts)};
+  indices[size_t(axis)] = Tensor::from_values(c.graph(), picked);
+  return {x.getitem(indices), Tensor::from_values(c.graph(), picked), Tensor::from_values(c.graph(), inverse),
+          Tensor::from_values(c.graph(), counts)};
 }
 
 }  // namespace

@@ -97,15 +97,15 @@ Tensor weighted_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const Tap
     std::vector<double> matrix(size_t(a.from * a.to));
     for (size_t t = 0; t < taps.index.size(); t++)
       for (size_t i = 0; i < size_t(a.to); i++) matrix[size_t(taps.index[t][i] * a.to) + i] += taps.weights[t][i];
-    Tensor weights = Tensor::of(c.graph(), matrix, x.dtype()).reshape({a.from, a.to});
+    Tensor weights = Tensor::from_values(c.graph(), matrix, x.dtype()).reshape({a.from, a.to});
     return x.transpose(a.axis, -1).matmul(weights).transpose(a.axis, -1);
   }
   Ints shape = x.shape();
   shape[size_t(a.axis)] = a.to;
   Tensor out;
   for (size_t t = 0; t < taps.index.size(); t++) {
-    Tensor part = x.gather(a.axis, along(Tensor::of(c.graph(), taps.index[t], dtypes::int32), a.axis, shape)) *
-                  along(Tensor::of(c.graph(), taps.weights[t], x.dtype()), a.axis, shape);
+    Tensor part = x.gather(a.axis, along(Tensor::from_values(c.graph(), taps.index[t], dtypes::int32), a.axis, shape)) *
+                  along(Tensor::from_values(c.graph(), taps.weights[t], x.dtype()), a.axis, shape);
     out = out ? out + part : part;
   }
   return out;
@@ -116,7 +116,7 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
   if (style.mode == "nearest") {
     std::vector<Tensor::Index> indices(size_t(axes[0].axis), Slice{});
     Tensors at;
-    for (auto& a : axes) at.push_back(Tensor::of(c.graph(), taps_of(a, style).index[0], dtypes::int32));
+    for (auto& a : axes) at.push_back(Tensor::from_values(c.graph(), taps_of(a, style).index[0], dtypes::int32));
     for (auto& grid : Tensor::meshgrid(at)) indices.push_back(grid);
     x = x.getitem(indices);
   } else {
@@ -131,7 +131,7 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
         double at = source_coordinate(a, style.coordinates, double(i));
         is_outside.push_back(at < 0 || at > double(a.from - 1));
       }
-      const Tensor mask = Tensor::of(c.graph(), is_outside, dtypes::bool_);
+      const Tensor mask = Tensor::from_values(c.graph(), is_outside, dtypes::bool_);
       x = along(mask, a.axis, x.shape()).where(Const(style.extrapolation), x);
     }
   }

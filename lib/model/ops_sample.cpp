@@ -328,7 +328,7 @@ Values non_max_suppression(OpCall& c) {
       }
       for (int64_t i : kept) selected.insert(selected.end(), {b, k, i});
     }
-  return {Tensor::of(c.graph(), selected).reshape({int64_t(selected.size()) / 3, 3})};
+  return {Tensor::from_values(c.graph(), selected).reshape({int64_t(selected.size()) / 3, 3})};
 }
 
 }  // namespace

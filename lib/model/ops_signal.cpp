@@ -27,7 +27,7 @@ Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dty
   for (int64_t n = 0; n < rows; n++)
     for (int64_t k = 0; k < columns; k++)
       values.push_back(F(2 * std::numbers::pi * double(n * k % length) / double(length)));
-  return Tensor::of(c.graph(), values, dtype).reshape({rows, columns});
+  return Tensor::from_values(c.graph(), values, dtype).reshape({rows, columns});
 }
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
@@ -55,7 +55,7 @@ Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
                             2);  // in a full spectrum, each frequency but 0 and length / 2 occurs twice
   times[0] = 1;
   if (length % 2 == 0) times[size_t(length / 2)] = 1;
-  Tensor weights = Tensor::of(c.graph(), times, x.dtype()) / double(length);
+  Tensor weights = Tensor::from_values(c.graph(), times, x.dtype()) / double(length);
   auto part = [&](int64_t i) { return x.slice_axis(-1, {i, i + 1}).squeeze(-1) * weights; };
   Tensor out = part(0).matmul(cos);
   return (x.size(-1) == 2 ? out - part(1).matmul(sin) : out).unsqueeze(-1);
@@ -118,7 +118,7 @@ Values mel_weight_matrix(OpCall& c) {
     else for (int64_t i = from; i <= center; i++) set(i, double(i - from) / double(center - from));
     if (to > center) for (int64_t i = center; i < to; i++) set(i, double(to - i) / double(to - center));
   }
-  return {Tensor::of(c.graph(), values, c.dtype_of(c.attr_int("output_datatype", 1))).reshape({rows, bins})};
+  return {Tensor::from_values(c.graph(), values, c.dtype_of(c.attr_int("output_datatype", 1))).reshape({rows, bins})};
 }
 
 }  // namespace

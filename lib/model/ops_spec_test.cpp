@@ -44,7 +44,7 @@ TEST_CASE("spec: a causal Attention lets query i use the keys of the cache and t
   Tensor past = row(g, {0}, {1, 1, 1, 1}), past_value = row(g, {7}, {1, 1, 1, 1});
   check_near(run(g, "Attention", {q, k, v, Value(), past, past_value}, {attribute("is_causal", 1)}), {4, 11.0 / 3, 4});
   // the result is 0 for a query that may use no key
-  Tensor none = Tensor::of(g, Ints{0, 0, 0, 0}, dtypes::bool_).reshape({1, 4});
+  Tensor none = Tensor::from_values(g, Ints{0, 0, 0, 0}, dtypes::bool_).reshape({1, 4});
   check_near(run(g, "Attention", {row(g, {0}, {1, 1, 1, 1}), k, v, none}), {0});
 }
 
@@ -53,19 +53,20 @@ TEST_CASE("spec: QuantizeLinear rounds exact quotients, ties to even, to every t
   Tensor half = row(g, {0.5, 1.5, 2.5, -0.5, 300});
   Tensor one = row(g, {1}, {});
   check_near(run(g, "QuantizeLinear", {half, one}), {0, 2, 2, 0, 255});
-  check_near(
-      run(g, "QuantizeLinear", {row(g, {1.55, 2.35}), row(g, {0.1, 0.1}), Tensor::of(g, Ints{0, 1}, dtypes::int8)},
-          {attribute("axis", 0)}),
-      {15, 24});  // with reciprocals, the quotients would be 15.5 and 23.5
+  check_near(run(g, "QuantizeLinear",
+                 {row(g, {1.55, 2.35}), row(g, {0.1, 0.1}), Tensor::from_values(g, Ints{0, 1}, dtypes::int8)},
+                 {attribute("axis", 0)}),
+             {15, 24});  // with reciprocals, the quotients would be 15.5 and 23.5
   Value four =
       run(g, "QuantizeLinear", {row(g, {-9, -1, 7, 30}), one}, {attribute("output_dtype", int64_t(Type::Int4))});
   CHECK(four.narrow_type() == Type::Int4);
   check_near(four, {-8, -1, 7, 7});
   // blocks of two elements along axis 0, which has three: the last block is not complete
   Tensor blocks = row(g, {1, 2, 4, 8}, {2, 2});
-  check_near(run(g, "DequantizeLinear", {Tensor::of(g, Ints{1, 1, 1, 1, 1, 1}, dtypes::int8).reshape({3, 2}), blocks},
-                 {attribute("axis", 0), attribute("block_size", 2)}),
-             {1, 2, 1, 2, 4, 8});
+  check_near(
+      run(g, "DequantizeLinear", {Tensor::from_values(g, Ints{1, 1, 1, 1, 1, 1}, dtypes::int8).reshape({3, 2}), blocks},
+          {attribute("axis", 0), attribute("block_size", 2)}),
+      {1, 2, 1, 2, 4, 8});
   CHECK_THROWS_AS(run(g, "QuantizeLinear", {half, row(g, {1, 2})}, {attribute("axis", 0)}), Failure);
 }
 
@@ -85,7 +86,7 @@ TEST_CASE("spec: tensors of four bits and of small floats are read, converted an
   CHECK(std::isnan(values_of(cast({500}, Type::Float8E4M3FN, 0))[0]));
   CHECK(values_of(cast({1e9}, Type::Float8E5M2, 0))[0] == HUGE_VAL);
   check_near(cast({9.7, -9, 3}, Type::Int4), {-7, 7, 3});
-  Value turned = run(g, "Reshape", {narrow(g, Type::Int4, {2}, "\x2F"), Tensor::of(g, Ints{2, 1})});
+  Value turned = run(g, "Reshape", {narrow(g, Type::Int4, {2}, "\x2F"), Tensor::from_values(g, Ints{2, 1})});
   CHECK(turned.narrow_type() == Type::Int4);
   check_near(run(g, "DequantizeLinear", {turned, row(g, {0.5}, {})}), {-0.5, 1});
   CHECK_THROWS_WITH_AS(run(g, "Add", {turned, turned}), "Add 'y': input 0 is of INT4, which is not supported", Failure);
@@ -98,24 +99,29 @@ TEST_CASE("spec: Resize with antialias averages the elements that a smaller resu
       run(g, "Resize", {x, Value(), row(g, {1, 1, 0.5})}, {attribute("mode", "linear"), attribute("antialias", 1)}),
       {1.625, 3.5, 5.5, 7.375});
   CHECK_THROWS_AS(run(g, "Resize", {x, Value(), row(g, {1, 1, 0.5})}, {attribute("antialias", 1)}), Failure);
-  check_near(run(g, "Resize", {Tensor::of(g, Ints{0, 5}, dtypes::uint8).reshape({1, 1, 2}), Value(), row(g, {1, 1, 2})},
+  check_near(run(g, "Resize",
+                 {Tensor::from_values(g, Ints{0, 5}, dtypes::uint8).reshape({1, 1, 2}), Value(), row(g, {1, 1, 2})},
                  {attribute("mode", "linear")}),
              {0, 1, 4, 5});
 }
 
 TEST_CASE("spec: Pad wraps and reflects more than once") {
   Graph g;
-  Tensor x = row(g, {1, 2, 3}), pads = Tensor::of(g, Ints{4, 7});
+  Tensor x = row(g, {1, 2, 3}), pads = Tensor::from_values(g, Ints{4, 7});
   check_near(run(g, "Pad", {x, pads}, {attribute("mode", "wrap")}), {3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1});
   check_near(run(g, "Pad", {x, pads}, {attribute("mode", "reflect")}), {1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2});
 }
 
 TEST_CASE("spec: Col2Im adds blocks, RotaryEmbedding turns pairs, GridSample reads volumes") {
   Graph g;
-  check_near(run(g, "Col2Im", {row(g, {1, 2, 3, 4}, {1, 2, 2}), Tensor::of(g, Ints{1, 3}), Tensor::of(g, Ints{1, 2})}),
-             {1, 5, 4});
-  CHECK_THROWS_AS(run(g, "Col2Im", {row(g, {1, 2}, {1, 2, 1}), Tensor::of(g, Ints{1, 3}), Tensor::of(g, Ints{1, 2})}),
-                  Failure);
+  check_near(
+      run(g, "Col2Im",
+          {row(g, {1, 2, 3, 4}, {1, 2, 2}), Tensor::from_values(g, Ints{1, 3}), Tensor::from_values(g, Ints{1, 2})}),
+      {1, 5, 4});
+  CHECK_THROWS_AS(
+      run(g, "Col2Im",
+          {row(g, {1, 2}, {1, 2, 1}), Tensor::from_values(g, Ints{1, 3}), Tensor::from_values(g, Ints{1, 2})}),
+      Failure);
   Tensor cos = row(g, {0, 1}, {1, 1, 2}), sin = row(g, {1, 0}, {1, 1, 2}), x = row(g, {1, 2, 3, 4}, {1, 1, 1, 4});
   check_near(run(g, "RotaryEmbedding", {x, cos, sin}), {-3, 2, 1, 4});
   check_near(run(g, "RotaryEmbedding", {x, cos, sin}, {attribute("interleaved", 1)}), {-2, 1, 3, 4});
@@ -131,13 +137,13 @@ TEST_CASE("spec: thousands of ScatterND updates make small kernels; the last of 
   Ints at;
   std::vector<double> updates;
   for (int64_t i = 0; i < 5000; i++) at.push_back(i % 3), updates.push_back(double(i));
-  Tensor x = row(g, {-1, -2, -3, -4}), indices = Tensor::of(g, at).reshape({-1, 1});
+  Tensor x = row(g, {-1, -2, -3, -4}), indices = Tensor::from_values(g, at).reshape({-1, 1});
   Value last = run(g, "ScatterND", {x, indices, row(g, updates)});
   CHECK(toposort(last.tensor().uop()).size() < 200);
   check_near(last, {4998, 4999, 4997, -4});
   check_near(run(g, "ScatterND", {x, indices, row(g, updates)}, {attribute("reduction", "max")}),
              {4998, 4999, 4997, -4});
-  check_near(run(g, "ScatterND", {x, Tensor::of(g, Ints{3, 3, 0}).reshape({3, 1}), row(g, {2, 3, 5})},
+  check_near(run(g, "ScatterND", {x, Tensor::from_values(g, Ints{3, 3, 0}).reshape({3, 1}), row(g, {2, 3, 5})},
                  {attribute("reduction", "mul")}),
              {-5, -2, -3, -24});
   CHECK_THROWS_AS(run(g, "ScatterND", {x, indices, row(g, updates)}, {attribute("reduction", "mean")}), Failure);
@@ -187,7 +193,7 @@ TEST_CASE("spec: attributes of another kind, missing attributes and unknown name
 TEST_CASE("spec: indices out of range and axes named twice are errors") {
   Graph g;
   Tensor x = row(g, {1, 2, 3, 4}, {2, 2});
-  auto at = [&](Ints values, Ints shape) { return Tensor::of(g, values).reshape(shape); };
+  auto at = [&](Ints values, Ints shape) { return Tensor::from_values(g, values).reshape(shape); };
   CHECK_THROWS_WITH_AS(run(g, "GatherElements", {x, at({2, 0}, {1, 2})}),
                        "GatherElements 'y': index 2 is not between -2 and 1", Failure);
   CHECK_THROWS_AS(run(g, "GatherND", {x, at({0, 5}, {1, 2})}), Failure);
@@ -199,15 +205,15 @@ TEST_CASE("spec: indices out of range and axes named twice are errors") {
 
 TEST_CASE("spec: BitShift by more bits than the type has gives 0") {
   Graph g;
-  const Tensor x = Tensor::of(g, Ints{1, 3, 255, 7, 200, 1}, dtypes::uint8),
-               y = Tensor::of(g, Ints{0, 1, 128, 200, 7, 255}, dtypes::uint8);
+  const Tensor x = Tensor::from_values(g, Ints{1, 3, 255, 7, 200, 1}, dtypes::uint8),
+               y = Tensor::from_values(g, Ints{0, 1, 128, 200, 7, 255}, dtypes::uint8);
   check_near(run(g, "BitShift", {x, y}, {attribute("direction", "LEFT")}), {1, 6, 0, 0, 0, 0});
   check_near(run(g, "BitShift", {x, y}, {attribute("direction", "RIGHT")}), {1, 1, 0, 0, 1, 0});
 }
 
 TEST_CASE("spec: ArgMin of unsigned integers, strings, one-sided inverse DFT") {
   Graph g;
-  check_near(run(g, "ArgMin", {Tensor::of(g, Ints{7, 0, 255}, dtypes::uint8)}), {1});
+  check_near(run(g, "ArgMin", {Tensor::from_values(g, Ints{7, 0, 255}, dtypes::uint8)}), {1});
   Strings words{{2, 1}, {"a b", " c"}};
   CHECK(run(g, "StringConcat", {words, Strings{{2}, {"x", ""}}}).strings().items ==
         std::vector<std::string>{"a bx", "a b", " cx", " c"});
@@ -252,7 +258,7 @@ TEST_CASE("spec: LRN sums the squares of floor((size - 1) / 2) channels before a
 
 TEST_CASE("spec: a backward Slice that starts before the first element has this element") {
   Graph g;
-  auto one = [&](int64_t i) { return Tensor::of(g, Ints{i}); };
+  auto one = [&](int64_t i) { return Tensor::from_values(g, Ints{i}); };
   auto sliced = [&](int64_t start, int64_t end, int64_t step) {
     return values_of(run(g, "Slice", {row(g, {1, 2, 3}), one(start), one(end), one(0), one(step)}));
   };
@@ -264,7 +270,9 @@ TEST_CASE("spec: a backward Slice that starts before the first element has this 
 
 TEST_CASE("spec: quantized products divide the scales first; a scale and zero point per row or channel") {
   Graph g;
-  auto ints = [&](Ints values, Ints shape, DType dtype) { return Tensor::of(g, values, dtype).reshape(shape); };
+  auto ints = [&](Ints values, Ints shape, DType dtype) {
+    return Tensor::from_values(g, values, dtype).reshape(shape);
+  };
   auto scale = [&](std::vector<double> values, Ints shape = {}) {
     return row(g, std::move(values), std::move(shape)).cast(dtypes::float32);
   };
@@ -313,7 +321,8 @@ TEST_CASE("spec: Resize keeps the aspect ratio, rounds sizes halfway up, and mak
   Graph g;
   auto resized = [&](Ints from, Ints sizes, const std::string& policy) {
     return run(g, "Resize",
-               {row(g, std::vector<double>(size_t(product(from)), 1), from), Value(), Value(), Tensor::of(g, sizes)},
+               {row(g, std::vector<double>(size_t(product(from)), 1), from), Value(), Value(),
+                Tensor::from_values(g, sizes)},
                {attribute("keep_aspect_ratio_policy", policy)})
         .tensor()
         .shape();

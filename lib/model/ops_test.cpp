@@ -41,7 +41,7 @@ TEST_CASE("com.microsoft: Attention with zero queries averages the values; unidi
   Graph g;
   // the weights make all queries and keys 0, and the values equal to x
   Tensor x = row(g, {1, 3}, {1, 2, 1}), weights = row(g, {0, 0, 1}, {1, 3}),
-         lengths = Tensor::of(g, Ints{1}, dtypes::int32);
+         lengths = Tensor::from_values(g, Ints{1}, dtypes::int32);
   check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1)}, "com.microsoft")[0], {2, 2});
   check_near(run(g, "Attention", {x, weights}, {attribute("num_heads", 1), attribute("unidirectional", 1)},
                  "com.microsoft")[0],
@@ -52,10 +52,11 @@ TEST_CASE("com.microsoft: Attention with zero queries averages the values; unidi
 
 TEST_CASE("com.microsoft: EmbedLayerNormalization reads rows of its tables") {
   Graph g;
-  Values out = run(g, "EmbedLayerNormalization",
-                   {Tensor::of(g, Ints{1, 0}, dtypes::int32).reshape({1, 2}), Value(), row(g, {0, 2, 4, 10}, {2, 2}),
-                    row(g, {1, 1, 2, 2}, {2, 2}), Value(), row(g, {1, 1}), row(g, {0, 0})},
-                   {}, "com.microsoft");
+  Values out =
+      run(g, "EmbedLayerNormalization",
+          {Tensor::from_values(g, Ints{1, 0}, dtypes::int32).reshape({1, 2}), Value(), row(g, {0, 2, 4, 10}, {2, 2}),
+           row(g, {1, 1, 2, 2}, {2, 2}), Value(), row(g, {1, 1}), row(g, {0, 0})},
+          {}, "com.microsoft");
   check_near(out[2], {5, 11, 2, 4});
   check_near(out[0], {-1, 1, -1, 1});
 }
@@ -63,7 +64,7 @@ TEST_CASE("com.microsoft: EmbedLayerNormalization reads rows of its tables") {
 TEST_CASE("RNN: a sequence that has ended keeps its state and outputs 0; reverse starts at the sequence's end") {
   Graph g;
   Tensor x = row(g, {1, 2, 3}, {3, 1, 1}), w = row(g, {1}, {1, 1, 1}), r = row(g, {0.5}, {1, 1, 1}),
-         lengths = Tensor::of(g, Ints{2}, dtypes::int32);
+         lengths = Tensor::from_values(g, Ints{2}, dtypes::int32);
   auto forward =
       run(g, "RNN", {x, w, r, Value(), lengths}, {attribute("activations", std::vector<std::string>{"Affine"})});
   check_near(forward[0], {1, 2.5, 0});
@@ -94,7 +95,8 @@ TEST_CASE("Resize: linear mode interpolates between element centers; unknown mod
 
 TEST_CASE("quantization: values are quantized per axis, clamped, and dequantized") {
   Graph g;
-  Tensor x = row(g, {1, 2, 300, -8}, {2, 2}), scale = row(g, {0.5, 4}), zero = Tensor::of(g, Ints{0, 1}, dtypes::int8);
+  Tensor x = row(g, {1, 2, 300, -8}, {2, 2}), scale = row(g, {0.5, 4}),
+         zero = Tensor::from_values(g, Ints{0, 1}, dtypes::int8);
   Values q = run(g, "QuantizeLinear", {x, scale, zero}, {attribute("axis", 0)});
   check_near(q[0], {2, 4, 76, -1});
   check_near(run(g, "QuantizeLinear", {x, row(g, {0.5}, {}), Tensor::constant(g, 0, dtypes::int8)})[0],

@@ -106,7 +106,7 @@ Values regex_full_match(OpCall& c) {
       matches.push_back(std::regex_match(characters_of(text), regex));
     }
   } catch (const std::regex_error& e) { throw Failure("its pattern '" + pattern + "' is not supported: " + e.what()); }
-  return {Tensor::of(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
+  return {Tensor::from_values(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
 // Splits a text at the delimiter or, if this is empty, at white space. Splits at most `most` times; -1 means no limit.
@@ -146,7 +146,7 @@ Values string_split(OpCall& c) {
     parts.resize(size_t(width));
     out.items.insert(out.items.end(), parts.begin(), parts.end());
   }
-  return {out, Tensor::of(c.graph(), counts).reshape(in.shape)};
+  return {out, Tensor::from_values(c.graph(), counts).reshape(in.shape)};
 }
 
 // ---- TfIdfVectorizer
@@ -230,7 +230,7 @@ Values tf_idf_vectorizer(OpCall& c) {
     for (size_t i = 0; i < counts.size(); i++) values.push_back(vectorizer.weigh(mode, counts[i], i));
   }
   shape.back() = vectorizer.size;
-  return {Tensor::of(c.graph(), values).reshape(shape)};
+  return {Tensor::from_values(c.graph(), values).reshape(shape)};
 }
 
 // ---- LabelEncoder of ai.onnx.ml
@@ -243,8 +243,8 @@ Value label_list(OpCall& c, const std::string& prefix) {
     return v.is_tensor() ? Value(v.tensor().flatten()) : v;
   }
   if (auto* a = c.attr(prefix + "_strings", Kind::Strings)) return Strings{{int64_t(a->strings.size())}, a->strings};
-  if (auto* a = c.attr(prefix + "_int64s", Kind::Ints)) return Tensor::of(c.graph(), a->ints);
-  if (auto* a = c.attr(prefix + "_floats", Kind::Floats)) return Tensor::of(c.graph(), a->floats);
+  if (auto* a = c.attr(prefix + "_int64s", Kind::Ints)) return Tensor::from_values(c.graph(), a->ints);
+  if (auto* a = c.attr(prefix + "_floats", Kind::Floats)) return Tensor::from_values(c.graph(), a->floats);
   throw Failure("it has no " + prefix);
 }
 
@@ -276,7 +276,7 @@ Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
     const Strings& in = c.value(0).strings();
     Ints found;
     for (auto& s : in.items) found.push_back(number.contains(s) ? number.at(s) : 0);
-    place = Tensor::of(c.graph(), found).reshape(in.shape);
+    place = Tensor::from_values(c.graph(), found).reshape(in.shape);
   } else {
     Tensor x = c.tensor(0).unsqueeze(-1), k = keys.tensor();
     Tensor same = x.eq(k);
@@ -300,7 +300,7 @@ Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"),
 
 // LabelEncoder of version 1: maps strings to their index in the attribute `classes_strings`, or indices to strings.
 Values label_encoder_1(OpCall& c) {
-  Value classes = label_list(c, "classes"), numbers = Tensor::of(c.graph(), int_range(0, length_of(classes)));
+  Value classes = label_list(c, "classes"), numbers = Tensor::from_values(c.graph(), int_range(0, length_of(classes)));
   return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);
 }
 
@@ -308,7 +308,7 @@ Values label_encoder_1(OpCall& c) {
 
 Tensor equal_strings(OpCall& c) {
   Ints equal, shape = each_pair(c, [&](auto a, auto b) { equal.push_back(a == b); });
-  return Tensor::of(c.graph(), equal, dtypes::bool_).reshape(shape);
+  return Tensor::from_values(c.graph(), equal, dtypes::bool_).reshape(shape);
 }
 
 std::span<const OpDef> text_ops() {

@@ -93,8 +93,8 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
     std::vector<WantedArray> wanted;
     for (size_t i = 0; i < parts.graphs.size(); i++) {
       const Tensor& t = tensors[parts.which[i]];
-      if (schedule.outputs[i].empty()) throw Failure("no kernel computes a requested tensor");
-      wanted.push_back({schedule.outputs[i][0], t.dtype(), t.shape()});
+      if (schedule.output_buffers[i].empty()) throw Failure("no kernel computes a requested tensor");
+      wanted.push_back({schedule.output_buffers[i][0], t.dtype(), t.shape()});
     }
     out = std::move(runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options).value_or_throw());
   }

@@ -112,14 +112,14 @@ Tensor Tensor::buffer(Graph& graph, const Ints& shape, DType dtype) {
   return Tensor(flat).reshape(shape);
 }
 
-Tensor Tensor::of(Graph& graph, const Ints& values, DType dtype) {
+Tensor Tensor::from_values(Graph& graph, const Ints& values, DType dtype) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(values.size() * size_t(dtype.itemsize()));
   for (size_t i = 0; i < values.size(); i++)
     std::memcpy(bytes->data() + i * size_t(dtype.itemsize()), &values[i], size_t(dtype.itemsize()));
   return buffer_of(graph, {int64_t(values.size())}, dtype, bytes);
 }
 
-Tensor Tensor::of(Graph& graph, const std::vector<double>& values, DType dtype) {
+Tensor Tensor::from_values(Graph& graph, const std::vector<double>& values, DType dtype) {
   if (dtype != dtypes::float32 && dtype != dtypes::float64)
     throw Failure("a tensor of doubles must be float32 or float64");
   auto bytes = std::make_shared<std::vector<uint8_t>>(values.size() * size_t(dtype.itemsize()));
@@ -144,7 +144,7 @@ Tensor Tensor::arange(Graph& graph, Const start, Const stop, Const step, DType d
 }
 
 Tensor Tensor::linspace(Graph& graph, double start, double stop, int64_t steps) {
-  if (steps == 1) return of(graph, std::vector<double>{start});
+  if (steps == 1) return from_values(graph, std::vector<double>{start});
   return (Const(start) + arange(graph, steps) * Const((stop - start) / double(steps - 1))).cast(dtypes::float32);
 }
 

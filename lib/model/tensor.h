@@ -56,8 +56,8 @@ class Tensor {
   static Tensor full(Graph& graph, const Ints& shape, Const value, DType dtype);
   static Tensor buffer(Graph& graph, const Ints& shape, DType dtype);   // returns a new buffer (Tensor.empty)
   // Returns a one-dimensional buffer that holds `values`.
-  static Tensor of(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
-  static Tensor of(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
+  static Tensor from_values(Graph& graph, const Ints& values, DType dtype = dtypes::int64);
+  static Tensor from_values(Graph& graph, const std::vector<double>& values, DType dtype = dtypes::float32);
   static Tensor arange(Graph& graph, Const start, Const stop, Const step, DType dtype);
   static Tensor arange(Graph& graph, int64_t stop, DType dtype = dtypes::default_int) {
     return arange(graph, 0, stop, 1, dtype);

@@ -31,7 +31,7 @@ inline void check_near(const Value& v, const std::vector<double>& expected) {
   for (size_t i = 0; i < values.size(); i++) CHECK(values[i] == doctest::Approx(expected[i]).epsilon(1e-5));
 }
 inline Tensor row(Graph& g, std::vector<double> values, Ints shape = {-1}) {
-  return Tensor::of(g, values).reshape(shape);
+  return Tensor::from_values(g, values).reshape(shape);
 }
 
 }  // namespace tgc

@@ -73,7 +73,7 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
   for (auto [old_run, new_run] : pairs_of(a, b)) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
     auto code_of = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
-      const Listings::Listing& listing = listings.of(run);
+      const Listings::Listing& listing = listings.find(run);
       const double waves = double(std::max<size_t>(figures_of(p, run, listing).num_followed_waves, 1));
       const StallReport stalls = stalls_of(p, run, listing);
       for (size_t r = 0; r < kStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;

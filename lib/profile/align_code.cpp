@@ -42,7 +42,7 @@ struct Coded {
 
 }  // namespace
 
-std::string up_to_registers(std::string_view text) {
+std::string mask_registers(std::string_view text) {
   size_t at = std::min(text.find(' '), text.size());
   std::string out(text.substr(0, at));
   for (std::string_view suffix : {"_e32", "_e64"})
@@ -78,7 +78,7 @@ std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> 
   Numbers texts, similars;
   auto code = [&](std::span<const std::string> list) {
     std::vector<Coded> out;
-    for (const std::string& text : list) out.push_back({texts.of(text), similars.of(up_to_registers(text))});
+    for (const std::string& text : list) out.push_back({texts.of(text), similars.of(mask_registers(text))});
     return out;
   };
   const std::vector<Coded> x = code(a), y = code(b);

@@ -21,7 +21,7 @@ struct AlignedPair {
 // Returns the text of an instruction, as LLVM prints it, without the numbers of its registers, the target of a branch,
 // and the suffix for the encoding. "v_add_f32_e32 v0, s1, v[2:3]" becomes "v_add_f32 v, s, v[2]"; [2] is the number of
 // registers.
-std::string up_to_registers(std::string_view assembly);
+std::string mask_registers(std::string_view assembly);
 
 // Returns all instructions of both versions in order, paired for the largest sum: a pair with the same text counts 4,
 // one that differs in registers 3. Returns nullopt if the versions are too long.

@@ -5,14 +5,14 @@
 namespace tgc::profile {
 
 TEST_CASE("up_to_registers: numbers of registers, encodings and targets of branches do not count") {
-  CHECK(up_to_registers("v_add_f32_e32 v0, s1, v[2:3]") == "v_add_f32 v, s, v[2]");
-  CHECK(up_to_registers("v_add_co_ci_u32_e64 v2, vcc_lo, 0, s9, s2") == "v_add_co_ci_u32 v, s, 0, s, s");
-  CHECK(up_to_registers("global_load_b32 v3, v[3:4], off offset:128") == "global_load_b32 v, v[2], off offset:128");
-  CHECK(up_to_registers("s_cbranch_execz 43") == "s_cbranch_execz");
-  CHECK(up_to_registers("v_fma_f32 v1, |v2|, -v[3], 0x40") == "v_fma_f32 v, |v|, -v[1], 0x40");
-  CHECK(up_to_registers("s_waitcnt vmcnt(1)") == "s_waitcnt vmcnt(1)");
-  CHECK(up_to_registers("v_mov_b32 v[") == "v_mov_b32 v[1]");
-  CHECK(up_to_registers("") == "");
+  CHECK(mask_registers("v_add_f32_e32 v0, s1, v[2:3]") == "v_add_f32 v, s, v[2]");
+  CHECK(mask_registers("v_add_co_ci_u32_e64 v2, vcc_lo, 0, s9, s2") == "v_add_co_ci_u32 v, s, 0, s, s");
+  CHECK(mask_registers("global_load_b32 v3, v[3:4], off offset:128") == "global_load_b32 v, v[2], off offset:128");
+  CHECK(mask_registers("s_cbranch_execz 43") == "s_cbranch_execz");
+  CHECK(mask_registers("v_fma_f32 v1, |v2|, -v[3], 0x40") == "v_fma_f32 v, |v|, -v[1], 0x40");
+  CHECK(mask_registers("s_waitcnt vmcnt(1)") == "s_waitcnt vmcnt(1)");
+  CHECK(mask_registers("v_mov_b32 v[") == "v_mov_b32 v[1]");
+  CHECK(mask_registers("") == "");
 }
 
 TEST_CASE("align_code: the same text first, then the same up to registers; the rest is in one version only") {

@@ -55,7 +55,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
         lines[at->second].insert(lines[n].begin(), lines[n].end());
   }
   const auto sizes = group_sizes(list);
-  out.line_nodes.resize(map.lines.size());
+  out.line_nodes.resize(map.source_lines.size());
   for (bool prints_line : {true, false})
     for (size_t n = 0; n < list.size(); n++)
       if ((map.lines_of_node[n].num_lines > 0) == prints_line && (prints_line || belongs_to_line(list[n])))

@@ -69,7 +69,7 @@ void print_packets(const Profile& p, bool json, const Print& print) {
     if (!p.is_run_chosen[e.kernel]) continue;
     const std::string& name = p.trace.kernels[e.kernel].name;
     const KernelCode* code = p.packet_code_of(i);
-    const auto& listing = listings.of(e.kernel);
+    const auto& listing = listings.find(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
     each_packet(bytes_of(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
       if (packet.row->packet == Packet::NOP && !json) return;

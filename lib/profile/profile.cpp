@@ -96,7 +96,7 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
     const Trace& t = out.trace;
     for (const KernelRun& run : t.kernels)
       out.is_run_chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
-    bool has_samples = std::ranges::find(t.pma, options.kernel, &PmaEvent::kernel) != t.pma.end();
+    bool has_samples = std::ranges::find(t.pma_events, options.kernel, &PmaEvent::kernel) != t.pma_events.end();
     if (!options.kernel.empty() && !has_samples &&
         std::ranges::find(out.is_run_chosen, true) == out.is_run_chosen.end()) {
       std::string names;

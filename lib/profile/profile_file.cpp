@@ -258,7 +258,7 @@ class TraceReader {
     }
     budget_.spend_bytes(e.kernel.size());
     if (auto found = sm_versions_.find(e.device); found != sm_versions_.end()) e.sm_version = found->second;
-    to_.pma.push_back(std::move(e));
+    to_.pma_events.push_back(std::move(e));
   }
 
   double offset_of(std::string_view device) const {

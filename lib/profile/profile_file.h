@@ -82,7 +82,7 @@ struct Trace {
   std::vector<KernelRun> kernels;
   std::vector<SqttEvent> sqtt;
   std::vector<CounterSample> counter_samples;
-  std::vector<PmaEvent> pma;
+  std::vector<PmaEvent> pma_events;
   std::vector<RangeEvent> range_events;
   std::vector<PointEvent> point_events;
   std::map<std::string, std::string, std::less<>> archs;  // by device: its architecture

@@ -22,7 +22,7 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
       if (!p.is_run_chosen[n]) continue;
       json.start_line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
-        const KernelFigures f = figures_of(p, n, listings.of(n));
+        const KernelFigures f = figures_of(p, n, listings.find(n));
         json.member("count", 1).member("seconds", run.seconds).member("flops", f.needed_operations());
         json.member("bytes", f.kernel_work ? f.kernel_work->num_bytes : f.buffer_bytes)
             .member("flops_at_most", f.is_operations_upper_bound());
@@ -132,7 +132,7 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       if (!p.is_run_chosen[n]) continue;
       const KernelRun& run = p.trace.kernels[n];
-      const auto& listing = listings.of(n);
+      const auto& listing = listings.find(n);
       const StallReport stalls = stalls_of(p, n, listing);
       for (Hint& h : hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
       levels.emplace_back(n, memory_levels(p, n, stalls, figures_of(p, n, listing)));
@@ -215,7 +215,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
 
 void write_samples(JsonWriter& json, const Profile& p) {
   json.key("pma").array([&] {
-    for (const PmaEvent& e : p.trace.pma) {
+    for (const PmaEvent& e : p.trace.pma_events) {
       if (!p.is_wanted(e.kernel)) continue;
       auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
       json.start_line().object([&] {
@@ -256,14 +256,14 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
     write_counters(json, p);
     write_instructions(json, p, listings);
     write_waves(json, p, out, print);
-    if (!p.trace.pma.empty()) write_samples(json, p);
+    if (!p.trace.pma_events.empty()) write_samples(json, p);
     if (!p.sources.empty()) write_sources(json, p);
     write_errors(json, p);
     if (!p.trace.damage_notes.empty()) json.member("damage", p.trace.damage_notes);
     json.key("inconsistent").array([&] {
       for (size_t n = 0; n < p.trace.kernels.size(); n++)
         for (const std::string& what :
-             p.is_run_chosen[n] ? check_traces(p, n, listings.of(n)) : std::vector<std::string>())
+             p.is_run_chosen[n] ? check_traces(p, n, listings.find(n)) : std::vector<std::string>())
           json.start_line().object([&] { json.member("kernel", p.trace.kernels[n].name).member("what", what); });
     });
   });

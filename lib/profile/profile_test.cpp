@@ -312,7 +312,7 @@ TEST_CASE("profile: every class of event") {
   CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));  // from the event of a device graph
   CHECK(trace->counter_samples.size() == 2);
   CHECK(trace->counter_samples[0].sum_of_values() == 12);
-  CHECK(trace->pma[0].sm_version == 0x809);
+  CHECK(trace->pma_events[0].sm_version == 0x809);
   REQUIRE(trace->range_events.size() == 5);
   CHECK(trace->range_events[0].begin == 1020.5);  // on the host's clock
   CHECK(trace->range_events[1].bytes == 4096);

@@ -42,7 +42,7 @@ std::string hardware_runs(const Profile& p) {
                     std::to_string(packets), std::to_string(waves), std::to_string(counters)});
     if (!errors.empty()) rows.push_back({"  not mapped to instructions: " + errors});
   }
-  for (const PmaEvent& e : p.trace.pma)
+  for (const PmaEvent& e : p.trace.pma_events)
     if (p.is_wanted(e.kernel))
       rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
                       "-"});
@@ -52,7 +52,7 @@ std::string hardware_runs(const Profile& p) {
 
 }  // namespace
 
-const Listings::Listing& Listings::of(size_t kernel) {
+const Listings::Listing& Listings::find(size_t kernel) {
   const KernelRun& run = profile_->trace.kernels[kernel];
   if (!run.program || !profile_->code_of(kernel)) return empty_listing_;
   auto [found, is_new] = listings_.try_emplace(run.program);
@@ -131,7 +131,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   const bool is_modeled = !p.trace.emulator.empty();
   if (is_modeled) out += std::string(kModeledTimes) + "\n";
   for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
-  for (const std::string& what : check_traces(p, kernel, listings.of(kernel))) out += "inconsistent: " + what + "\n";
+  for (const std::string& what : check_traces(p, kernel, listings.find(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
     const SqttSummary& s = p.summaries[i];
@@ -143,7 +143,7 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   }
   std::vector<Row> rows;
   uint64_t all = 0;
-  const Listings::Listing& listing = listings.of(kernel);
+  const Listings::Listing& listing = listings.find(kernel);
   const StallReport stalls = stalls_of(p, kernel, listing);
   const std::vector<InstructionTimes> times = times_of(p, kernel, stalls);
   const KernelFigures figures = figures_of(p, kernel, listing);
@@ -215,7 +215,7 @@ std::string instructions_text(const Profile& p) {
   std::string out;
   for (size_t n = 0; n < p.trace.kernels.size(); n++)
     if (p.is_run_chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
-  for (const PmaEvent& e : p.trace.pma)
+  for (const PmaEvent& e : p.trace.pma_events)
     if (p.is_wanted(e.kernel)) out += (out.empty() ? "" : "\n") + samples_text(e);
   return out;
 }
@@ -247,7 +247,7 @@ std::vector<Total> totals_of(const Profile& p, Listings& listings) {
     if (t == totals.end()) continue;
     t->second.arch = run.arch;
     if (!p.is_run_chosen[n] || t->second.flops) continue;
-    const KernelFigures figures = figures_of(p, n, listings.of(n));
+    const KernelFigures figures = figures_of(p, n, listings.find(n));
     t->second.flops = figures.needed_operations(), t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
   }
   std::vector<Total> out;

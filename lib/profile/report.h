@@ -16,7 +16,7 @@ class Listings {
  public:
   using Listing = std::map<uint64_t, std::string>;
   explicit Listings(const Profile& profile) : profile_(&profile) {}
-  const Listing& of(size_t kernel);
+  const Listing& find(size_t kernel);
 
  private:
   const Profile* profile_;

@@ -131,9 +131,9 @@ double exact_value(Op function, double x) {
 class Ulp {
  public:
   Ulp(DType d, Op function)
-      : is_of_one_(function == Op::SIN), digits_(dtypes::finfo(d).mantissa),
-        least_(2 - (1 << (dtypes::finfo(d).exponent - 1))),
-        limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent - 1))) {}
+      : is_of_one_(function == Op::SIN), digits_(dtypes::finfo(d).mantissa_bits),
+        least_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
+        limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
   // Returns the difference in units of the last place of `exact`; for a sine, of 1, because the operand of a sine near
   // zero is near a multiple of pi, which no float is. An infinity counts as the first number that is too
@@ -169,7 +169,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
     const double error = ulp.error(values[i], exact);
     const bool is_special = std::isfinite(operand) && !std::isfinite(exact);
     if (!is_special) sum.max_ulp = std::max(sum.max_ulp, error);
-    else if (error > 0) sum.special_case_input++;
+    else if (error > 0) sum.num_special_inputs++;
   }
 }
 

@@ -34,7 +34,7 @@ struct ApproximationError {
   double max_ulp = 0;
   // The number of finite operands for which the exact value is a NaN or an infinity, and the value of the approximation
   // differs. A proof in FloatSense::Finite or a weaker sense says nothing about these operands.
-  uint64_t special_case_input = 0;
+  uint64_t num_special_inputs = 0;
 };
 
 // Returns the error of an approximation. Those of tinygrad's releases are in known_approximations.def. Other errors are

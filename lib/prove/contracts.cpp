@@ -147,7 +147,7 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   if (!first || !first.src(1).is_const() || !is_once_for(first, before, end, loops)) return false;
   const Const identity = identity_element(op, before.dtype().scalar());
   return py_equal(first.src(1).arg().to_const(), identity) && are_terms(before, rest, lanes);
-} catch (const LaneForms::TooMany&) { return false; }
+} catch (const LaneForms::TooManyPositions&) { return false; }
 
 bool is_loop_in_parts(UOp before, UOp after) {
   auto ends_one = [](UOp u) { return u.is(Op::END) && u.num_src() == 2 && u.src(1).is(Op::RANGE); };

@@ -200,7 +200,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
 }
 
 std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
-  const SideExpressions e = isolator.of(sides);
+  const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;  // pairs of stores may be in another order
   for (const ComparedValues& v : e.compared_values)
     if (auto found = v.compares_ends_alone ? std::nullopt : find_counterexample(isolator.isolator(), v, rlimit))
@@ -218,7 +218,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPoints, points.size() - i));
       (void)sides.differences(part);
       for (size_t k = 0; k < part.size(); k++)
-        if (sides.relative_error(k, 0) > 0.1) return sides.at(part, k, Counterexample::Kind::Special);
+        if (sides.relative_error(k, 0) > 0.1) return sides.counterexample_at(part, k, Counterexample::Kind::Special);
     }
     return std::nullopt;
   });
@@ -226,7 +226,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
 }
 
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides) {
-  const SideExpressions e = isolator.of(sides);
+  const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
     if (auto found = v.compares_ends_alone ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
@@ -251,12 +251,12 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
       auto differ = sides.differences(part), differ_right = right ? other.differences(part) : decltype(differ)();
       for (size_t k = 0; k < part.size(); k++) {
         if (right && differ_right[k]) continue;
-        if (differ[k]) return sides.at(part, k, *differ[k]);
+        if (differ[k]) return sides.counterexample_at(part, k, *differ[k]);
         const double allowed = right ? 100 * std::max(other.relative_error(k), sides.rounding_error()) : 0;
         // tiny numbers that clearly differ, although their difference is small
         const bool is_tiny = right && sides.relative_error(k, tiny) > 0.1 && other.relative_error(k, tiny) < 0.01;
         if (sides.relative_error(k, right ? -1 : 0) > allowed || is_tiny)
-          return sides.at(part, k, Counterexample::Kind::Value);
+          return sides.counterexample_at(part, k, Counterexample::Kind::Value);
       }
     }
     return std::nullopt;
@@ -267,7 +267,7 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
 std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
   constexpr double kMostWork = 5e5;  // most UOps that REF evaluates
   constexpr size_t kFewestPoints = 8;
-  const SideExpressions e = isolator.of(sides);
+  const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values && e.kind != SideExpressions::Kind::Stores) return std::nullopt;
   std::optional<double> out;
   for (const ComparedValues& v : e.compared_values) {

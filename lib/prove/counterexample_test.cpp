@@ -22,7 +22,7 @@ Point find(const Make& make, bool is_special = false, uint64_t rlimit = 300'000)
   Graph g;
   auto [before, after] = make(g);
   SideIsolator isolator(g, {{1, 64}, {2, 64}});
-  SideExpressions e = isolator.of({before, after});
+  SideExpressions e = isolator.expressions_of({before, after});
   REQUIRE(e.compared_values.size() == 1);
   auto found = is_special ? find_special_counterexample(isolator.isolator(), e.compared_values[0])
                           : find_counterexample(isolator.isolator(), e.compared_values[0], rlimit);
@@ -62,7 +62,7 @@ TEST_CASE("counterexample: a comparison that rounding turns is not proven over t
   UOp n = g.variable("n", 0, 3);
   UOp sum = (n + Const(int64_t(16777216))).cast(dtypes::float32), less = sum.lt(Const(16777220.0));
   SideIsolator isolator(g, {});
-  SideExpressions e = isolator.of({less, g.constant(dtypes::bool_, Const(true))});
+  SideExpressions e = isolator.expressions_of({less, g.constant(dtypes::bool_, Const(true))});
   REQUIRE(e.compared_values.size() == 1);
   ProofCache cache;
   CHECK(Prover(isolator.isolator(), cache).prove_values(e.compared_values[0]).kind != ProofOutcome::Kind::Proven);
@@ -131,7 +131,7 @@ TEST_CASE("counterexample: an error that the right side of the rule has not") {
   UOp x = load(g, dtypes::float64), half = x.cast(dtypes::float16);
   auto find_error = [&](UOp before, UOp after, UOp right) {
     SideIsolator isolator(g, {{1, 64}});
-    SideExpressions wrong = isolator.of({before, after}), good = isolator.of({before, right});
+    SideExpressions wrong = isolator.expressions_of({before, after}), good = isolator.expressions_of({before, right});
     REQUIRE(wrong.compared_values.size() == 1);
     auto found = find_larger_error(isolator.isolator(), wrong.compared_values[0],
                                    right == before ? nullptr : good.compared_values.data());

@@ -186,13 +186,13 @@ std::string Encoder::definedness(UOp u, int lane) {
 
 SmtValue Encoder::encode_value(UOp u, int lane) {
   DType d = u.dtype().scalar();
-  if (cut_nodes_.contains(u.id())) return fresh_value(u, d, intervals_.of(u, lane), lane);
+  if (cut_nodes_.contains(u.id())) return fresh_value(u, d, intervals_.interval_of(u, lane), lane);
   if (auto moved = lane_source(u, lane)) return value(moved->first, moved->second);
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u, lane);
     case Op::LOAD: return load(u);
-    case Op::RANGE: return fresh_value(u, d, intervals_.of(u, lane), 0);
+    case Op::RANGE: return fresh_value(u, d, intervals_.interval_of(u, lane), 0);
     case Op::WHERE: return where_value(u, lane);
     case Op::CAST: return cast_value(u, lane);
     default: break;
@@ -205,7 +205,7 @@ SmtValue Encoder::encode_value(UOp u, int lane) {
   }
   if (u.is(Op::BITCAST) && u.src(0).dtype() == u.dtype()) return source(u, 0, lane);
   if (u.is(Op::BITCAST)) return bitcast(u, lane);
-  return fresh_value(u, d, intervals_.of(u, lane), lane);
+  return fresh_value(u, d, intervals_.interval_of(u, lane), lane);
 }
 
 SmtValue Encoder::constant(UOp u, int lane) {
@@ -222,10 +222,10 @@ SmtValue Encoder::load(UOp u) {
   DType d = u.dtype().scalar();
   int64_t element = 0;
   if (const Leaf* leaf = intervals_.leaf_of(u, &element))
-    return fresh_value(leaf->node, d, intervals_.of(u, 0), element);
+    return fresh_value(leaf->node, d, intervals_.interval_of(u, 0), element);
   UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
-    return fresh_value(u, d, intervals_.of(u, 0), 0);
+    return fresh_value(u, d, intervals_.interval_of(u, 0), 0);
   // load_from() of isolated_expr.cpp takes the offset modulo the memory's size, ((at % n) + n) % n. The text has the
   // offset itself, because what is proven for a memory without bounds is true for this memory, too.
   UOp at = index.src(1);
@@ -244,11 +244,11 @@ SmtValue Encoder::load(UOp u) {
   std::string f = function("m" + std::to_string(number), domain, smt_sort(d));
   has_unknown_ = was;  // function() sets it, but the memory's contents are leaves and no unknown op
   std::string name = define(d, call(f, term));
-  if (dtypes::is_int(d)) assert_interval(name, intervals_.of(u, 0), d);
+  if (dtypes::is_int(d)) assert_interval(name, intervals_.interval_of(u, 0), d);
   if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
   variables_.push_back({name, u, 0, term});
   const std::string is_inside = in_bounds(offset, at_dtype, intervals_.elements_of(index));
-  return {name, intervals_.of(u, 0), both(offset.definedness, is_inside)};
+  return {name, intervals_.interval_of(u, 0), both(offset.definedness, is_inside)};
 }
 
 // Returns the formula that an offset lies within a memory of `size` elements; "" if it always does.
@@ -278,7 +278,8 @@ SmtValue Encoder::unknown_value(UOp u, int lane) {
     terms += " " + source(u, i, lane).term;
   }
   std::string f = function(name, sorts, smt_sort(u.dtype().scalar()));
-  SmtValue out{define(u.dtype().scalar(), "(" + f + terms + ")"), intervals_.of(u, lane), definedness(u, lane)};
+  SmtValue out{define(u.dtype().scalar(), "(" + f + terms + ")"), intervals_.interval_of(u, lane),
+               definedness(u, lane)};
   if (dtypes::is_int(u.dtype())) assert_interval(out.term, out.interval, u.dtype().scalar());
   return out;
 }
@@ -286,7 +287,7 @@ SmtValue Encoder::unknown_value(UOp u, int lane) {
 // Returns the value of an integer op from its exact result `term`, which wraps around if the dtype cannot represent it.
 SmtValue Encoder::wrapped_value(const std::string& term, UOp u, int lane) {
   DType d = u.dtype().scalar();
-  Interval i = intervals_.of(u, lane);
+  Interval i = intervals_.interval_of(u, lane);
   std::string out = term, unwrapped;
   if (!is_index(d)) {
     // intervals_ returns the interval of the dtype if the exact result may lie outside of it
@@ -305,7 +306,7 @@ SmtValue Encoder::wrapped_value(const std::string& term, UOp u, int lane) {
 SmtValue Encoder::integer_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
-  Interval i = intervals_.of(u, lane);
+  Interval i = intervals_.interval_of(u, lane);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, definedness(u, lane)}; };
   switch (u.op()) {
     case Op::ADD: return wrapped_value(call("+", a.exact_term(), b.exact_term()), u, lane);
@@ -376,7 +377,7 @@ SmtValue Encoder::integer_op(UOp u, int lane) {
 SmtValue Encoder::bits_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
-  Interval i = intervals_.of(u, lane);
+  Interval i = intervals_.interval_of(u, lane);
   // an index op whose interval fits into 64 bits cannot overflow them
   if (is_index(d) && !fits_64_bits(i)) throw Unencodable{"an index of more than 64 bits"};
   bool is_s = is_signed(d);
@@ -472,7 +473,7 @@ SmtValue Encoder::comparison(UOp u, int lane) {
 SmtValue Encoder::where_value(UOp u, int lane) {
   if (!dtypes::is_bool(u.src(0).dtype())) throw Unencodable{"a WHERE whose condition is no bool"};
   SmtValue c = source(u, 0, lane), a = source(u, 1, lane), b = source(u, 2, lane);
-  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.of(u, lane), c.definedness};
+  SmtValue out{define(u.dtype().scalar(), ite(c.term, a.term, b.term)), intervals_.interval_of(u, lane), c.definedness};
   if (!a.unwrapped_term.empty() || !b.unwrapped_term.empty())
     out.unwrapped_term = define(dtypes::index, ite(c.term, a.exact_term(), b.exact_term()));
   if (!a.definedness.empty() || !b.definedness.empty())  // only the chosen value must be defined

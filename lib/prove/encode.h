@@ -46,7 +46,7 @@ struct Interval {
 class Intervals {
  public:
   explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
-  Interval of(UOp u, int lane);
+  Interval interval_of(UOp u, int lane);
   // Returns the number of scalars of the memory that an INDEX of an isolated expression addresses; -1 if not known.
   int64_t elements_of(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
@@ -80,10 +80,10 @@ struct SmtValue {
 // A variable of the text: the unknown value of a leaf, of a load, or of a node that was cut off. Used to read
 // counterexamples.
 struct SmtVariable {
-  std::string name;     // the name in the SMT-LIB text
-  UOp node;             // the leaf's node, the LOAD, or the node that was cut off
-  int64_t element = 0;  // number of the element, if the node is a vector
-  std::string at;       // for a load: the term of its offset; else ""
+  std::string name;         // the name in the SMT-LIB text
+  UOp node;                 // the leaf's node, the LOAD, or the node that was cut off
+  int64_t element = 0;      // number of the element, if the node is a vector
+  std::string offset_term;  // for a load: the term of its offset; else ""
 };
 
 class Encoder {

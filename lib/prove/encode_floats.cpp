@@ -37,7 +37,7 @@ bool Encoder::is_exact_real(UOp u, int depth) const {
 // Encodes a value that rounding may change by any amount, such as a comparison of sums, as an unknown value.
 SmtValue Encoder::rounded_value(UOp u, int lane) {
   has_unknown_ = true;
-  SmtValue out = fresh_value(u, u.dtype().scalar(), intervals_.of(u, lane), lane);
+  SmtValue out = fresh_value(u, u.dtype().scalar(), intervals_.interval_of(u, lane), lane);
   out.definedness = definedness(u, lane);
   return out;
 }
@@ -154,12 +154,12 @@ std::string Encoder::float_cast(DType from, DType to, const std::string& x) {
 
 SmtValue Encoder::bitcast(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
-  if (u.dtype().count() != u.src(0).dtype().count()) return fresh_value(u, to, intervals_.of(u, lane), lane);
+  if (u.dtype().count() != u.src(0).dtype().count()) return fresh_value(u, to, intervals_.interval_of(u, lane), lane);
   SmtValue a = source(u, 0, lane);
   const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_int(from) && dtypes::is_int(to)) {
     if (!is_bits) return wrapped_value(a.exact_term(), u, lane);
-    return {a.term, intervals_.of(u, lane), a.definedness};
+    return {a.term, intervals_.interval_of(u, lane), a.definedness};
   }
   if (is_real() && !is_exact_real(u.src(0))) return rounded_value(u, lane);
   if (is_bits && is_ieee() && dtypes::is_int(from) && has_ieee_sort(to))
@@ -178,9 +178,9 @@ bool holds_all(DType to, DType from) {
   if (dtypes::is_bool(from)) return true;
   if (dtypes::is_float(from)) {
     auto [exponent, mantissa] = dtypes::finfo(from);
-    return exponent <= dtypes::finfo(to).exponent && mantissa <= dtypes::finfo(to).mantissa;
+    return exponent <= dtypes::finfo(to).exponent_bits && mantissa <= dtypes::finfo(to).mantissa_bits;
   }
-  return from.bitsize() - is_signed(from) <= dtypes::finfo(to).mantissa + 1;
+  return from.bitsize() - is_signed(from) <= dtypes::finfo(to).mantissa_bits + 1;
 }
 }  // namespace
 
@@ -210,7 +210,7 @@ SmtValue Encoder::cast_value(UOp u, int lane) {
     return fresh_value(intervals_.leaf_of(u.src(0), &element)->node, to, {}, element);
   SmtValue a = source(u, 0, lane);
   auto made = [&](const std::string& term) {
-    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+    return SmtValue{define(to, term), intervals_.interval_of(u, lane), a.definedness};
   };
   if (to == from) return a;
   if (is_real() && dtypes::is_float(from) && !dtypes::is_float(to) && !is_exact_real(u.src(0)))
@@ -228,13 +228,13 @@ SmtValue Encoder::cast_value(UOp u, int lane) {
 SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   const DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
   auto made = [&](const std::string& term) {
-    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+    return SmtValue{define(to, term), intervals_.interval_of(u, lane), a.definedness};
   };
   const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + int_literal(0, from) + "))");
   if (dtypes::is_int(to) && is_bits) {
     int w = width_of(to), v = width_of(from);
-    if (w == v) return {a.term, intervals_.of(u, lane), a.definedness};
+    if (w == v) return {a.term, intervals_.interval_of(u, lane), a.definedness};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
     return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
                 a.term + ")");
@@ -276,7 +276,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
 SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) {
   const DType to = u.dtype().scalar();
   auto made = [&](const std::string& term) {
-    return SmtValue{define(to, term), intervals_.of(u, lane), a.definedness};
+    return SmtValue{define(to, term), intervals_.interval_of(u, lane), a.definedness};
   };
   const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_float(to)) return made(float_cast(from, to, a.term));
@@ -307,7 +307,7 @@ SmtValue Encoder::cast_of_float(UOp u, const SmtValue& a, DType from, int lane) 
                            "((_ " + std::string(s ? "fp.to_sbv " : "fp.to_ubv ") + std::to_string(to.bitsize()) +
                                ") RTZ " + a.term + ")",
                            out.term)),
-            intervals_.of(u, lane), both(a.definedness, in)};
+            intervals_.interval_of(u, lane), both(a.definedness, in)};
   }
   out.definedness = both(out.definedness, call(fits, a.term));
   return out;
@@ -356,7 +356,7 @@ SmtValue Encoder::threefry(UOp u, int lane) {
     a = sum(a, keys[i % 3]);
     b = sum(sum(b, keys[(i + 1) % 3]), int_literal(i + 1, word));
   }
-  return {define(u.dtype(), call("concat", b, a)), intervals_.of(u, lane), definedness(u, lane)};
+  return {define(u.dtype(), call("concat", b, a)), intervals_.interval_of(u, lane), definedness(u, lane)};
 }
 
 }  // namespace tgc

@@ -102,7 +102,7 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
     };
     std::string asserts;
     for (const SmtVariable& v : encoder.variables())
-      if (v.node.is(Op::LOAD) && !v.at.empty()) {
+      if (v.node.is(Op::LOAD) && !v.offset_term.empty()) {
         int64_t n = v.node.src(0).src(0).arg().small_int();
         asserts += "(assert " + pin(v.name, inputs[size_t(n)].array, d) + ")\n";
       }
@@ -174,7 +174,7 @@ bool proves(const std::function<std::pair<UOp, UOp>(Graph&)>& make, FloatSense* 
   Graph g;
   auto [before, after] = make(g);
   SideIsolator isolator(g, {{1, 64}});
-  SideExpressions e = isolator.of({before, after});
+  SideExpressions e = isolator.expressions_of({before, after});
   ProofCache cache;
   Prover prover(isolator.isolator(), cache);
   for (const ComparedValues& v : e.compared_values) {

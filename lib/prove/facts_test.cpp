@@ -118,7 +118,7 @@ bool are_equal(Graph& g, UOp a, UOp b) {
   SideIsolator isolator(g, {});
   ProofCache cache;
   Prover prover(isolator.isolator(), cache);
-  for (const ComparedValues& v : isolator.of({a, b}).compared_values)
+  for (const ComparedValues& v : isolator.expressions_of({a, b}).compared_values)
     if (prover.prove_values(v).kind != ProofOutcome::Kind::Proven) return false;
   return true;
 }

@@ -71,7 +71,7 @@ const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
   UOp index = load.src(0);
   if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL) || !index.src(0).arg().is_int()) return nullptr;
   int64_t number = index.src(0).arg().small_int();
-  if (number != ExprIsolator::kLeaves && number != ExprIsolator::kLeaves + 1) return nullptr;
+  if (number != ExprIsolator::kLeafArrayNumber && number != ExprIsolator::kLeafArrayNumber + 1) return nullptr;
   int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPoints;
   for (const Leaf& leaf : isolator_.leaf_list()) {
     if (leaf.first_slot < 0 || slot < leaf.first_slot || slot >= leaf.first_slot + leaf.node.dtype().count()) continue;
@@ -81,7 +81,7 @@ const Leaf* Intervals::leaf_of(UOp load, int64_t* element) const {
   return nullptr;
 }
 
-Interval Intervals::of(UOp root, int root_lane) {
+Interval Intervals::interval_of(UOp root, int root_lane) {
   auto for_sources = [](UOp u, int lane, auto&& need) {
     if (!u.in(ops::ALU | OpSet{Op::CAST})) return;
     for (UOp s : u.src())
@@ -96,7 +96,7 @@ Interval Intervals::compute(UOp u, int lane) {
   if (!dtypes::is_int(d)) return all;
   auto src = [&](size_t i) {
     UOp s = u.src(i);
-    return of(s, s.dtype().count() > 1 ? lane : 0);
+    return interval_of(s, s.dtype().count() > 1 ? lane : 0);
   };
   switch (u.op()) {
     case Op::CONST:
@@ -119,8 +119,8 @@ Interval Intervals::compute(UOp u, int lane) {
       const Bounds& b = u.bounds();
       return {b.min.to_int(), std::max(b.min.to_int(), b.max.to_int())};
     }
-    case Op::GEP: return u.arg().is_tuple() ? of(u.src(0), int(u.arg()[size_t(lane)].small_int())) : all;
-    case Op::VECTORIZE: return of(u.src(size_t(lane)), 0);
+    case Op::GEP: return u.arg().is_tuple() ? interval_of(u.src(0), int(u.arg()[size_t(lane)].small_int())) : all;
+    case Op::VECTORIZE: return interval_of(u.src(size_t(lane)), 0);
     case Op::ADD:
     case Op::SUB:
     case Op::MUL: {
@@ -180,7 +180,7 @@ Interval Intervals::compute(UOp u, int lane) {
 int64_t Intervals::elements_of(UOp index) const {
   for (const IsolatedMemory& m : isolator_.memories()) {
     if (m.define != index.src(0)) continue;
-    const DType d = m.of.dtype();
+    const DType d = m.source_node.dtype();
     return d.is_image() || d.size() < 0 ? -1 : d.size() * d.base().count();
   }
   return -1;
@@ -196,7 +196,7 @@ bool Intervals::is_number(UOp u) {
       return std::ranges::any_of(x.arg().items(), [&](Arg a) { return is_beyond(a.to_const()); });
     }
     const bool is_of_stores = x.is(Op::DEFINE_GLOBAL) && x.arg().is_int() &&
-                              x.arg().small_int() >= ExprIsolator::kLeaves + 2;
+                              x.arg().small_int() >= ExprIsolator::kLeafArrayNumber + 2;
     return has_infinities_ && (is_of_stores || x.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}));
   };
   const bool out = std::ranges::none_of(toposort(u), is_infinite);

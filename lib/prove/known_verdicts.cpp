@@ -53,13 +53,13 @@ constexpr size_t kForm = sizeof(Sha256);
 std::string text_of(const RewriteProof& p) {
   auto method = std::ranges::find(kMethods, p.method);
   const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
-  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form + p.reason;
+  return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.form_hash + p.reason;
 }
 
 RewriteProof proof_of(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
   out.method = kMethods[size_t(text[3]) % std::size(kMethods)];
-  out.form = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
+  out.form_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
   return out;
 }
 

@@ -172,7 +172,7 @@ std::vector<LaneForms::Form> LaneForms::forms_of_terms(UOp reduce, int lane, con
   bool all = for_each_position(ended_by(reduce).axes, at, [&](const Position& p) {
     for (int i = 0; i < amount; i++) out.push_back(form_of_value(from, lane * amount + i, p));
   });
-  if (!all) throw TooMany{};
+  if (!all) throw TooManyPositions{};
   return out;
 }
 
@@ -336,7 +336,7 @@ LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
           if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return Answer::Open;
       }
     }
-  } catch (const TooMany&) { return Answer::Open; }
+  } catch (const TooManyPositions&) { return Answer::Open; }
   return may_reorder_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
 }
 

@@ -35,7 +35,7 @@ class LaneForms {
   bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
   // Thrown by form_of_value(), collect_effects() and forms_of_terms() if a REDUCE has too many positions of expanded
   // axes.
-  struct TooMany {};
+  struct TooManyPositions {};
   // Returns the forms of the terms that one lane of a REDUCE adds.
   std::vector<Form> forms_of_terms(UOp reduce, int lane, const Position& at);
   Form form_of(std::string text);  // returns the form of the expression that `text` describes

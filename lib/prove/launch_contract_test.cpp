@@ -38,11 +38,11 @@ TEST_CASE("wrong_iteration: the iteration that is lost or runs twice") {
   auto lost = wrong_iteration({{a, y}, {b, x}});  // a = y is never 3
   REQUIRE(lost);
   CHECK(lost->is_lost);
-  CHECK(lost->at == std::vector<std::pair<UOp, int64_t>>{{a, 3}});
+  CHECK(lost->loop_values == std::vector<std::pair<UOp, int64_t>>{{a, 3}});
   auto twice = wrong_iteration({{a, x}, {b, grid.special(grid.number(6), "gidx2") % grid.number(3)}});
   REQUIRE(twice);
   CHECK(!twice->is_lost);
-  CHECK(twice->at == std::vector<std::pair<UOp, int64_t>>{{b, 0}});
+  CHECK(twice->loop_values == std::vector<std::pair<UOp, int64_t>>{{b, 0}});
 }
 
 TEST_CASE("with_first_stores: only stores that do not depend on a local loop") {

@@ -99,7 +99,8 @@ LinearSum LinearSums::divide(const LinearSum& a, const Int& by) {
   if (rest.factors.size() == 1 && rest.factors.begin()->second == 1)
     if (const Quotient* inner = quotient_of(rest.factors.begin()->first)) {
       const Quotient q = *inner;
-      return add_scaled(whole, divide(add_scaled(q.of, {.constant = rest.constant * q.by}), divisor * q.by));
+      return add_scaled(whole,
+                        divide(add_scaled(q.dividend, {.constant = rest.constant * q.divisor}), divisor * q.divisor));
     }
   const Interval i = interval(rest);
   Interval of;

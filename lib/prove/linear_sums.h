@@ -40,8 +40,8 @@ class LinearSums {
   LinearSum wrap_to_bits(const LinearSum& a, int bits, bool is_signed);
   Interval interval(const LinearSum& s) const;  // returns bounds of the sum
   struct Quotient {
-    LinearSum of;
-    Int by;
+    LinearSum dividend;
+    Int divisor;
   };
   // Returns the dividend and the divisor of an atom that is a quotient; null for other atoms.
   const Quotient* quotient_of(uint32_t atom) const;

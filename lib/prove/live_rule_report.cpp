@@ -25,12 +25,12 @@ std::string special_text(const LiveRuleProof& r) {
 }  // namespace
 
 std::string live_rule_text(const LiveRuleProof& r) {
-  std::string out = r.place + (r.function.empty() ? "" : " (" + r.function + ")") + ": " + r.verdict;
+  std::string out = r.rule_location + (r.function_name.empty() ? "" : " (" + r.function_name + ")") + ": " + r.verdict;
   if (r.num_instances)
     out += ", " + std::to_string(r.num_proven) + " of " + counted(r.num_instances, "instance") + " proven";
   if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
   if (r.num_general) out += ", and for all values of its operands";
-  if (r.without_fp8) out += " but fp8";
+  if (r.ignores_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict == "conditional") out += ", if " + r.condition;
   if (r.verdict != "refuted") out += special_text(r);
@@ -60,10 +60,10 @@ std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
         out += (out.empty() ? ": " : ", ") + std::to_string(n) + " " + verdict;
     return out + "\n";
   };
-  const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::is_of_values));
+  const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::has_value_root));
   std::string out = counted(all.size(), "rule") + counts([](auto&) { return true; });
   if (values && values < all.size())
-    out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.is_of_values; });
+    out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.has_value_root; });
   return out;
 }
 
@@ -76,12 +76,12 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
       json.key("list").array([&] {
         for (const LiveRuleProof& r : all)
           json.object([&] {
-            json.member("rule", r.place);
-            if (!r.function.empty()) json.member("function", r.function);
+            json.member("rule", r.rule_location);
+            if (!r.function_name.empty()) json.member("function", r.function_name);
             json.member("verdict", r.verdict).member("instances", r.num_instances);
             if (r.num_untried) json.member("untried", r.num_untried);
-            json.member("proven", r.num_proven).member("general", r.num_general).member("values", r.is_of_values);
-            if (r.without_fp8) json.member("without_fp8", true);
+            json.member("proven", r.num_proven).member("general", r.num_general).member("values", r.has_value_root);
+            if (r.ignores_fp8) json.member("without_fp8", true);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.reason.empty()) json.member("why", r.reason);
@@ -119,7 +119,7 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
     if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
       detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
-    out += "| " + r.place + " | " + r.verdict + " | " + std::to_string(r.num_instances) + " | " +
+    out += "| " + r.rule_location + " | " + r.verdict + " | " + std::to_string(r.num_instances) + " | " +
            (r.has_floats ? std::string(name_of(r.sense)) : "") + " | " + detail + " |\n";
   }
   return out;

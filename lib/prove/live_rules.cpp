@@ -149,7 +149,7 @@ class LiveRulesProver {
       if (is_open && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
         proof = catch_failures([&] { return prover_.decide_sides(as_int64(pairs)); });
       if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
-        rule.without_fp8 = true;
+        rule.ignores_fp8 = true;
         continue;
       }
       if (!proof || proof->kind != Kind::Proven) {
@@ -395,10 +395,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   std::vector<LiveRuleProof> out;
   for (const GoldenMetadata& m : in.record->metadata) {
     if (m.name.empty()) continue;
-    LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.place = m.name, .verdict = {}});
+    LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
-      rule.function = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
-    rule.is_of_values = m.caller.find("values") != m.caller.npos;
+      rule.function_name = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
+    rule.has_value_root = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
     const size_t because = m.caller.find(kBecause);
     if (because != m.caller.npos) rule.missing_cases = m.caller.substr(because + kBecause.size());

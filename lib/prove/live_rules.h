@@ -21,8 +21,8 @@ struct LiveInstance {
 };
 
 struct LiveRuleProof {
-  std::string place;          // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
-  std::string function = {};  // name of the rule's function; empty if it is a lambda
+  std::string rule_location;       // file and line of the rule in tinygrad, such as "uop/symbolic.py:113"
+  std::string function_name = {};  // name of the rule's function; empty if it is a lambda
   // The verdict:
   //   proven       all instances are proven, and so are the sides with unknown values in place of all operands
   //   instances    all instances are proven
@@ -33,10 +33,10 @@ struct LiveRuleProof {
   //   no instance  no instance could be made
   //   unknown      none of the above
   std::string verdict;
-  bool is_of_values = false;  // the root of the pattern is an operation on values
+  bool has_value_root = false;  // the root of the pattern is an operation on values
   // number of proven pairs of sides with unknown values for all operands and captured constants
   size_t num_general = 0;
-  bool without_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
+  bool ignores_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
   std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
   size_t num_instances = 0, num_proven = 0;  // numbers of decided and of proven instances

@@ -7,7 +7,7 @@ using namespace tgc;
 namespace {
 
 LiveRuleProof proof() {
-  LiveRuleProof r{.place = "uop/symbolic.py:1", .verdict = "proven"};
+  LiveRuleProof r{.rule_location = "uop/symbolic.py:1", .verdict = "proven"};
   r.num_instances = r.num_proven = 14, r.num_general = 3;
   return r;
 }

@@ -218,10 +218,10 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
   if (!after || (before != *after && !wrong) || before > kMostIterations) return false;
   std::vector<bool> hit(size_t(before), false);
   auto iteration = [&](int64_t index, bool is_lost) {
-    WrongIteration out{.at = {}, .is_lost = is_lost};
+    WrongIteration out{.loop_values = {}, .is_lost = is_lost};
     for (size_t i = map.size(); i-- > 0;) {
       const int64_t size = constant_size(map[i].first);
-      out.at.emplace_back(map[i].first, index % size), index /= size;
+      out.loop_values.emplace_back(map[i].first, index % size), index /= size;
     }
     return out;
   };

@@ -23,7 +23,7 @@ bool is_one_to_one_into(UOp index, int64_t size);
 
 // An iteration of the replaced loops, as values of their RANGEs, that the new loops never run or run more than once.
 struct WrongIteration {
-  std::vector<std::pair<UOp, int64_t>> at;
+  std::vector<std::pair<UOp, int64_t>> loop_values;
   bool is_lost = false;  // the new loops never run the iteration
 };
 // Returns the first lost iteration or, if none is lost, the first that runs twice. Returns nullopt if there is neither,

@@ -26,7 +26,7 @@ RuleErrors errors_of(const Rule& rule) {
   RuleErrors out;
   for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
-    for (const ComparedValues& v : isolator.of({before, after}).compared_values)
+    for (const ComparedValues& v : isolator.expressions_of({before, after}).compared_values)
       out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
     return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
   });
@@ -52,7 +52,7 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   size_t out = 0;
   auto is_proven = [&](const Sides& sides) {
     SideIsolator isolator(sides.before.graph(), memory_sizes(sides.before));
-    SideExpressions e = isolator.of(sides);
+    SideExpressions e = isolator.expressions_of(sides);
     if (e.kind == SideExpressions::Kind::Same) return true;
     if (e.kind != SideExpressions::Kind::Values) return false;
     // do not use IEEE arithmetic for long expressions, because it takes minutes
@@ -85,8 +85,8 @@ std::optional<Counterexample> own_error(const Mutant& mutant, const std::functio
     UOp right = original.rewrite(before, nullptr, nullptr, hit);
     if (right == after || (!right && (!dtypes::is_float(before.dtype()) || !is_rule_exact()))) return true;
     SideIsolator isolator(before.graph(), memory_sizes(before));
-    SideExpressions wrong_values = isolator.of({before, after});
-    SideExpressions right_values = right ? isolator.of({before, right}) : SideExpressions();
+    SideExpressions wrong_values = isolator.expressions_of({before, after});
+    SideExpressions right_values = right ? isolator.expressions_of({before, right}) : SideExpressions();
     if (wrong_values.compared_values.size() == 1 && (!right || right_values.compared_values.size() == 1))
       out = find_larger_error(isolator.isolator(), wrong_values.compared_values[0],
                               right ? &right_values.compared_values[0] : nullptr);

@@ -73,13 +73,13 @@ UOp changed_constant(UOp u, int by) {
 UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   using Kind = ResultChange::Kind;
   if (change.kind == Kind::Name) {
-    UOp to = captured[change.to_name];
-    return to && captured[change.name] == u && to.dtype() == u.dtype() ? to : UOp();
+    UOp to = captured[change.new_name];
+    return to && captured[change.old_name] == u && to.dtype() == u.dtype() ? to : UOp();
   }
   if (!u.is(change.op)) return {};
   switch (change.kind) {
     case Kind::Constant: return changed_constant(u, change.value);
-    case Kind::Op: return u.replace({.op = change.to});
+    case Kind::Op: return u.replace({.op = change.new_op});
     case Kind::Dropped: {
       UOp s = size_t(change.value) < u.num_src() ? u.src(size_t(change.value)) : UOp();
       return s && s.dtype() == u.dtype() ? s : UOp();
@@ -125,7 +125,7 @@ void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& 
     for_each_name(names, [&](int name) {
       if (!(match.captured[name] == u) || u == match.root) return;
       for_each_name(names, [&](int other) {
-        if (!(match.captured[other] == match.root)) add({.kind = Kind::Name, .name = name, .to_name = other});
+        if (!(match.captured[other] == match.root)) add({.kind = Kind::Name, .old_name = name, .new_name = other});
       });
     });
     return;
@@ -138,7 +138,7 @@ void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& 
   if (u.in(ops::Elementwise)) {
     const bool is_bool = dtypes::is_bool(u.dtype()), is_float = dtypes::is_float(u.dtype());
     for (Op op : related_ops(u.op()))
-      if (!(is_bool && op == Op::SUB) && !(is_float && op == Op::MOD)) add({.kind = Kind::Op, .to = op});
+      if (!(is_bool && op == Op::SUB) && !(is_float && op == Op::MOD)) add({.kind = Kind::Op, .new_op = op});
     for (size_t i = u.is(Op::WHERE) ? 1 : 0; i < u.num_src(); i++) add({.kind = Kind::Dropped, .value = int(i)});
     if (u.in(kOrdered)) add({.kind = Kind::Exchanged});
   }
@@ -160,12 +160,12 @@ std::string text_of(const ResultChange& c) {
   std::string at = path_text(c.path) + ": ", op(name_of(c.op));
   switch (c.kind) {
     case Kind::Constant: return at + "constant " + (c.value > 0 ? "plus 1" : "minus 1");
-    case Kind::Op: return at + op + " becomes " + std::string(name_of(c.to));
+    case Kind::Op: return at + op + " becomes " + std::string(name_of(c.new_op));
     case Kind::Dropped: return at + op + " becomes its source " + std::to_string(c.value);
     case Kind::Exchanged: return at + "operands of " + op + " exchanged";
     case Kind::Name:
-      return at + std::string(pat::name_of_capture(c.name)) + " becomes " +
-             std::string(pat::name_of_capture(c.to_name));
+      return at + std::string(pat::name_of_capture(c.old_name)) + " becomes " +
+             std::string(pat::name_of_capture(c.new_name));
   }
   return at;
 }
@@ -176,16 +176,16 @@ UOp call_mutant(const Rule& rule, const Match& match) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   const Rule& original = *right.original;
   UOp out;
-  if (right.guard == Guard::Kept) out = original.call(original, match);
-  for (size_t i = 0; right.guard != Guard::Kept && i < right.foldings.size() && !out; i++) {
+  if (right.guard_change == Guard::Kept) out = original.call(original, match);
+  for (size_t i = 0; right.guard_change != Guard::Kept && i < right.foldings.size() && !out; i++) {
     const Folding& f = right.foldings[i];
     bool holds = true;
-    for (size_t g = 0; holds && g < f.tests.size(); g++) {
-      const bool is_mutated = i == right.folding && g == right.number;
-      if (is_mutated && right.guard == Guard::Dropped) continue;
-      holds = f.tests[g](match) != is_mutated;
+    for (size_t g = 0; holds && g < f.guard_tests.size(); g++) {
+      const bool is_mutated = i == right.folding_index && g == right.guard_index;
+      if (is_mutated && right.guard_change == Guard::Dropped) continue;
+      holds = f.guard_tests[g](match) != is_mutated;
     }
-    if (holds) out = f.build(original, match);
+    if (holds) out = f.build_result(original, match);
   }
   if (!out || !right.has_change) return out;
   UOpSet left_side(out.graph());
@@ -199,17 +199,17 @@ std::vector<Folding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRight*>(rule.right);
   std::vector<Folding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
-    const bool is_mutated = right.guard != Guard::Kept && i == right.folding;
+    const bool is_mutated = right.guard_change != Guard::Kept && i == right.folding_index;
     if (right.has_change) out[i].right = pat::make_function("mutant", {});
     else if (!is_mutated) continue;
-    else if (right.guard == Guard::Dropped) out[i].guards.erase(out[i].guards.begin() + long(right.number));
-    else out[i].guards[right.number] = pat::make_form("not", {out[i].guards[right.number]});
+    else if (right.guard_change == Guard::Dropped) out[i].guards.erase(out[i].guards.begin() + long(right.guard_index));
+    else out[i].guards[right.guard_index] = pat::make_form("not", {out[i].guards[right.guard_index]});
   }
   return out;
 }
 
 Mutant mutant_of(const Rule& rule, MutantRight right, const PatNode* left, std::string what) {
-  right.original = &rule, right.foldings = foldings_of(rule), right.names = names_in(rule.left);
+  right.original = &rule, right.foldings = foldings_of(rule), right.bound_names = names_in(rule.left);
   Mutant out{std::make_shared<const MutantRight>(std::move(right)), rule, std::move(what)};
   out.rule.left = left;
   out.rule.call = call_mutant, out.rule.list = list_mutant, out.rule.right = out.right.get();
@@ -316,7 +316,7 @@ std::vector<Mutant> mutants_of(const Rule& rule) {
   for (size_t f = 0; f < foldings.size(); f++)
     for (size_t g = 0; g < foldings[f].guards.size(); g++)
       for (Guard guard : {Guard::Dropped, Guard::Negated})
-        add({.guard = guard, .folding = f, .number = g}, rule.left,
+        add({.guard_change = guard, .folding_index = f, .guard_index = g}, rule.left,
             "guard " + pat::to_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
   uint64_t seen = 0;
   add_patterns(rule.left, seen,

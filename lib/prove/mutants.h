@@ -23,8 +23,8 @@ struct ResultChange {
   Kind kind = Kind::Constant;
   std::vector<uint8_t> path = {};  // source numbers that lead from the root of the right side to the changed node
   Op op = Op::NOOP;                // the op of the changed node; a node with another op is not changed
-  Op to = Op::NOOP;
-  int name = -1, to_name = -1;
+  Op new_op = Op::NOOP;
+  int old_name = -1, new_name = -1;
   int value = 0;
   auto operator<=>(const ResultChange&) const = default;
   bool operator==(const ResultChange&) const = default;
@@ -35,9 +35,10 @@ struct MutantRight {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
   std::vector<Folding> foldings = {};  // the foldings of the original rule
-  uint64_t names = 0;                  // the names that the pattern binds, as a bit set
-  Guard guard = Guard::Kept;
-  size_t folding = 0, number = 0;  // the guard that is dropped or negated: its folding, and its index there, from 0
+  uint64_t bound_names = 0;            // the names that the pattern binds, as a bit set
+  Guard guard_change = Guard::Kept;
+  // the guard that is dropped or negated: its folding, and its index there, from 0
+  size_t folding_index = 0, guard_index = 0;
   bool has_change = false;
   ResultChange change = {};
 };

@@ -63,19 +63,20 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
       return make_value(u, lane);
     } catch (const LargeForm&) {  // use a form that only this node has
       const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
-      return of("node" + node, u, lane, {form("defined node" + node)});
+      return value_of("node" + node, u, lane, {form("defined node" + node)});
     }
   });
 }
 
-NormalForms::Value NormalForms::of(LinearSum sum, std::set<Form> conditions) const {
+NormalForms::Value NormalForms::value_of(LinearSum sum, std::set<Form> conditions) const {
   const Form f = sums_.number_of(sum);
   return {f, std::move(sum), std::move(conditions)};
 }
 
 // Returns the value whose form is described by `text`.
-NormalForms::Value NormalForms::of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
-  if (dtypes::is_int(u.dtype())) return of(sums_.atom(text, intervals_.of(u, lane)), std::move(conditions));
+NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
+  if (dtypes::is_int(u.dtype()))
+    return value_of(sums_.atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
   return {form(text), {}, std::move(conditions)};
 }
 
@@ -107,7 +108,7 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
       return wrapped_value(source(u, 0, lane).sum, u, lane, source(u, 0, lane).conditions);
     return function(u, lane);
   }
-  return of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+  return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
 }
 
 NormalForms::Value NormalForms::constant(UOp u, int lane) {
@@ -115,7 +116,7 @@ NormalForms::Value NormalForms::constant(UOp u, int lane) {
   const Const c = u.arg().is_tuple() ? u.arg()[size_t(lane)].to_const() : u.arg().to_const();
   if (c.is_invalid()) throw Unencodable{"Invalid as a number"};
   if (dtypes::is_bool(d)) return {c.truthy() ? true_form_ : false_form_};
-  if (dtypes::is_int(d)) return of(LinearSum{truncate(c, d).to_int()}, {});
+  if (dtypes::is_int(d)) return value_of(LinearSum{truncate(c, d).to_int()}, {});
   const auto bits = std::bit_cast<uint64_t>(truncate(c, d).to_double());
   return {form("float " + name_of_scalar(d) + " " + std::to_string(bits))};
 }
@@ -124,10 +125,10 @@ NormalForms::Value NormalForms::load(UOp u) {
   int64_t element = 0;
   const std::string dtype = " " + name_of_scalar(u.dtype());
   if (const Leaf* leaf = intervals_.leaf_of(u, &element))
-    return of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
+    return value_of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
-    return of("node" + text_of(u.id()), u, 0, {});
+    return value_of("node" + text_of(u.id()), u, 0, {});
   UOp at = index.src(1);  // removes the modulo of load_from(), as Encoder::load() does
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
@@ -136,23 +137,23 @@ NormalForms::Value NormalForms::load(UOp u) {
   const std::string element_of = text_of(index.src(0).id()) + text_of(offset.form);
   std::set<Form> conditions = offset.conditions;
   const int64_t size = intervals_.elements_of(index);
-  const Interval i = intervals_.of(at, 0), exact = sums_.interval(offset.sum);
+  const Interval i = intervals_.interval_of(at, 0), exact = sums_.interval(offset.sum);
   auto is_inside = [&](const Interval& x) {
     return x.lower_bound && *x.lower_bound >= 0 && x.upper_bound && *x.upper_bound < size;
   };
   if (size >= 0 && !is_inside(i) && !is_inside(exact)) conditions.insert(form("inside" + element_of));
-  return of("load" + dtype + element_of, u, 0, std::move(conditions));
+  return value_of("load" + dtype + element_of, u, 0, std::move(conditions));
 }
 
 // Returns the value of a REDUCE. Reductions of the same term over the same loops have the same form.
 NormalForms::Value NormalForms::reduce(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
-    return of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+    return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
   const Value& of_term = source(u, 0, lane);
   std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + text_of(of_term.form);
   for (UOp r : u.src().subspan(1)) text += text_of(r.id());
-  return of(text, u, lane, of_term.conditions);
+  return value_of(text, u, lane, of_term.conditions);
 }
 
 // Returns the value of an op as an unknown function: equal operands give equal results.
@@ -166,15 +167,15 @@ NormalForms::Value NormalForms::function(UOp u, int lane) {
   const bool has_floats = dtypes::is_float(u.dtype());
   if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
   for (Form f : operands) text += text_of(f);
-  return of(text, u, lane, conditions_of(u, lane));
+  return value_of(text, u, lane, conditions_of(u, lane));
 }
 
 NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions) {
   const DType d = u.dtype().scalar();
-  if (is_index(d)) return of(sum, std::move(conditions));
-  const Interval i = intervals_.of(u, lane);  // this is the dtype's interval if the result may wrap around
+  if (is_index(d)) return value_of(sum, std::move(conditions));
+  const Interval i = intervals_.interval_of(u, lane);  // this is the dtype's interval if the result may wrap around
   const bool may_wrap = i.lower_bound == dtypes::min(d).to_int() || i.upper_bound == dtypes::max(d).to_int();
-  return of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
+  return value_of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
 // Returns the result of AND, OR or XOR as a sum: of AND with a constant that keeps or clears the low bits, and of OR
@@ -205,7 +206,8 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
   const DType d = u.dtype().scalar();
   const Value a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : Value{};
   std::set<Form> conditions = conditions_of(u, lane);
-  const Interval of_b = u.num_src() > 1 ? intervals_.of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
+  const Interval of_b =
+      u.num_src() > 1 ? intervals_.interval_of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
   const std::optional<Int> by = only_number(of_b);
   switch (u.op()) {
     case Op::ADD: return wrapped_value(sums_.add_scaled(a.sum, b.sum), u, lane, conditions);
@@ -218,11 +220,11 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
     case Op::IDIV:
     case Op::MOD: {
       const Interval exact = sums_.interval(a.sum);
-      const Interval of_a = intervals_.of(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
+      const Interval of_a = intervals_.interval_of(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
       const bool is_natural =
           (exact.lower_bound && *exact.lower_bound >= 0) || (of_a.lower_bound && *of_a.lower_bound >= 0);
       if (by && *by > 0 && is_natural)
-        return of(u.is(Op::IDIV) ? sums_.divide(a.sum, *by) : sums_.remainder_by(a.sum, *by), conditions);
+        return value_of(u.is(Op::IDIV) ? sums_.divide(a.sum, *by) : sums_.remainder_by(a.sum, *by), conditions);
       const bool may_be_zero =
           !of_b.lower_bound || !of_b.upper_bound || (*of_b.lower_bound <= 0 && *of_b.upper_bound >= 0);
       if (may_be_zero) conditions.insert(negated_form(is_zero(b.sum)));
@@ -233,7 +235,7 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
     case Op::SHR: {
       if (by && *by >= 0 && *by < width_of(d)) {
         const Int power = Int::pow2(uint32_t(by->small_value()));
-        if (u.is(Op::SHR)) return of(sums_.divide(a.sum, power), conditions);
+        if (u.is(Op::SHR)) return value_of(sums_.divide(a.sum, power), conditions);
         return wrapped_value(sums_.scale(a.sum, power), u, lane, conditions);
       }
       Value out = function(u, lane);
@@ -243,7 +245,7 @@ NormalForms::Value NormalForms::integer_op(UOp u, int lane) {
     case Op::AND:
     case Op::OR:
     case Op::XOR:
-      if (auto sum = bit_op(u, a.sum, b.sum)) return of(std::move(*sum), conditions);
+      if (auto sum = bit_op(u, a.sum, b.sum)) return value_of(std::move(*sum), conditions);
       break;
     default: break;
   }
@@ -258,14 +260,16 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   const Leaf* leaf = may_be_leaf ? intervals_.leaf_of(s, &element) : nullptr;
   if (leaf) {  // a float leaf is stored as a double, but its value may be any of its own dtype
     const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
-    return of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
+    return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
   const Value& a = source(u, 0, lane);
   if (to == from) return a;
   if (dtypes::is_bool(from) && dtypes::is_int(to)) {
     const Form one = sums_.number_of(LinearSum{1}), zero = sums_.number_of(LinearSum{0});
-    if (a.form == true_form_ || a.form == false_form_) return of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
-    return of(sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}), a.conditions);
+    if (a.form == true_form_ || a.form == false_form_)
+      return value_of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
+    return value_of(sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}),
+                    a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
   if (is_from_int && dtypes::is_bool(to)) return {negated_form(is_zero(a.sum)), {}, a.conditions};
@@ -301,8 +305,8 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
   if (const Int factor = by.factors.begin()->second; by.factors.size() == 1 && factor.abs() == 1)
     if (const LinearSums::Quotient* found = sums_.quotient_of(by.factors.begin()->first)) {
       const LinearSums::Quotient q = *found;
-      const Int constant = by.constant * q.by + (factor > 0 ? Int(0) : q.by - 1);
-      return is_natural(sums_.add_scaled({.constant = constant}, q.of, factor));
+      const Int constant = by.constant * q.divisor + (factor > 0 ? Int(0) : q.divisor - 1);
+      return is_natural(sums_.add_scaled({.constant = constant}, q.dividend, factor));
     }
   if (by.factors.begin()->second < 0)  // write it as the negation of -s - 1 >= 0, so that both have related forms
     return negated_form(form("natural" + text_of(sums_.number_of(sums_.add_scaled({.constant = -1}, by, -1)))));
@@ -395,7 +399,7 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
   if (auto it = negations_.find(condition); it != negations_.end() && it->second < condition)
     condition = it->second, std::swap(first, second);
   const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
-  Value out = of(text, u, lane, conditions);
+  Value out = value_of(text, u, lane, conditions);
   choices_.try_emplace(out.form, Choice{condition, first, second});
   return out;
 }

@@ -39,8 +39,8 @@ class NormalForms {
   Value bool_op(UOp u, int lane);
   Value comparison(UOp u, int lane);
   Value function(UOp u, int lane);
-  Value of(LinearSum sum, std::set<Form> conditions) const;
-  Value of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
+  Value value_of(LinearSum sum, std::set<Form> conditions) const;
+  Value value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
   Value wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
   std::set<Form> conditions_of(UOp u, int lane);
 

@@ -182,7 +182,7 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
     if (shared.session) (void)shared.session->ask_z3("(pop)");
   }
   if (out == SmtAnswer::Unknown && effort != Effort::Light) {
-    counts_.num_hard++;
+    counts_.num_hard_questions++;
     Z3Session session;
     const bool is_brief = effort == Effort::Brief && text.size() > limits_.max_small_text_bytes;
     const double wall_seconds = std::min(current_deadline().seconds_left(), 1e6);
@@ -299,7 +299,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   const bool is_ieee = out.has_floats && tgc::is_ieee(senses.float_sense);
   const bool is_long = obligation.text.size() > limits_.min_long_text_bytes;
   const uint64_t rlimit = is_ieee                            ? limits_.ieee_rlimit
-                          : senses.int_sense != IntSense::Numbers ? limits_.rlimit
+                          : senses.int_sense != IntSense::Numbers ? limits_.bits_rlimit
                           : is_long                          ? limits_.brief_rlimit
                                                              : limits_.numbers_rlimit;
   switch (answer_of(obligation.text, effort, senses.int_sense, rlimit)) {

@@ -67,7 +67,7 @@ struct ProofOutcome {
 // The limits of a proof. An rlimit is in Z3's unit of work, of which 1 million take about 0.3 s, and is for one
 // question.
 struct ProofLimits {
-  uint64_t rlimit = 600'000;          // for bit-vectors
+  uint64_t bits_rlimit = 600'000;     // for bit-vectors
   uint64_t numbers_rlimit = 600'000;  // for unbounded integers and real numbers
   uint64_t ieee_rlimit = 600'000;     // for IEEE 754
   uint64_t brief_rlimit = 100'000;    // for a first attempt in a context of its own, and for long texts about numbers
@@ -85,11 +85,11 @@ struct ProofLimits {
 };
 
 struct ProofCounts {
-  size_t num_questions = 0;  // questions to Z3
-  size_t num_hard = 0;       // questions that were asked in a context of their own
-  size_t num_cached = 0;     // questions that the cache answered
-  size_t num_trivial = 0;    // obligations whose sides have the same text
-  double z3_seconds = 0;     // time that Z3 took
+  size_t num_questions = 0;       // questions to Z3
+  size_t num_hard_questions = 0;  // questions that were asked in a context of their own
+  size_t num_cached = 0;          // questions that the cache answered
+  size_t num_trivial = 0;         // obligations whose sides have the same text
+  double z3_seconds = 0;          // time that Z3 took
 };
 
 // Proves pairs of expressions of one ExprIsolator. A prover may be used by one thread only.

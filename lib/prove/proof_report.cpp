@@ -118,8 +118,8 @@ std::string proof_text(const KernelProof& proof) {
     std::snprintf(text, sizeof text, ", %s up to %.3g ulp", a.first.c_str(), a.second.max_ulp);
     out += text;
     if (a.first.starts_with("SIN")) out += " of 1";
-    if (a.second.special_case_input)
-      out += " but for " + counted(a.second.special_case_input, "operand") + " without a number";
+    if (a.second.num_special_inputs)
+      out += " but for " + counted(a.second.num_special_inputs, "operand") + " without a number";
   }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
@@ -188,7 +188,7 @@ std::string proof_json(const KernelProof& proof) {
           for (auto& [key, a] : proof.approximations)
             json.object([&] {
               json.member("function", a.first).key("ulp").number(a.second.max_ulp, "%.4g");
-              json.member("special", a.second.special_case_input);
+              json.member("special", a.second.num_special_inputs);
               json.member("key", key);
             });
         });

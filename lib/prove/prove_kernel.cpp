@@ -38,7 +38,7 @@ class KernelProver {
     ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
                         [&](const Sides& s) { return history_.import_sides(s); });
     out_.rewrites = rewrites.decide_all(sides);
-    for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application);
+    for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application_index);
     for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
     settle_parts();
     check_order();
@@ -91,7 +91,7 @@ class KernelProver {
       const bool is_changed = s.before != list()[k].before || s.after != list()[k].after;
       RewriteProof proof = is_changed ? decide(s) : out_.rewrites[k];
       if (proof.kind != Kind::Proven && out_.rewrites[k].kind == Kind::Proven) return;
-      proof.application = k, proof.place = out_.rewrites[k].place, proof.form = out_.rewrites[k].form;
+      proof.application_index = k, proof.place = out_.rewrites[k].place, proof.form_hash = out_.rewrites[k].form_hash;
       proofs.emplace(k, std::move(proof));
     }
     for (const UnexpandedStage::Expansion& e : without->expansions) {
@@ -100,8 +100,8 @@ class KernelProver {
                          .sense = FloatSense::Rounding,
                          .method = "approximation",
                          .largest_error = e.approximation_error.max_ulp,
-                         .application = e.rewrite_index};
-      proof.place = out_.rewrites[e.rewrite_index].place, proof.form = out_.rewrites[e.rewrite_index].form;
+                         .application_index = e.rewrite_index};
+      proof.place = out_.rewrites[e.rewrite_index].place, proof.form_hash = out_.rewrites[e.rewrite_index].form_hash;
       proofs.emplace(e.rewrite_index, std::move(proof));
       const UOp function = e.approximation.function;
       out_.approximations[e.approximation.key] = {
@@ -263,7 +263,7 @@ class KernelProver {
   }
 
   void show_sides(RewriteProof& r) {
-    const Application& shown = list()[r.application];
+    const Application& shown = list()[r.application_index];
     auto pairs = history_.import_sides({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
     auto expression = [](UOp u) {
@@ -287,7 +287,7 @@ class KernelProver {
     for (RewriteProof& r : out_.rewrites) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
       if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
-      const Application& a = list()[r.application];
+      const Application& a = list()[r.application_index];
       if (const auto pairs = history_.import_sides({a.before, a.after})) r.largest_error = prover_.error_of(*pairs);
     }
   }
@@ -328,7 +328,7 @@ std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, 
     return true;
   });
   if (!done && out->history && is_time_over())
-    out->findings.push_back({.kind = Kind::Unknown, .reason = done.diag().message, .application = SIZE_MAX});
+    out->findings.push_back({.kind = Kind::Unknown, .reason = done.diag().message, .application_index = SIZE_MAX});
   else if (!done)
     out->error = done.diag();
   out->set_verdict();
@@ -346,7 +346,7 @@ size_t KernelProof::num_distinct(Kind kind) const {
   std::set<std::string_view> forms;
   size_t out = 0;
   for (const RewriteProof& r : rewrites)
-    out += r.kind == kind && (r.form.empty() || forms.insert(r.form).second);
+    out += r.kind == kind && (r.form_hash.empty() || forms.insert(r.form_hash).second);
   return out;
 }
 

@@ -76,7 +76,7 @@ bool is_of_loops(UOp u) {
 RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
-  for (auto& [range, value] : wrong->at) proof.counterexample["r" + range_str(range)] = std::to_string(value);
+  for (auto& [range, value] : wrong->loop_values) proof.counterexample["r" + range_str(range)] = std::to_string(value);
   proof.counterexample["runs"] = wrong->is_lost ? "0 times" : "twice";
   return proof;
 }
@@ -91,7 +91,7 @@ std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
     const Application& a = applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
     if (is_time_over()) {
-      out.push_back({.reason = "the time is over", .application = i});
+      out.push_back({.reason = "the time is over", .application_index = i});
       keys.emplace_back(), pairs.emplace_back();
       continue;
     }
@@ -102,9 +102,9 @@ std::vector<RewriteProof> ListProver::decide_all(std::span<const Sides> sides) {
     if (auto known = is_kept ? prover_.known_verdicts()->find_verdict(key) : std::nullopt)
       out.push_back(*known), key = "";
     else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
-    if (std::string& form = out.back().form; form.empty()) form = key;
+    if (std::string& form = out.back().form_hash; form.empty()) form = key;
     else if (form.size() != sizeof(Sha256)) form = hash_of(form);
-    out.back().application = i;
+    out.back().application_index = i;
     keys.push_back(is_of_list || is_time_over() ? "" : std::move(key));
     pairs.push_back(imported ? std::move(*imported) : SidePairs());
   }

@@ -128,7 +128,7 @@ class RuleProver {
   // proof that is not bit-exact.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
-    SideExpressions e = isolator.of(sides);
+    SideExpressions e = isolator.expressions_of(sides);
     if (e.kind == SideExpressions::Kind::Same) return {true};
     if (e.kind == SideExpressions::Kind::Unlike) return {false, "the sides have different dtypes"};
     if (e.compared_values.empty()) return {false, "no values to compare"};
@@ -136,7 +136,7 @@ class RuleProver {
       return compare_numbers(sides);
     const uint64_t rlimit = is_symbolic_ ? limits_.symbolic_rlimit : limits_.rlimit;
     Prover prover(isolator.isolator(), cache_,
-                  {.rlimit = rlimit, .numbers_rlimit = rlimit, .ieee_rlimit = limits_.ieee_rlimit});
+                  {.bits_rlimit = rlimit, .numbers_rlimit = rlimit, .ieee_rlimit = limits_.ieee_rlimit});
     for (const ComparedValues& v : e.compared_values) {
       ProofOutcome one = prover.prove_values(v);
       if (one.kind != ProofOutcome::Kind::Proven) return {false, one.open_reason};

@@ -23,7 +23,8 @@ std::string settle(const ModelReport& run, KernelProof& proof) {
   proof.checked_stages = stages;
   if (run.result() == RunReport::Result::Failed) {
     const std::string stage = run.stage_difference ? run.stage_difference->stage : "";
-    proof.findings.push_back({.kind = Kind::Refuted, .reason = "REF shows a wrong value", .application = SIZE_MAX});
+    proof.findings.push_back(
+        {.kind = Kind::Refuted, .reason = "REF shows a wrong value", .application_index = SIZE_MAX});
     const auto rows = proof.history ? proof.history->stages() : std::span<const HistoryStage>();
     for (const HistoryStage& s : rows)
       if (s.name == stage) proof.findings.back().place.stage = s.name;

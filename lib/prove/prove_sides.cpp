@@ -50,7 +50,7 @@ std::vector<UOp> outermost_reduces(UOp root) {
 
 // Returns the largest relative difference that a few roundings of the dtype explain.
 double rounding_of(DType d) {
-  return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa) : 0;
+  return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa_bits) : 0;
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ RewriteProof SidesProver::decide_sides(const SidePairs& pairs) {
   RewriteProof out{.kind = Kind::Proven, .method = "same"};
   for (const Sides& s : pairs) {
     RewriteProof one = decide_sides(s);
-    out.form += one.form;
-    if (one.kind != Kind::Proven) return one.form = out.form, one;
+    out.form_hash += one.form_hash;
+    if (one.kind != Kind::Proven) return one.form_hash = out.form_hash, one;
     add(out, one.has_floats, one.sense);
     if (out.method == "same") out.method = one.method;
   }
@@ -97,7 +97,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
     return {.method = "constants", .reason = "constants that differ"};  // evaluate_constants() may decide it later
-  SideExpressions e = isolator_.of(s);
+  SideExpressions e = isolator_.expressions_of(s);
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
     case SideExpressions::Kind::Unlike: return {.reason = "the sides have different dtypes"};
@@ -108,9 +108,9 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   for (const ComparedValues& v : e.compared_values) {
     ProofOutcome one = prover_.prove_values(v, over_reals);
     add(out, one.has_floats, one.sense);
-    out.form += one.form;
+    out.form_hash += one.form;
     if (one.kind != ProofOutcome::Kind::Proven)
-      return {.method = "values", .reason = one.open_reason, .form = out.form};
+      return {.method = "values", .reason = one.open_reason, .form_hash = out.form_hash};
   }
   return out;
 }
@@ -236,7 +236,7 @@ void SidesProver::sample_open(std::span<RewriteProof* const> open, std::span<con
 // Returns true if only the first and the last index of a loop can be compared, which says little about the others.
 bool SidesProver::compares_ends_alone(const Sides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
-  return std::ranges::any_of(isolator_.of(s).compared_values, &ComparedValues::compares_ends_alone);
+  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::compares_ends_alone);
 }
 
 // Proves the rewrites of constants for which REF computes the same value. Up to rounding, because folding rounds once
@@ -255,7 +255,8 @@ void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<Rew
         e.is_exact ? FloatSense::Uninterpreted : FloatSense::Rounding);
   }
   for (auto& [r, proof] : proofs)
-    if (proof.kind == Kind::Proven) proof.application = r->application, proof.form = r->form, *r = proof;
+    if (proof.kind == Kind::Proven)
+      proof.application_index = r->application_index, proof.form_hash = r->form_hash, *r = proof;
 }
 
 }  // namespace tgc

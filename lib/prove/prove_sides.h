@@ -35,8 +35,8 @@ struct RewriteProof {
   std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};  // if not Proven: the reason
   std::optional<double> largest_error = {};  // for a proof over the reals: the largest error at sample points, in ulp
-  std::string form = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
-  size_t application = 0;  // index of the rewrite in its list
+  std::string form_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
+  size_t application_index = 0;  // index of the rewrite in its list
   RewritePlace place = {};
   std::string before = {}, after = {};  // if Refuted: the sides as expressions, if they have values
   std::vector<std::string> before_nodes = {}, after_nodes = {};  // if Refuted: the sides' nodes, by node_values()

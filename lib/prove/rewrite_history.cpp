@@ -186,7 +186,8 @@ using Row = Pipeline::Row;
 // a rule of ops.py, or in a stage that is a function. A substitution in a rule is decided by the rewrite of this rule;
 // those of a stage are proven like other rewrites, or all together.
 bool is_substitution(const Row& row, const Rewrite& m) {
-  const bool is_of_stage = row.recorded && !row.recorded->at.empty() && m.source_place == row.recorded->at[0];
+  const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
+                           m.source_place == row.recorded_stage->call_places[0];
   return m.source_place.starts_with("uop/ops.py:") || is_of_stage ||
          (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }

@@ -8,15 +8,15 @@
 namespace tgc {
 
 struct ShownProgram {
-  std::string file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
+  std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
   std::string missing_reason = {};           // the reason why there is no program; empty if no program was requested
   // Returns a line for a report; "" if no program was requested.
   std::string text() const {
-    if (!file.empty()) return "  program: " + file + " prints " + printed_text + "\n";
+    if (!program_file.empty()) return "  program: " + program_file + " prints " + printed_text + "\n";
     return missing_reason.empty() ? "" : "  no program: " + missing_reason + "\n";
   }
   void add_members(JsonWriter& json) const {
-    if (!file.empty()) json.member("program", file).member("printed", printed_text);
+    if (!program_file.empty()) json.member("program", program_file).member("printed", printed_text);
     if (!missing_reason.empty()) json.member("no_program", missing_reason);
   }
 };

@@ -19,7 +19,7 @@ namespace tgc {
 namespace {
 
 // Numbers of the first DEFINE_GLOBALs of inputs and outputs, which the isolated expressions do not use.
-constexpr int64_t kInputs = 2 * ExprIsolator::kLeaves, kOutputs = 3 * ExprIsolator::kLeaves;
+constexpr int64_t kInputs = 2 * ExprIsolator::kLeafArrayNumber, kOutputs = 3 * ExprIsolator::kLeafArrayNumber;
 constexpr int64_t kAxis = 1 << 21;
 
 // The smallest relative difference, and the smallest absolute one, that rounding does not explain. `scale` is the
@@ -32,21 +32,21 @@ double least_clear(DType d, double scale = 1) {
 }  // namespace
 
 SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues& v, size_t points)
-    : graph_(v.before.graph()), points_(int64_t(points)), dtype_(v.before.dtype().scalar()),
+    : graph_(v.before.graph()), num_points_(int64_t(points)), dtype_(v.before.dtype().scalar()),
       is_sine_(v.before.is(Op::SIN)) {
   std::vector<UOp> roots;
   for (UOp root : {v.before, v.before_valid, v.after, v.after_valid})
     if (root) roots.push_back(root);
   add_inputs(isolator, roots);
   if (!can_run_) return;
-  point_range_ = graph_.range(Const(points_), kAxis, AxisType::LOOP);
+  point_range_ = graph_.range(Const(num_points_), kAxis, AxisType::LOOP);
   Substitution map;
   for (size_t i = 0; i < inputs_.size(); i++) {
     const Input& in = inputs_[i];
     DType stored = in.load.dtype();
-    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(points_), {}, kInputs + int64_t(i));
+    UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(num_points_), {}, kInputs + int64_t(i));
     map.emplace_back(in.load, memory.index_ptr(point_range_).load());
-    arrays_.emplace_back(stored, std::vector<int64_t>{points_});
+    arrays_.emplace_back(stored, std::vector<int64_t>{num_points_});
   }
   auto with_inputs = [&](UOp u) { return u && !map.empty() ? substitute(u, map) : u; };
   const UOp before = with_inputs(v.before), after = with_inputs(v.after);
@@ -61,9 +61,9 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
                       output_of(after_valid, lane)});
   auto both = [&](UOp a, UOp b) { return !a ? b : !b ? a : a.alu(Op::AND, b); };
   UOp is_defined = both(definedness(before), before_valid ? definedness(before_valid) : UOp());
-  if (is_defined) defined_ = add_output(is_defined);
+  if (is_defined) defined_output_ = add_output(is_defined);
   UOp is_after = both(definedness(after), after_valid ? definedness(after_valid) : UOp());
-  if (is_after) after_defined_ = add_output(is_after);
+  if (is_after) after_defined_output_ = add_output(is_after);
   program_.emplace(
       std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_range_))).value_or_throw()));
 }
@@ -119,7 +119,7 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
     in.name = "data" + std::to_string(u.src(0).src(0).arg().small_int());
   }
   if (dtypes::is_int(in.dtype)) {
-    Interval i = intervals.of(u, 0);
+    Interval i = intervals.interval_of(u, 0);
     if (!i.lower_bound || !i.upper_bound) return void(can_run_ = false);
     in.least = *i.lower_bound, in.most = *i.upper_bound;
   }
@@ -130,9 +130,9 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
 size_t SideEvaluator::add_output(UOp value) {
   const size_t number = outputs_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
-  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(points_), {}, kOutputs + int64_t(number));
+  UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(num_points_), {}, kOutputs + int64_t(number));
   stores_.push_back(memory.index_ptr(point_range_).store(value.cast(d)));
-  outputs_.emplace_back(d, std::vector<int64_t>{points_});
+  outputs_.emplace_back(d, std::vector<int64_t>{num_points_});
   return number;
 }
 
@@ -260,8 +260,8 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
   program_->run(buffers).value_or_throw();
   std::vector<std::optional<Counterexample::Kind>> out(points.size());
   for (size_t i = 0; i < points.size(); i++) {
-    if (!is_true_at(defined_, i)) continue;
-    const bool is_after = is_true_at(after_defined_, i);
+    if (!is_true_at(defined_output_, i)) continue;
+    const bool is_after = is_true_at(after_defined_output_, i);
     largest_magnitude_ = memories_.empty() ? 1 : 8;
     for (const Const& c : points[i])
       if (!is_sine_ && c.is_float() && std::isfinite(c.as_float()))
@@ -275,7 +275,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std:
 }
 
 double SideEvaluator::relative_error(size_t i, double least) const {
-  if (!dtypes::is_float(dtype_) || !is_true_at(defined_, i) || !is_true_at(after_defined_, i)) return 0;
+  if (!dtypes::is_float(dtype_) || !is_true_at(defined_output_, i) || !is_true_at(after_defined_output_, i)) return 0;
   double out = 0;
   const double floor = least < 0 ? least_clear(dtype_) : least;
   for (const Lane& lane : lanes_) {
@@ -288,16 +288,16 @@ double SideEvaluator::relative_error(size_t i, double least) const {
 }
 
 double SideEvaluator::units_in_last_place(size_t i) const {
-  if (!dtypes::is_float(dtype_) || !is_true_at(defined_, i) || !is_true_at(after_defined_, i)) return 0;
+  if (!dtypes::is_float(dtype_) || !is_true_at(defined_output_, i) || !is_true_at(after_defined_output_, i)) return 0;
   const auto info = dtypes::finfo(dtype_);
-  const int least_exponent = 2 - (1 << (info.exponent - 1));
+  const int least_exponent = 2 - (1 << (info.exponent_bits - 1));
   double out = 0;
   for (const Lane& lane : lanes_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
     if (!std::isfinite(a) || !std::isfinite(b) || a == b) continue;
     const int exponent = std::max(std::ilogb(std::max(std::fabs(a), std::fabs(b))), least_exponent);
-    out = std::max(out, std::ldexp(std::fabs(a - b), info.mantissa - exponent));
+    out = std::max(out, std::ldexp(std::fabs(a - b), info.mantissa_bits - exponent));
   }
   return out;
 }
@@ -307,7 +307,8 @@ double SideEvaluator::rounding_error() const {
   return dtype_.is(Scalar::Float32) ? 5e-7 : dtype_.is(Scalar::Float16) ? 2e-3 : 0.02;
 }
 
-Counterexample SideEvaluator::at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const {
+Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, size_t i,
+                                                Counterexample::Kind kind) const {
   Counterexample out{.kind = kind};
   for (size_t k = 0; k < inputs_.size(); k++) {
     const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
@@ -336,7 +337,7 @@ std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Po
                                                               std::optional<Counterexample::Kind> kind) {
   auto all = differences(points);
   auto it = std::ranges::find_if(all, [&](auto k) { return k && (!kind || k == kind); });
-  return it == all.end() ? std::nullopt : std::optional(at(points, size_t(it - all.begin()), **it));
+  return it == all.end() ? std::nullopt : std::optional(counterexample_at(points, size_t(it - all.begin()), **it));
 }
 
 namespace {

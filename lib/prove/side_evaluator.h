@@ -47,7 +47,7 @@ class SideEvaluator {
   double units_in_last_place(size_t i) const;
   double rounding_error() const;  // returns the relative error of a few roundings of the dtype
   // Returns the counterexample for point `i` of the last evaluation: the inputs and both sides.
-  Counterexample at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;
+  Counterexample counterexample_at(std::span<const Point> points, size_t i, Counterexample::Kind kind) const;
 
  private:
   void add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots);
@@ -61,7 +61,7 @@ class SideEvaluator {
   bool is_true_at(size_t output, size_t i) const { return output == kNone || integer(output, i); }
 
   Graph& graph_;
-  const int64_t points_;
+  const int64_t num_points_;
   std::vector<Input> inputs_;
   std::vector<Array> arrays_;                        // for each input, the array with its values at all points
   std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
@@ -76,7 +76,7 @@ class SideEvaluator {
   std::vector<Lane> lanes_;
   DType dtype_;
   bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
-  size_t defined_ = kNone, after_defined_ = kNone;
+  size_t defined_output_ = kNone, after_defined_output_ = kNone;
   UOp point_range_;  // the RANGE over the points
   std::vector<UOp> stores_;
   std::vector<DType> output_dtypes_;

@@ -65,18 +65,18 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
   if (dtypes::is_bool(d)) return {Const(false), Const(true)};
   if (dtypes::is_float(d)) {
     const auto info = dtypes::finfo(d);
-    const int bias = (1 << (info.exponent - 1)) - 1;
+    const int bias = (1 << (info.exponent_bits - 1)) - 1;
     auto add = [&](double v) {  // leaves out NaN and numbers that are too large
       if (std::fabs(v) <= std::ldexp(1.0, is_wild && !may_round_ ? bias : std::min(bias, 20))) out.emplace_back(v);
     };
     for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0}) add(v);
     for (const Const& c : side_constants_) {
-      const double v = c.to_double(), step = std::ldexp(std::fabs(v), -info.mantissa);
+      const double v = c.to_double(), step = std::ldexp(std::fabs(v), -info.mantissa_bits);
       for (double by : {0.0, 1.0, -1.0, step, -step}) add(v + by);
       add(-v);
     }
     if (!is_wild || d.itemsize() < 2) return out;
-    for (double v : {std::ldexp(1.0, 1 - bias - info.mantissa), std::ldexp(1.0, 1 - bias), 1e-4, 100.0, 4097.0})
+    for (double v : {std::ldexp(1.0, 1 - bias - info.mantissa_bits), std::ldexp(1.0, 1 - bias), 1e-4, 100.0, 4097.0})
       add(v), add(-v);
     if (may_round_) return out;
     for (double v : {std::ldexp(1.75, bias - 1), std::ldexp(1.0, bias / 2), 65504.0, 16777217.0}) add(v), add(-v);

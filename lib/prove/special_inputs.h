@@ -25,7 +25,7 @@ class SpecialInputs {
   // if the AST is not defined for these inputs, or if the draw does not differ from the usual inputs.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
-    return runner_.usual_trial() && num_elements_ <= kMostElements ? points_.size() + kDraws : 0;
+    return runner_.usual_trial() && num_elements_ <= kMaxElements ? points_.size() + kDraws : 0;
   }
 
   // Replaces as many elements by usual numbers as possible while `differs` still returns true. Returns the values of
@@ -34,7 +34,7 @@ class SpecialInputs {
                                                     const std::function<bool(const StageTrial&)>& differs) const;
 
  private:
-  static constexpr int64_t kMostElements = 1 << 21;
+  static constexpr int64_t kMaxElements = 1 << 21;
   std::vector<Const> value_pool(DType d, bool is_wild) const;
 
   StageRunner& runner_;

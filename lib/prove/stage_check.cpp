@@ -16,7 +16,7 @@ namespace tgc {
 using Kind = RewriteProof::Kind;
 
 RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::string why) {
-  proof.findings.push_back({.kind = kind, .reason = std::move(why), .application = SIZE_MAX});
+  proof.findings.push_back({.kind = kind, .reason = std::move(why), .application_index = SIZE_MAX});
   proof.findings.back().place = {.stage_number = stage, .stage = proof.history->stages()[stage].name, .rule = {}};
   return proof.findings.back();
 }
@@ -24,7 +24,7 @@ RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::stri
 std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage) {
   std::vector<RewriteProof*> out;
   for (RewriteProof& r : proof.rewrites)
-    if (proof.history->stage_of(r.application) == stage) out.push_back(&r);
+    if (proof.history->stage_of(r.application_index) == stage) out.push_back(&r);
   return out;
 }
 
@@ -38,7 +38,7 @@ void set_unknown(RewriteProof& r, std::string_view reason) {
 namespace {
 
 bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
-  const Application& a = proof.history->applications()[r.application];
+  const Application& a = proof.history->applications()[r.application_index];
   return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
 }
 
@@ -91,7 +91,8 @@ class StageCheck {
         if (r->kind != Kind::Refuted) continue;
         suspects.push_back(r);
         if (std::ranges::find(points, r->counterexample) == points.end()) points.push_back(r->counterexample);
-        const auto pairs = history_.import_sides({list()[r->application].before, list()[r->application].after});
+        const auto pairs =
+            history_.import_sides({list()[r->application_index].before, list()[r->application_index].after});
         if (!pairs) continue;
         for (const Sides& s : *pairs)
           for (UOp side : {s.before, s.after})
@@ -201,7 +202,7 @@ class StageCheck {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
       if (r->kind != Kind::Refuted || r->counterexample.contains("stored")) continue;
       set_unknown(*r, "the stage computes the same at sample inputs");
-      if (moves_elements(out_, *r) || has_only_loops(list()[r->application])) r->kind = Kind::Sampled;
+      if (moves_elements(out_, *r) || has_only_loops(list()[r->application_index])) r->kind = Kind::Sampled;
     }
   }
 
@@ -267,11 +268,11 @@ class StageCheck {
   // Returns the graphs before and after a rewrite; for a nested rewrite, those around the one that contains it. Returns
   // nullopt if repeating the rewrites does not give the stage's result: the compilation then had other graphs.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
-    const size_t number = history_.stage_of(r.application);
+    const size_t number = history_.stage_of(r.application_index);
     if (number == SIZE_MAX || !replays(number)) return std::nullopt;
     size_t count = 0;
     for (size_t top : stages()[number].graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].application_indices) count += k < r.application;
+      for (size_t k : history_.graph_rewrites()[top].application_indices) count += k < r.application_index;
     const UOp before = history_.replay_stage(stages()[number], count),
               after = history_.replay_stage(stages()[number], count + 1);
     if (!before || !after) return std::nullopt;

@@ -152,7 +152,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
 void StageRunner::run_ast(Trial& t) const {
   const ExecuteOptions here{.runs_in_process = true};
   Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run_reference(ast_).value_or_throw());
-  t.expected = std::move(done.outputs), t.notes = done.notes;
+  t.expected = std::move(done.outputs), t.ref_notes = done.notes;
 }
 
 std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
@@ -174,7 +174,8 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
   if (list.empty() || !can_decide()) return std::nullopt;
   // the loops of a list cannot be shortened, so all expected values are needed
-  if (trials_[0].expected.empty() && work_of(ast_) <= kWork && !catch_failures([&] { return run_ast(trials_[0]), 0; }))
+  if (trials_[0].expected.empty() && work_of(ast_) <= kMaxWork &&
+      !catch_failures([&] { return run_ast(trials_[0]), 0; }))
     return std::nullopt;
   return compare_with_ast(list, most_trials);
 }
@@ -202,7 +203,7 @@ std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::str
   if (work_of(ast_) > max_work_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
   constexpr std::string_view kNan = " of a negative number";  // ends REF's note on a root or logarithm that is NaN
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
-  if (t.notes.empty() || (t.notes.ends_with(kNan) && t.notes.find(',') == std::string::npos)) return t;
+  if (t.ref_notes.empty() || (t.ref_notes.ends_with(kNan) && t.ref_notes.find(',') == std::string::npos)) return t;
   return std::nullopt;
 }
 
@@ -212,7 +213,7 @@ std::optional<std::string> StageRunner::clear_difference_of(const Trial& t, cons
     if constexpr (std::is_same_v<Code, UOp>)
       if (t.expected.empty() || work_of(code) > max_work_) {
         Graph scratch(ast_.graph().settings());
-        const UOp shorter = truncate_loops(scratch, code, kWork);
+        const UOp shorter = truncate_loops(scratch, code, kMaxWork);
         auto run = stored_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
         const StoredSample& stored = run.value_or_throw();
         const Arrays& expected = expected_at(t, stored.flat_indices);
@@ -239,11 +240,11 @@ std::optional<std::string> StageRunner::clear_difference(const StageTrial& t, st
 }
 
 std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
-  if (max_work_ < kWork) {  // try with little work first, which may fail because one iteration needs more
+  if (max_work_ < kMaxWork) {  // try with little work first, which may fail because one iteration needs more
     auto few = catch_failures([&] { return difference_of_parts(t, graph, max_work_); });
     if (few || few.diag().kernel_fault) return std::move(few).value_or_throw();
   }
-  return difference_of_parts(t, graph, kWork);
+  return difference_of_parts(t, graph, kMaxWork);
 }
 
 const Arrays& StageRunner::expected_at(const Trial& t, const Places& places) const {
@@ -299,7 +300,7 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   std::string out = first_difference(ref.compare_arrays(ast_, stored, t.expected).value_or_throw());
   if (!out.empty()) return out;
   constexpr std::string_view kNote = "to an element already stored to";
-  if (done.notes.find(kNote) != std::string::npos && t.notes.find(kNote) == std::string::npos) return kRace;
+  if (done.notes.find(kNote) != std::string::npos && t.ref_notes.find(kNote) == std::string::npos) return kRace;
   return out;
 }
 

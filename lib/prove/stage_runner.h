@@ -20,7 +20,7 @@ struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
   Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
-  std::string notes = {};                                // REF's notes about the AST
+  std::string ref_notes = {};                            // REF's notes about the AST
   mutable std::map<Places, Arrays> computed_parts = {};  // elements of the AST's arrays that were computed so far
 };
 
@@ -58,7 +58,7 @@ class StageRunner {
   std::optional<std::string> clear_difference(const StageTrial& t, std::span<const UOp> list) const;
 
  private:
-  static constexpr double kWork = 4e6;  // most UOps that REF evaluates in one run
+  static constexpr double kMaxWork = 4e6;  // most UOps that REF evaluates in one run
   static constexpr double kLittleWork = 1e5;
   using Trial = StageTrial;
   using Places = StageTrial::Places;
@@ -78,7 +78,7 @@ class StageRunner {
   bool can_decide();
 
   UOp ast_;
-  double max_work_ = kWork;
+  double max_work_ = kMaxWork;
   std::deque<Trial> trials_;
   mutable std::optional<InputDistribution> distribution_;
   std::optional<bool> can_decide_;

@@ -103,7 +103,7 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
                        UOp result) {
   if (proofs.empty() || !input || !result || !has_unordered_stores(result) || has_unordered_stores(input)) return;
   auto guilty = std::ranges::find_if(proofs, [&](const RewriteProof* r) {
-    const Application& a = list[r->application];
+    const Application& a = list[r->application_index];
     return a.after && loses_order(a.before, a.after);
   });
   RewriteProof& r = guilty == proofs.end() ? *proofs.back() : **guilty;

@@ -48,7 +48,7 @@ TEST_CASE("check_store_order: a split store whose parts no longer wait is not pr
   list[0].before = r.number(1), list[0].after = r.number(1);
   list[1].before = whole, list[1].after = split;
   RewriteProof same{.kind = RewriteProof::Kind::Proven}, splits = same;
-  splits.application = 1;
+  splits.application_index = 1;
   RewriteProof* proofs[] = {&splits, &same};
   UOp input = r.g.sink({start, whole}), result = r.g.sink({start, split});
   check_store_order(proofs, list, input, input);

@@ -91,7 +91,7 @@ GoldenStage stage_of(JsonScanner& in) {
     else if (key == "ir") s.ir = in.string_or_null();
     else if (key == "letters") s.pyrender = in.string_or_null();
     else if (key == "full") s.full_text = in.string_or_null();
-    else if (key == "at") s.at = strings(in);
+    else if (key == "at") s.call_places = strings(in);
     else if (key == "function") s.function = name_in(in);
     else if (key == "seconds") s.stage_seconds = seconds(in);
     else in.skip();
@@ -147,8 +147,8 @@ GoldenStored stored_of(JsonScanner& in) {
         auto& reason = s.reasons.emplace_back();
         in.object([&](std::string_view member) {
           if (member == "why") reason.reason = in.string();
-          else if (member == "at") reason.at = in.string();
-          else if (member == "by") reason.by = in.string();
+          else if (member == "at") reason.decision_place = in.string();
+          else if (member == "by") reason.requiring_op = in.string();
           else in.skip();
         });
       });

@@ -25,7 +25,8 @@ struct GoldenStage {
   std::optional<std::string> full_text;  // a text of the graph that loses no facts, recorded if `ir` loses some
   // where tinygrad ran the stage: the calls ("codegen/__init__.py:344"), innermost first, and the function that
   // contains the innermost call; both are empty if they were not recorded
-  std::vector<std::string> at;
+  std::vector<std::string> call_places;
+  std::string first_call_place() const { return call_places.empty() ? "" : call_places[0]; }  // "" if none is recorded
   std::string function;
   double stage_seconds = -1;  // tinygrad's processor time for the stage; negative if it was not recorded
 };
@@ -73,10 +74,12 @@ std::string made_for_text(const std::vector<GoldenMetadata>& metadata);
 // Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
 struct GoldenStored {
   struct Reason {
-    // "own": the value's op requires it; "source": its user `by` requires it; or "users", "loops", "output", ...
+    // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "output",
+    // ...
     std::string reason;
-    std::string at;   // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
-    std::string by;   // the op of a user that requires it; may be empty
+    std::string
+        decision_place;  // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
+    std::string requiring_op;  // the op of a user that requires it; may be empty
   };
   std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty if unknown
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it

@@ -187,7 +187,7 @@ class Finder {
 
 }  // namespace
 
-std::string GraphText::of(std::string_view text) const {
+std::string GraphText::padded_text(std::string_view text) const {
   std::string out(size_t(std::count(text.begin(), text.begin() + ptrdiff_t(begin), '\n')), '\n');
   return out.append(text.substr(begin, end - begin));
 }

@@ -18,7 +18,7 @@ struct GraphText {
 
   // Returns the graph's text below as many empty lines as `text` has lines above the graph, so that errors name the
   // right lines.
-  std::string of(std::string_view text) const;
+  std::string padded_text(std::string_view text) const;
 };
 
 struct GraphTexts {

@@ -35,9 +35,10 @@ TEST_CASE("graph texts: graphs one after another, with their headers") {
   const GraphTexts found = find_graph_texts(text);
   REQUIRE(found.graphs.size() == 4);
   CHECK_FALSE(found.has_other_lines);
-  CHECK(found.graphs[0].of(text) == kRepr);
-  CHECK(found.graphs[1].of(text) == "\n\n\n\n" + std::string(kRepr));  // errors name the line in the whole text
-  CHECK(found.graphs[2].of(text).ends_with(joined({"\n# tgc: {\"name\":\"k\"}\n", kPyrender})));
+  CHECK(found.graphs[0].padded_text(text) == kRepr);
+  // errors name the line in the whole text
+  CHECK(found.graphs[1].padded_text(text) == "\n\n\n\n" + std::string(kRepr));
+  CHECK(found.graphs[2].padded_text(text).ends_with(joined({"\n# tgc: {\"name\":\"k\"}\n", kPyrender})));
   CHECK(found.graphs[3].kind == InputKind::Uops);
   CHECK(kinds_of(joined({kListing, kListing})) == "a print_uops listing at 0\na print_uops listing at 74\n");
 }
@@ -49,9 +50,9 @@ TEST_CASE("graph texts: what a program prints between graphs is skipped") {
   const GraphTexts found = find_graph_texts(text);
   CHECK(found.has_other_lines);
   REQUIRE(found.graphs.size() == 3);
-  CHECK(found.graphs[0].of(text) == kPyrender);
-  CHECK(found.graphs[1].of(text).ends_with("\n" + std::string(kListing)));
-  CHECK(found.graphs[2].of(text).ends_with("\n" + std::string(kRepr)));
+  CHECK(found.graphs[0].padded_text(text) == kPyrender);
+  CHECK(found.graphs[1].padded_text(text).ends_with("\n" + std::string(kListing)));
+  CHECK(found.graphs[2].padded_text(text).ends_with("\n" + std::string(kRepr)));
 }
 
 TEST_CASE("graph texts: an arg of several lines is a part of its listing") {
@@ -67,7 +68,7 @@ TEST_CASE("graph texts: a Markdown file has graphs only in its fences") {
   const GraphTexts found = find_graph_texts(text);
   CHECK(found.has_other_lines);
   REQUIRE(found.graphs.size() == 4);
-  CHECK(found.graphs[0].of(text) == "\n\n\n" + std::string(kPyrender));
+  CHECK(found.graphs[0].padded_text(text) == "\n\n\n" + std::string(kPyrender));
   CHECK(found.graphs[3].kind == InputKind::Json);
 }
 

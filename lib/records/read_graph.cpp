@@ -160,7 +160,7 @@ std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
   std::vector<NodeAt> out;
   for (size_t i = 0; i < places.size(); i++) {
     const size_t end = i + 1 < places.size() ? places[i + 1].first_id : graph.size();
-    if (places[i].first_id < end && end <= graph.size()) out.push_back({places[i].at, graph.at(uint32_t(end - 1))});
+    if (places[i].first_id < end && end <= graph.size()) out.push_back({places[i].offset, graph.at(uint32_t(end - 1))});
   }
   return out;
 }
@@ -193,11 +193,11 @@ Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::strin
   if (kind == InputKind::Pyrender) return read_statements(graph, text, file, report, nodes);
   auto read = read_graph(graph, kind, text, file, &report);
   if (kind == InputKind::Uops && read && read->list.size() == report.places.size()) {
-    std::ranges::sort(report.places, {}, &Place::at);  // a list of instructions may be read out of order
-    for (size_t i = 0; i < read->list.size(); i++) nodes.push_back({report.places[i].at, read->list[i]});
+    std::ranges::sort(report.places, {}, &Place::offset);  // a list of instructions may be read out of order
+    for (size_t i = 0; i < read->list.size(); i++) nodes.push_back({report.places[i].offset, read->list[i]});
   } else {
     nodes = nodes_of_places(graph, report.places);
-    std::ranges::sort(nodes, {}, &NodeAt::at);  // nodes of a repr are read from the inside out
+    std::ranges::sort(nodes, {}, &NodeAt::offset);  // nodes of a repr are read from the inside out
   }
   return read;
 }

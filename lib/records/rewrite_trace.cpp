@@ -225,7 +225,7 @@ class GroupRecord {
  private:
   UOp line(size_t number) {
     while (reader_.size() <= number) reader_.add(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
-    return reader_.at(number);
+    return reader_.node_of_line(number);
   }
   UOp node(int64_t number) { return line(nodes_.add_number(number)); }
   UOp object(PickleValue v) { return line(nodes_.add_node(v)); }
@@ -253,7 +253,7 @@ class GroupRecord {
           if (!before || !after) continue;
           std::string place;
           append_json_string(place, place_of_pair(r->matches[n][2]));
-          int64_t from = writer.add(node(*before), lines), to = writer.add(node(*after), lines);
+          int64_t from = writer.append_lines(node(*before), lines), to = writer.append_lines(node(*after), lines);
           list += (list.empty() ? "[" : ",[") + std::to_string(stage) + "," + place + "," + std::to_string(from) + "," +
                   std::to_string(to) + "," + std::to_string(r->depth - stages[stage].rewrite->depth) + "]";
         }

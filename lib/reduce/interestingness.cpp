@@ -111,7 +111,7 @@ bool InterestingnessTest::is_the_same(const ObservedFailure& other) const {
 InterestingnessTest::Answer InterestingnessTest::answer_for(const TestCase& c, const std::string& key) {
   {
     std::lock_guard guard(mutex_);
-    if (auto it = cached_answers_.find(key); it != cached_answers_.end()) return it->second.answer_for;
+    if (auto it = cached_answers_.find(key); it != cached_answers_.end()) return it->second.answer;
   }
   // reject a loop without an END, which tinygrad accepts: it prints a source without the closing brace
   const bool ends_loops = !is_wrong_live_ || ranges_of(c.root).empty();
@@ -121,7 +121,7 @@ InterestingnessTest::Answer InterestingnessTest::answer_for(const TestCase& c, c
     may = prefilter_->may_fail(c);
   }
   std::lock_guard guard(mutex_);
-  return cached_answers_[key].answer_for = may ? Answer::Maybe : Answer::No;
+  return cached_answers_[key].answer = may ? Answer::Maybe : Answer::No;
 }
 
 std::optional<bool> InterestingnessTest::cached_answer(const TestCase& c) {
@@ -151,7 +151,7 @@ std::vector<ReproArray> InterestingnessTest::inputs_of(const TestCase& c) const 
 FailureSignature::Kind InterestingnessTest::symptom_in(const TestCase& c) const {
   std::lock_guard guard(mutex_);
   auto it = cached_answers_.find(identity(c));
-  return it == cached_answers_.end() || it->second.answer_for != Answer::Yes ? initial_failure_.symptom.kind
+  return it == cached_answers_.end() || it->second.answer != Answer::Yes ? initial_failure_.symptom.kind
                                                                              : it->second.symptom;
 }
 

@@ -105,7 +105,7 @@ class InterestingnessTest {
   std::atomic<size_t> num_calls_ = 0, num_prefiltered_ = 0;
   mutable std::mutex mutex_;
   struct CachedAnswer {
-    Answer answer_for;
+    Answer answer;
     FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure if `answer_for` is Yes
     std::vector<ReproArray> inputs = {};  // the arrays that showed the failure, if they are not those of the case
   };

@@ -354,7 +354,7 @@ TEST_CASE("reduce: errors if the case passes or fails in another way than asked"
         "it passes on CPU:LLVM: there is nothing to reduce");
   CHECK(reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "false"}).error ==
         "the command does not say so of it: there is nothing to reduce");
-  WithEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
+  ScopedEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
   CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""})
             .error.starts_with("it is not 'compile', but '"));
 }

@@ -93,7 +93,7 @@ TestCase current(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
   out.root = copy_into(*out.graph, compilation.current_graph());
-  if (compilation.at()) out.info.stage = compilation.at()->name;
+  if (compilation.last_row()) out.info.stage = compilation.last_row()->name;
   if (out.fault) out.fault->application = 1;
   return out;
 }

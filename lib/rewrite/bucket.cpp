@@ -99,10 +99,10 @@ BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move
     }
   mask_words = (programs.size() + 63) / 64;
   index_masks(all);
-  number_needs();
+  number_needed_ops();
 }
 
-void BucketPrograms::number_needs() {
+void BucketPrograms::number_needed_ops() {
   static std::atomic<size_t> classes{0};
   OpSet needed;
   for (const MatchProgram& p : programs) needed = needed | p.needed_ops;
@@ -136,7 +136,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
                    .destination_register = uint8_t(k),
                    .checks = 0,
                    .capture = n.capture,
-                   .length = uint8_t(n.children.size()),
+                   .num_sources = uint8_t(n.children.size()),
                    .dtypes = n.dtypes.bits(),
                    .ops = n.ops,
                    .pattern = &n};
@@ -164,7 +164,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
     for (size_t i = 0; i < node->children.size(); i++)
       queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1), near_position(depth, near, i)});
   }
-  program.count = uint32_t(steps.size()) - program.first;
+  program.num_steps = uint32_t(steps.size()) - program.first_step;
   programs.push_back(program);
 }
 
@@ -255,9 +255,9 @@ void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   for (size_t s = 0; s < kNearPositions; s++)
     index_programs(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
                    [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
-  programs_near.resize(mask_words);
+  near_programs.resize(mask_words);
   for (size_t p = 0; p < programs.size(); p++)
-    if (tgc::programs_near(all[p])) programs_near[p / 64] |= uint64_t(1) << (p % 64);
+    if (tgc::programs_near(all[p])) near_programs[p / 64] |= uint64_t(1) << (p % 64);
 }
 
 }  // namespace tgc

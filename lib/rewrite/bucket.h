@@ -25,7 +25,7 @@ struct MatchStep {
   uint8_t destination_register;  // register to load the source into
   uint8_t checks;                // bit set of Check
   int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
-  uint8_t length;                // number of sources, for the checks kExact and kAtLeast
+  uint8_t num_sources;           // number of sources, for the checks kExact and kAtLeast
   uint32_t dtypes;               // the accepted dtypes, for the check kDtypes
   OpSet ops;                     // the accepted ops, for the check kOps
   const pat::PatNode* pattern;
@@ -35,9 +35,9 @@ constexpr size_t kMaxNodes = 32;
 // A program for one alternative of a rule, that is, for one order of commutative sources and one choice of each any_of.
 struct alignas(64) MatchProgram {
   const Rule* rule;
-  uint32_t first, count;   // range in BucketPrograms::steps
-  uint32_t rule_index;     // index of `rule` in BucketPrograms::rules
-  uint64_t bound_outside;  // bit set of the capture ids that patterns outside of `each` bind
+  uint32_t first_step, num_steps;  // range in BucketPrograms::steps
+  uint32_t rule_index;             // index of `rule` in BucketPrograms::rules
+  uint64_t bound_outside;          // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
   bool must_check_needed_ops;
@@ -75,9 +75,9 @@ struct NearNodes {
   enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
 
   explicit NearNodes(UOp u);
-  UOp at[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
-  size_t kind(size_t position) const { return at[position] ? at[position].node()->kind : kAbsentKind; }
-  bool same_pairs(size_t pair) const { return at[kPairs[pair].first] == at[kPairs[pair].second]; }
+  UOp nodes[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
+  size_t kind(size_t position) const { return nodes[position] ? nodes[position].node()->kind : kAbsentKind; }
+  bool same_pairs(size_t pair) const { return nodes[kPairs[pair].first] == nodes[kPairs[pair].second]; }
   // pairs of positions that a pattern such as x + x may require to have the same node; see MatchProgram::same_pairs
   static constexpr std::array<std::pair<Position, Position>, 11> kPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},
@@ -86,8 +86,8 @@ struct NearNodes {
 
 inline NearNodes::NearNodes(UOp u) {
   for (size_t i = 0; i < std::min<size_t>(2, u.num_src()); i++) {
-    UOp s = at[kA + i] = u.src(i);
-    for (size_t j = 0; j < std::min<size_t>(2, s.num_src()); j++) at[kA0 + 2 * i + j] = s.src(j);
+    UOp s = nodes[kA + i] = u.src(i);
+    for (size_t j = 0; j < std::min<size_t>(2, s.num_src()); j++) nodes[kA0 + 2 * i + j] = s.src(j);
   }
 }
 
@@ -105,7 +105,7 @@ struct BucketPrograms {
   std::vector<uint64_t> length_masks;  // at index n * mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
   std::vector<KindMasks> kind_masks;
-  std::vector<uint64_t> programs_near;    // mask of the programs that use the masks in KindMasks::near
+  std::vector<uint64_t> near_programs;    // mask of the programs that use the masks in KindMasks::near
   // indexed by op: the number, from 1, of an op that occurs in the `needed_ops` of a program; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
   size_t num_classes = 1;                       // number of values of class_of(): 2 ** (number of numbered ops)
@@ -121,7 +121,7 @@ struct BucketPrograms {
   }
 
  private:
-  void number_needs();
+  void number_needed_ops();
   void add_rule(const Rule& rule, const PatternChoice& chosen, size_t number);
   void index_masks(const std::vector<PatternChoice>& chosen);
   // Fills the mask table of a fact that has `values` possible values. mask(value * mask_words + i) is word i of the

@@ -49,13 +49,13 @@ void DeferredFrames::wake_waiters(uint32_t& first) {
   const uint64_t now = entries_[current_entry_].ring_position;
   for (uint32_t i = std::exchange(first, 0); i; i = entries_[i].next_waiter) {
     Ready ready{entries_[i].ring_position, i};
-    if (ready.ring_position > now) put_ahead(ready);
+    if (ready.ring_position > now) insert_ready(ready);
     else next_round_frames_.push_back(ready);
     entries_[i].node = {};
   }
 }
 
-void DeferredFrames::put_ahead(const Ready& ready) {
+void DeferredFrames::insert_ready(const Ready& ready) {
   // number of entries of near_frames_ to scan; a frame that is taken after all of them is added to far_frames_
   constexpr size_t kNear = 16;
   size_t end = near_frames_.size(), at = end;
@@ -79,7 +79,7 @@ bool DeferredFrames::take_next(RewriteFrame& next) {
     near_frames_.push_back(far_frames_.back());
     far_frames_.pop_back();
   }
-  uint32_t at = near_frames_.back().at;
+  uint32_t at = near_frames_.back().entry_index;
   near_frames_.pop_back();
   Entry& e = entries_[at];
   next = e.frame;
@@ -107,7 +107,7 @@ void DeferredFrames::make_room_after(uint32_t at) {
     for (uint64_t i = 0; i < count; i++, first = entries_[first].next)
       entries_[first].ring_position = low + i * (length / count);
     for (auto* frames : {&near_frames_, &far_frames_, &next_round_frames_})
-      for (Ready& ready : *frames) ready.ring_position = entries_[ready.at].ring_position;
+      for (Ready& ready : *frames) ready.ring_position = entries_[ready.entry_index].ring_position;
     return;
   }
 }

@@ -19,7 +19,7 @@ namespace tgc {
 
 // A frame of the rewrite's work stack: a node, its current replacement, and the step to do next.
 struct RewriteFrame {
-  UOp n;
+  UOp node;
   UOp new_node;
   uint32_t stage;
 };
@@ -56,12 +56,12 @@ class DeferredFrames {
   // An unblocked frame: its position number and the index of its entry.
   struct Ready {
     uint64_t ring_position;
-    uint32_t at;
+    uint32_t entry_index;
     bool operator>(const Ready& other) const { return ring_position > other.ring_position; }
   };
 
   void wake_waiters(uint32_t& first);
-  void put_ahead(const Ready& ready);
+  void insert_ready(const Ready& ready);
   void make_room_after(uint32_t at);
   uint32_t new_entry();
 

@@ -88,7 +88,7 @@ TEST_CASE("deferred frames: many can be added at one place, round after round") 
     waiting.mark_done(before);
     RewriteFrame next;
     REQUIRE(waiting.take_next(next));
-    REQUIRE(next.n == before);
+    REQUIRE(next.node == before);
     waiting.add_frame({after, after, 1}, after);
     waiting.add_frame({never, never, 3}, never);
   }

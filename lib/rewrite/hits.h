@@ -16,7 +16,7 @@ namespace detail {
 inline std::atomic<bool> is_noting_rules = false;
 enum class RuleEvent : uint8_t { Hit, Declined, Checked };
 void note_event(const Rule& rule, RuleEvent event);
-inline void note_if_wanted(const Rule& rule, RuleEvent event) {
+inline void note_if_recording(const Rule& rule, RuleEvent event) {
   if (is_noting_rules.load(std::memory_order_relaxed)) [[unlikely]] note_event(rule, event);
 }
 }  // namespace detail
@@ -25,14 +25,14 @@ inline void note_if_wanted(const Rule& rule, RuleEvent event) {
 void note_rules(const std::vector<const Rule*>& rules);
 
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
-inline void note_hit(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Hit); }
+inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but its right side returned the empty UOp or the node itself.
 // For a rule of lib/spec, records that the rule rejected a node.
-inline void note_declined(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Declined); }
+inline void note_declined(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
 // Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
-inline void note_checked(const Rule& rule) { detail::note_if_wanted(rule, detail::RuleEvent::Checked); }
+inline void note_checked(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Checked); }
 
 // True if note_hit, note_declined or note_checked, respectively, was recorded for the rule.
 bool was_hit(const Rule& rule);

@@ -115,8 +115,8 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   uint8_t c = step.checks;
   if (c == MatchStep::kCapture) return captured[step.capture] = u, true;
   if ((c & MatchStep::kOps) && !u.in(step.ops)) return false;
-  if ((c & MatchStep::kExact) && u.num_src() != step.length) return false;
-  if ((c & MatchStep::kAtLeast) && u.num_src() < step.length) return false;
+  if ((c & MatchStep::kExact) && u.num_src() != step.num_sources) return false;
+  if ((c & MatchStep::kAtLeast) && u.num_src() < step.num_sources) return false;
   if ((c & MatchStep::kDtypes) && !DTypeSet(step.dtypes).contains(u.dtype())) return false;
   if ((c & MatchStep::kSame) && !(captured[step.capture] == u)) return false;
   if ((c & MatchStep::kArg) && !arg_matches(*step.pattern, u.arg())) return false;
@@ -144,7 +144,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
     UOp at[kMaxNodes];
   } regs;
   const MatchStep* begin = step;
-  const MatchStep* end = step + program.count;
+  const MatchStep* end = step + program.num_steps;
   for (; step != end; ++step) {
     UOp u = step->destination_register == 0 ? root : regs.at[step->parent].src(step->child);
     if (!step_matches(*step, u, captured)) return false;
@@ -169,7 +169,7 @@ OpSet ops_of_sources(UOp u) {
   for (size_t i = 0; i < kPositions; i++) bits &= kinds[(i < n ? src[i].node()->kind : kAbsentKind) * words].source[i];
   for (size_t i = 0; i < kDTypePositions; i++)
     bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
-  if (!(bits & code.programs_near[w])) return bits;
+  if (!(bits & code.near_programs[w])) return bits;
   NearNodes near(u);
   for (size_t i = 0; i < kNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
   return bits;
@@ -226,21 +226,22 @@ class CountedMatch {
     bool timed = stats_.num_matches_++ % kEvery == 0;
     uint64_t begin = timed ? ticks() : 0;
     bool matched = run();
-    if (timed) stats_.of(*p.rule).total_ns += (ticks() - begin) * kEvery;
+    if (timed) stats_.counters_of(*p.rule).total_ns += (ticks() - begin) * kEvery;
     return matched;
   }
 
   UOp call(const MatchProgram& p, const Match& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
     reached_ = p.rule_index;
-    RuleStats::Counters& calling = stats_.of(*p.rule);
+    RuleStats::Counters& calling = stats_.counters_of(*p.rule);
     uint32_t weight = calling.num_calls < kFirst ? 1 : calling.num_calls % kSome == 0 ? kSome : 0;
     calling.num_calls++;
     uint64_t begin = weight ? ticks() : 0;
     UOp out = run();
     if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-    RuleStats::Counters& counters = stats_.of(*p.rule);  // looked up again, because the call may have moved the table
+    // looked up again, because the call may have moved the table
+    RuleStats::Counters& counters = stats_.counters_of(*p.rule);
     counters.total_ns += taken;
     if (out && !(out == u_)) {
       counters.num_hits++, counters.hit_ns += taken;
@@ -299,7 +300,7 @@ template <class Count>
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
       if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
-      if (!count.match(program, [&] { return run(program, code.steps.data() + program.first, u, captures.at); }))
+      if (!count.match(program, [&] { return run(program, code.steps.data() + program.first_step, u, captures.at); }))
         continue;
       hit.rule = &rule;  // set before the call, so that the message of an exception can name the rule
       const Match match{u, captures.at, ctx, ctx_type};
@@ -348,7 +349,7 @@ struct Sets {
   uint16_t number_of(RuleIds ids) {
     auto [it, is_new] = numbers.try_emplace(ids, uint16_t(sets.size()));
     if (!is_new) return it->second;
-    if (sets.size() == RemainingRulesTable::kSets) {
+    if (sets.size() == RemainingRulesTable::kMaxSets) {
       numbers.erase(it);
       return 0;
     }

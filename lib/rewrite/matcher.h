@@ -40,7 +40,7 @@ struct RemainingRules {
 // The RemainingRules of one matcher, indexed by the number of the node's set. Entries are made on first use.
 class RemainingRulesTable {
  public:
-  static constexpr size_t kSets = 256;  // maximum number of sets; further sets have no number and are not cached
+  static constexpr size_t kMaxSets = 256;  // maximum number of sets; further sets have no number and are not cached
 
   RemainingRulesTable() = default;
   ~RemainingRulesTable();
@@ -51,7 +51,7 @@ class RemainingRulesTable {
 
  private:
   const RemainingRules& make_remaining(const Matcher& matcher, uint16_t tried) const;
-  mutable std::array<std::atomic<const RemainingRules*>, kSets> remaining_ = {};
+  mutable std::array<std::atomic<const RemainingRules*>, kMaxSets> remaining_ = {};
 };
 
 class Matcher {

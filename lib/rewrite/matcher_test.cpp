@@ -133,7 +133,7 @@ TEST_CASE("matcher: RuleStats counts attempts and hits") {
   CHECK(set.matcher().rewrite_watched(t.a + t.b, nullptr, nullptr, applied, &stats, nullptr));
   CHECK(set.matcher().rewrite_watched(t.a + t.two, nullptr, nullptr, applied, &stats, nullptr));
   uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;
-  auto counted = stats.by_rule();
+  auto counted = stats.counters_by_rule();
   CHECK(counted[one].num_hits == 1);
   CHECK(counted[one].num_attempts == 2);
   CHECK(counted[two].num_hits == 1);

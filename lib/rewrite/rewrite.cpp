@@ -95,15 +95,15 @@ class Rewriter {
       while (!w_.stack.empty()) {
         RewriteFrame f = w_.stack.back();
         w_.stack.pop_back();
-        if (!is_done(f.n)) step(f);
+        if (!is_done(f.node)) step(f);
       }
     } while (take_waiting());
   }
 
   void step(const RewriteFrame& f) {
-    if (f.stage == kEnter) enter(f.n);
-    else if (f.stage == kRebuild) rebuild(f.n, f.new_node);
-    else link(f.n, f.new_node);
+    if (f.stage == kEnter) enter(f.node);
+    else if (f.stage == kRebuild) rebuild(f.node, f.new_node);
+    else link(f.node, f.new_node);
   }
 
   void push(UOp n, UOp new_n, Stage stage) { w_.stack.push_back({n, new_n, stage}); }
@@ -158,7 +158,7 @@ class Rewriter {
     }
     fit();
     if (!out) return out;
-    w_.recent[w_.num_hits++ % Workspace::kRecent] = {tried_.rule, u};
+    w_.recent_hits[w_.num_hits++ % Workspace::kMaxRecentHits] = {tried_.rule, u};
     if (w_.num_hits % kHitsPerCheck == 0) throw_if_late();
     return out;
   }
@@ -405,7 +405,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
   uint32_t number = rules.matcher().matcher_number();
   if (number >= state.known_results.size()) state.known_results.resize(2 * number + 64);
   auto& known = state.known_results[number];
-  if (!std::exchange(known.was_asked, true)) return nullptr;
+  if (!std::exchange(known.was_requested, true)) return nullptr;
   if (!known.results) {
     known.results = std::make_unique<TableResults>();
     known.results->begin_epoch();
@@ -417,7 +417,7 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 // a ShortcutTrial requests and, if the observer only counts, the depth-first order.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
-  auto quick = [&](const Shortcut& what) { return state.choose(what).way == ShortcutWay::Quick; };
+  auto quick = [&](const Shortcut& what) { return state.choose_way(what).way == ShortcutWay::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
   bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
   bool only_counted = state.observer && state.observer->counts_only && !state.rewrite_override &&
@@ -465,7 +465,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
   auto& state = graph.extension<RewriteState>();
   ObserverScope scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
-  return scope.finish_rewrite(detail::go(state.choose(kAppliesNowhere), kAppliesNowhere, none_applies,
+  return scope.finish_rewrite(detail::go(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return rewritten(sink, state, rules, options); }));
 }
 

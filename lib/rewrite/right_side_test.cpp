@@ -132,7 +132,7 @@ TEST_CASE("right sides: RuleStats counts hits per branch") {
   RuleStats stats;
   Hit hit;
   for (int n : {1, 2, 4}) set.matcher().rewrite_watched(t.v + Const(n), nullptr, nullptr, hit, &stats, nullptr);
-  const auto counted = stats.by_rule()[set.rules()[0]->id];
+  const auto counted = stats.counters_by_rule()[set.rules()[0]->id];
   CHECK(counted.num_hits == 3);
   CHECK(counted.branch_hits == decltype(counted.branch_hits){{"odd", 1}, {"even", 2}});
 }

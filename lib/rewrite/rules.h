@@ -48,8 +48,8 @@ struct Folding {
   std::vector<const pat::PatNode*> guards = {};
   std::span<const char* const> case_names = {};  // names of the foldings among which the right side's function chooses
   // The parts of `Rule::call`, for mutants of rules (lib/prove/mutants.h): whether each guard holds, and the result.
-  std::vector<bool (*)(const Match&)> tests = {};
-  UOp (*build)(const Rule& rule, const Match& match) = nullptr;
+  std::vector<bool (*)(const Match&)> guard_tests = {};
+  UOp (*build_result)(const Rule& rule, const Match& match) = nullptr;
 };
 
 struct Rule {

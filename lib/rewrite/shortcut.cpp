@@ -33,7 +33,7 @@ void set_trial(Graph& graph, ShortcutTrial* trial) { graph.extension<RewriteStat
 ShortcutTrial* trial_of(Graph& graph) { return graph.extension<RewriteState>().trial; }
 
 detail::ShortcutChoice detail::choose_way(Graph& graph, const Shortcut& what) {
-  return graph.extension<RewriteState>().choose(what);
+  return graph.extension<RewriteState>().choose_way(what);
 }
 
 }  // namespace tgc

@@ -15,8 +15,8 @@ size_t hash(const void* bucket, uint32_t node_class, uint32_t last_rule) {
 RuleStats::RuleStats() : bucket_stops_(1024), start_ticks_(ticks()), start_ns_(now_ns()) {}
 
 void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
-  of(rule).num_hits += hits;
-  of(rule).num_attempts += attempts;
+  counters_of(rule).num_hits += hits;
+  counters_of(rule).num_attempts += attempts;
 }
 
 // Returns the entry of bucket_stops_ for this bucket, node class and number of the last rule; inserts a missing entry.
@@ -40,7 +40,7 @@ void RuleStats::count_stop(const Bucket* bucket, uint32_t node_class, uint32_t l
     if (s.bucket) find_stop(s.bucket, s.node_class, s.last_rule).num_tries = s.num_tries;
 }
 
-std::vector<RuleCounters> RuleStats::by_rule() {
+std::vector<RuleCounters> RuleStats::counters_by_rule() {
   double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, ticks() - start_ticks_));
   std::vector<RuleCounters> out(counters_.begin(), counters_.end());
   out.resize(num_rules());

@@ -29,7 +29,7 @@ struct RuleCounters {
 class RuleStats {
  public:
   RuleStats();
-  std::vector<RuleCounters> by_rule();  // returns the counters of all rules, indexed by Rule::id
+  std::vector<RuleCounters> counters_by_rule();  // returns the counters of all rules, indexed by Rule::id
 
   // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
   void add_counts(const Rule& rule, uint64_t hits, uint64_t attempts);
@@ -56,7 +56,7 @@ class RuleStats {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
     if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
   }
-  Counters& of(const Rule& rule) {
+  Counters& counters_of(const Rule& rule) {
     if (rule.id >= counters_.size()) counters_.resize(num_rules());
     return counters_[rule.id];
   }

@@ -14,12 +14,12 @@ namespace {
 // same node. If `start` is set, the visit of `start` led to `start` again, so the nodes of the visit stack from `start`
 // on form the cycle; then only applications to these nodes are returned.
 std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
-  auto hit_before = [&](size_t k) { return w.recent[(w.num_hits - 1 - k) % Workspace::kRecent]; };
+  auto hit_before = [&](size_t k) { return w.recent_hits[(w.num_hits - 1 - k) % Workspace::kMaxRecentHits]; };
   std::vector<UOp> visited;
   for (size_t i = w.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));)
     visited.push_back(w.visits[i].node);
   std::vector<Workspace::Hit> out;
-  for (size_t k = 0; k < std::min(w.num_hits, Workspace::kRecent); k++) {
+  for (size_t k = 0; k < std::min(w.num_hits, Workspace::kMaxRecentHits); k++) {
     Workspace::Hit hit = hit_before(k);
     if (k > 0 && hit.node == hit_before(0).node) break;
     if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end())

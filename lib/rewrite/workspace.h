@@ -108,7 +108,7 @@ struct Workspace {
     uint32_t next_source;
     bool has_changed_source;     // true if the result of a source that was visited differs from the source
   };
-  static constexpr size_t kRecent = 32;
+  static constexpr size_t kMaxRecentHits = 32;
 
   TableResults results;          // the result slots, if another rewrite uses those in the nodes
   Pages<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
@@ -118,7 +118,8 @@ struct Workspace {
   DeferredFrames deferred_frames;
   InlineStack<Visit, 128> visits;
   std::vector<UOp> sources;
-  Hit recent[kRecent];  // ring buffer of the last rule applications, for the message about an endless rewrite
+  // ring buffer of the last rule applications, for the message about an endless rewrite
+  Hit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
   // Returns `u` with its sources replaced by result_of(source). At least one source must differ.
@@ -141,7 +142,7 @@ struct RewriteState {
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
   // node is always the same. The first rewrite of a rule set keeps no results, because most sets are used only once.
   struct KnownMatcher {
-    bool was_asked = false;
+    bool was_requested = false;
     std::unique_ptr<TableResults> results;
   };
   std::vector<KnownMatcher> known_results;  // indexed by Matcher::matcher_number
@@ -160,7 +161,7 @@ struct RewriteState {
     return size_t(is_uninstrumented ? std::max(limit, Settings().REWRITE_STACK_LIMIT) : limit);
   }
 
-  detail::ShortcutChoice choose(const Shortcut& what) const {
+  detail::ShortcutChoice choose_way(const Shortcut& what) const {
     ShortcutWay usual = is_watched() ? ShortcutWay::Faithful : ShortcutWay::Quick;
     return {trial ? trial->choose_way(what, usual) : usual, trial};
   }

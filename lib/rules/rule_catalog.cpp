@@ -195,7 +195,7 @@ std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleS
     for (const Rule* r : inner().rules()) {
       if (std::ranges::find(out, r, &CatalogRule::rule) != out.end()) continue;
       out.push_back(entry(r));
-      out.back().outer_rule = inner().name();
+      out.back().nested_set_name = inner().name();
     }
   return out;
 }
@@ -219,8 +219,8 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   for (const CatalogRule& r : rules) {
     if (!wanted(r, listing)) continue;
     shown++;
-    if (r.outer_rule != inside) {
-      inside = r.outer_rule;
+    if (r.nested_set_name != inside) {
+      inside = r.nested_set_name;
       out += "-- in a rewrite inside, by " + std::string(inside) + ":\n";
       set = {};
     }
@@ -258,7 +258,7 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
       });
       json.member("file", short_file(rule)).member("line", rule.line).member("tinygrad", tinygrad_source(rule));
       json.member("verdict", rule_verdict(rule));
-      if (!r.outer_rule.empty()) json.member("inside", r.outer_rule);
+      if (!r.nested_set_name.empty()) json.member("inside", r.nested_set_name);
     };
     json.key("rules").array([&] {
       for (const CatalogRule& r : rules)

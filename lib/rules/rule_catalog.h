@@ -28,7 +28,7 @@ struct CatalogRule {
   std::vector<std::string_view> stages;
   // set only by catalog_rules(set, inside): the name of the set of `inside` that has the rule; empty for a rule of
   // `set`
-  std::string_view outer_rule = {};
+  std::string_view nested_set_name = {};
 };
 
 // Returns every rule once, in the order of the catalog.

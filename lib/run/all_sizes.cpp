@@ -34,8 +34,8 @@ Sizes sizes_for_source(UOp u, size_t i) {
 // Lowers the sizes of the arrays that the kernel reads. Returns whether it lowered any.
 bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
   if (!k.ast.is(Op::SINK)) {  // a copy of array 1 to array 0
-    if (k.arrays.size() < 2 || sizes[k.arrays[1]] <= sizes[k.arrays[0]]) return false;
-    return sizes[k.arrays[1]] = sizes[k.arrays[0]], true;
+    if (k.array_numbers.size() < 2 || sizes[k.array_numbers[1]] <= sizes[k.array_numbers[0]]) return false;
+    return sizes[k.array_numbers[1]] = sizes[k.array_numbers[0]], true;
   }
   const std::vector<UOp> nodes = toposort(k.ast);
   std::unordered_map<UOp, Sizes> at;
@@ -45,7 +45,8 @@ bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
   };
   auto array_of = [&](UOp u) -> Sizes* {
     const auto slot = size_t(u.arg().small_int());
-    return slot < k.arrays.size() && k.arrays[slot] < sizes.size() ? &sizes[k.arrays[slot]] : nullptr;
+    return slot < k.array_numbers.size() && k.array_numbers[slot] < sizes.size() ? &sizes[k.array_numbers[slot]]
+                                                                                 : nullptr;
   };
   bool changes = false;
   for (size_t n = nodes.size(); n-- > 0;) {
@@ -109,7 +110,7 @@ ProgramSizes sizes_of(const TensorProgram& program) {
   }
   for (const TensorKernel& k : program.kernels) {
     out.kernels.push_back({k.ast, {}});
-    for (size_t m : k.memories) out.kernels.back().arrays.push_back(out.whole_arrays[m]);
+    for (size_t m : k.memories) out.kernels.back().array_numbers.push_back(out.whole_arrays[m]);
   }
   lower_sizes(out.kernels, out.array_sizes);
   return out;

@@ -15,7 +15,7 @@ namespace tgc {
 // A kernel or a copy between arrays, and for each of its DEFINE_GLOBALs, by slot, the number of its array.
 struct ScheduledKernel {
   UOp ast;
-  std::vector<size_t> arrays;
+  std::vector<size_t> array_numbers;
 };
 
 // Which values an array may have.

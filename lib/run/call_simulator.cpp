@@ -129,7 +129,7 @@ void Simulator::for_each_kernel(UOp list, Work work) {
       if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, devices_of(a));
     const Body& body = body_of(call.src(0), arguments.size());
     for (size_t d = 0; d < devices; d++) {
-      Event e{.call = k, .device = d, .body = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
+      Event e{.call_index = k, .device = d, .body_number = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
       for (size_t i = 0; i < arguments.size(); i++) {
         e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
         e.argument_is_written.push_back(body.accesses[i].is_written);
@@ -187,7 +187,7 @@ void Simulator::track_shared_arguments(UOp list) {
   for_each_kernel(list, [&](Event& e, const Body&) {
     for (size_t i = 0; i < e.arguments.size(); i++)
       if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_kept))
-        tracked_arguments_.insert({e.body, i});
+        tracked_arguments_.insert({e.body_number, i});
   });
 }
 
@@ -199,13 +199,13 @@ void Simulator::track_elements(uint32_t body, size_t argument) {
 Run Simulator::run_list(UOp list) {
   Run out;
   for_each_kernel(list, [&](Event& e, const Body& body) {
-    std::vector<int64_t> key{-3, int64_t(e.body), int64_t(e.device)};
+    std::vector<int64_t> key{-3, int64_t(e.body_number), int64_t(e.device)};
     e.read_contents.resize(e.arguments.size());
     for (size_t i = 0; i < e.arguments.size(); i++) {
       if (!body.accesses[i].is_read) continue;
       const Argument& a = e.arguments[i];
       const int64_t initial = a.place.is_kept ? initial_content_of(a.place) : kUndefined;
-      for (auto [from, to] : bytes_of(body, e.body, i, false, a.bytes))
+      for (auto [from, to] : bytes_of(body, e.body_number, i, false, a.bytes))
         for (Piece p : out.memory[a.place].read_pieces(a.begin + from, a.begin + to, initial)) {
           p.begin += from, p.end += from;
           e.read_contents[i].push_back(p);
@@ -225,7 +225,7 @@ Run Simulator::run_list(UOp list) {
       }
       const int64_t stored = content({-2, e.content, int64_t(i)});
       kernels_by_stored_[stored] = e.content;
-      for (auto [from, to] : bytes_of(body, e.body, i, true, a.bytes))
+      for (auto [from, to] : bytes_of(body, e.body_number, i, true, a.bytes))
         memory.write_piece({a.begin + from, a.begin + to, stored, from});
     }
     out.events.push_back(e);

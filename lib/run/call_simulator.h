@@ -53,8 +53,8 @@ class Memory {
 
 // One kernel that a list runs: a call of the list, on one device.
 struct Event {
-  size_t call = 0, device = 0;
-  uint32_t body = 0;
+  size_t call_index = 0, device = 0;
+  uint32_t body_number = 0;
   bool is_copy = false;
   std::vector<Argument> arguments;
   // by argument: the contents that the kernel reads; empty if it reads none of the argument
@@ -113,11 +113,11 @@ class Simulator {
 
   const Session& session_;
   const VariableValues& variables_;
-  std::map<uint32_t, Body> bodies_;                             // by Event::body
+  std::map<uint32_t, Body> bodies_;                             // by Event::body_number
   // by body, argument, and whether the kernel stores
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> accessed_bytes_;
-  std::set<std::pair<uint32_t, size_t>> tracked_arguments_;     // the arguments whose elements are tracked:
-                                                                // Event::body, and the number of the argument
+  // the arguments whose elements are tracked: Event::body_number, and the number of the argument
+  std::set<std::pair<uint32_t, size_t>> tracked_arguments_;
   std::map<std::vector<int64_t>, int64_t> content_numbers_;
   std::map<int64_t, int64_t> kernels_by_stored_;  // by a stored content: Event::content of the kernel that stored it
 };

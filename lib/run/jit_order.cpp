@@ -19,11 +19,11 @@ class Explainer {
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
     std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // by kernel and device: the indices of its runs
                                                                       // in `run.events`
-    for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body, run.events[i].device}].push_back(i);
+    for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body_number, run.events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;
     for (const Event& e : meant.events) {
-      auto& all = uses[{e.body, e.device}];
-      size_t& use = next[{e.body, e.device}];
+      auto& all = uses[{e.body_number, e.device}];
+      size_t& use = next[{e.body_number, e.device}];
       same_.push_back(use < all.size() ? &run.events[all[use++]] : nullptr);
     }
   }
@@ -52,8 +52,8 @@ class Explainer {
             continue;
           if (overlap(should.arguments[i], should.arguments[j])) continue;
           const std::string name = name_of(should.arguments[i].place);
-          return fault(*e, *e, name, "", kernel_text(e->call) + " stores to the place of " + name + ", which it reads",
-                       true);
+          return fault(*e, *e, name, "",
+                       kernel_text(e->call_index) + " stores to the place of " + name + ", which it reads", true);
         }
     }
     return std::nullopt;
@@ -67,12 +67,12 @@ class Explainer {
 
   OrderFault wrong_read(const Event& e, const Event& should, size_t i) const {
     const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
-    const std::string name = name_of(meant), reader = kernel_text(e.call);
+    const std::string name = name_of(meant), reader = kernel_text(e.call_index);
     const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
     if (const Event* writer = simulator_.kernel_that_stored(run_, found); writer && is.is_kept && !meant.is_kept)
       return fault(e, *writer, name_of(is), "write after read",
                    reader + " reads " + name_of(is) + ", an input that was not copied, after " +
-                       kernel_text(writer->call) + " has stored to it",
+                       kernel_text(writer->call_index) + " has stored to it",
                    true);
     if (is.is_kept && !(is == meant))
       return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
@@ -85,15 +85,15 @@ class Explainer {
                    reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
     if (maker && maker > &e)
       return fault(*maker, e, name, "read after write",
-                   reader + " reads " + name + " after " + kernel_text(maker->call) + " has stored to it");
+                   reader + " reads " + name + " after " + kernel_text(maker->call_index) + " has stored to it");
     if (other && other != maker) {
       if (maker && is.is_kept == meant.is_kept && !(is == meant))
         return fault(e, *other, name, "write after read",
-                     kernel_text(other->call) + " stores to the place of " + name + ", which " + reader +
+                     kernel_text(other->call_index) + " stores to the place of " + name + ", which " + reader +
                          " still uses",
                      true);
       return fault(e, *other, name, "write after read",
-                   reader + " reads " + name + " as it is before " + kernel_text(other->call) + " stores to it");
+                   reader + " reads " + name + " as it is before " + kernel_text(other->call_index) + " stores to it");
     }
     return fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
   }
@@ -106,18 +106,19 @@ class Explainer {
                 *other = simulator_.kernel_that_stored(run_, found);
     if (made && !maker)
       return fault(*made, *made, name, "",
-                   kernel_text(made->call) + " of the capture, which stores to " + name + ", is not in the list", true);
+                   kernel_text(made->call_index) + " of the capture, which stores to " + name + ", is not in the list",
+                   true);
     if (maker && other && other > maker)
       return fault(*other, *maker, name, "write after write",
-                   kernel_text(maker->call) + " stores to " + name + " after " + kernel_text(other->call) +
+                   kernel_text(maker->call_index) + " stores to " + name + " after " + kernel_text(other->call_index) +
                        " has stored to it");
     if (maker)
-      return fault(*maker, *maker, name, "",
-                   kernel_text(maker->call) + " does not store to " + name + ", which the program uses afterwards",
-                   true);
+      return fault(
+          *maker, *maker, name, "",
+          kernel_text(maker->call_index) + " does not store to " + name + ", which the program uses afterwards", true);
     const Event& last = other ? *other : run_.events.empty() ? meant_.events.back() : run_.events.back();
     return fault(last, last, name, "",
-                 kernel_text(last.call) + " stores to " + name + ", as no kernel of the function does", true);
+                 kernel_text(last.call_index) + " stores to " + name + ", as no kernel of the function does", true);
   }
 
   std::string name_of(const Place& place) const {
@@ -131,8 +132,8 @@ class Explainer {
   }
   OrderFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
                    std::string text, bool is_of_plan = false) const {
-    const std::string order = kernel_text(first.call) + " must run before " + kernel_text(second.call);
-    return {first.call, second.call,     buffer,    kind.empty() ? "" : kind + ": " + order,
+    const std::string order = kernel_text(first.call_index) + " must run before " + kernel_text(second.call_index);
+    return {first.call_index, second.call_index,     buffer,    kind.empty() ? "" : kind + ": " + order,
             function_,  std::move(text), is_of_plan};
   }
 
@@ -153,7 +154,8 @@ std::string function_of(const GoldenStage& stage) {
   std::string out = stage.name;
   for (auto& [name, function] : kFunctions)
     if (name == stage.name) out = function;
-  const std::string file = stage.at.empty() ? "engine/jit.py" : stage.at[0].substr(0, stage.at[0].find(':'));
+  const std::string file =
+      stage.call_places.empty() ? "engine/jit.py" : stage.call_places[0].substr(0, stage.call_places[0].find(':'));
   return out + " (" + file + ")";
 }
 
@@ -166,10 +168,10 @@ Run run_defined(Simulator& simulator, UOp list) {
     for (const Event& e : out.events)
       for (size_t i = 0; i < e.read_contents.size(); i++)
         if (std::ranges::count(e.read_contents[i], kUndefined, &Piece::content) && !e.is_copy)
-          reader = &e, simulator.track_elements(e.body, i);
+          reader = &e, simulator.track_elements(e.body_number, i);
     if (!reader) return out;
     if (is_last)
-      throw Failure(kernel_text(reader->call) + " reads memory that no kernel of the list has stored to");
+      throw Failure(kernel_text(reader->call_index) + " reads memory that no kernel of the list has stored to");
   }
   return {};
 }

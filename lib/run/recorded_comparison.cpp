@@ -42,17 +42,17 @@ bool has_copies_of_size(const Array& whole, const Array& part) {
 // ---- the two sides
 
 void RecordedSides::choose_place(size_t runs) {
-  const Settings settings = g_.session.settings_for().value_or_throw();
+  const Settings settings = graph_.session.settings_for().value_or_throw();
   auto on = [&](const std::string& device) {
-    return std::move(placement_for_model(g_.session, device, settings).value_or_throw());
+    return std::move(placement_for_model(graph_.session, device, settings).value_or_throw());
   };
-  const std::string& device = g_.options.device.name;
-  const bool compiles = g_.session.overrides.prefers_native || !device.empty();
+  const std::string& device = graph_.options.device.name;
+  const bool compiles = graph_.session.overrides.prefers_native || !device.empty();
   place_ = compiles ? on(device) : place_in_ref();
   check_emulation(*place_).value_or_throw();
-  is_compiled_ = !compiles && g_.estimated_work() * double(runs) > kMostOfAllRuns;
+  is_compiled_ = !compiles && graph_.estimated_work() * double(runs) > kMostOfAllRuns;
   if (is_compiled_) place_ = on("CPU");
-  g_.report.device = place_->label, g_.report.device_option = place_->device_option();
+  graph_.report.device = place_->label, graph_.report.device_option = place_->device_option();
 }
 
 std::string RecordedSides::name_of_reference() const {
@@ -60,10 +60,10 @@ std::string RecordedSides::name_of_reference() const {
 }
 
 ScheduleOptions RecordedSides::options_for(const Placement& place) const {
-  return {.runs_in_process = in_process_ || g_.options.device.runs_in_process,
-          .timeout_seconds = g_.options.device.timeout_for(place),
-          .trial_seconds = g_.options.device.trial_seconds(),
-          .compile_seconds = g_.options.device.timeout_seconds.value_or(0)};
+  return {.runs_in_process = in_process_ || graph_.options.device.runs_in_process,
+          .timeout_seconds = graph_.options.device.timeout_for(place),
+          .trial_seconds = graph_.options.device.trial_seconds(),
+          .compile_seconds = graph_.options.device.timeout_seconds.value_or(0)};
 }
 
 SlotArrays RecordedSides::run_recorded() {
@@ -71,11 +71,11 @@ SlotArrays RecordedSides::run_recorded() {
 }
 
 SlotArrays RecordedSides::run_kernels() {
-  const Schedule& schedule = g_.schedule->kernels.schedule;
+  const Schedule& schedule = graph_.schedule->kernels.schedule;
   BufferValues known;
   std::vector<WantedArray> wanted;
-  for (auto& [slot, numbers] : g_.schedule->buffer_numbers) {
-    const auto& array = g_.buffers.at(slot);
+  for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
+    const auto& array = graph_.buffers.at(slot);
     const size_t bytes = array->nbytes() / numbers.size();
     for (size_t d = 0; d < numbers.size(); d++) {
       const ScheduleBuffer& b = schedule.buffers[numbers[d]];
@@ -85,22 +85,22 @@ SlotArrays RecordedSides::run_kernels() {
     }
   }
   ScheduleOptions options = options_for(*place_);
-  options.timed_runs = g_.report.timed_runs = g_.options.device.timed_runs;
-  ScheduleRunner runner(*place_, unsigned(g_.session.settings_for().value_or_throw().cpu_count()));
-  g_.report.schedule_result = std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw());
+  options.timed_runs = graph_.report.timed_runs = graph_.options.device.timed_runs;
+  ScheduleRunner runner(*place_, unsigned(graph_.session.settings_for().value_or_throw().cpu_count()));
+  graph_.report.schedule_result = std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw());
   SlotArrays out;
   size_t next = 0;
-  for (auto& [slot, numbers] : g_.schedule->buffer_numbers) {
-    Array whole(g_.buffers.at(slot)->dtype(), {g_.buffers.at(slot)->size()});
+  for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
+    Array whole(graph_.buffers.at(slot)->dtype(), {graph_.buffers.at(slot)->size()});
     size_t at = 0;
     for (size_t d = 0; d < numbers.size(); d++, next++) {
-      const Array& part = g_.report.schedule_result.values[next];
+      const Array& part = graph_.report.schedule_result.values[next];
       std::memcpy(whole.data() + at, part.data(), part.nbytes());
       at += part.nbytes();
     }
     out.emplace(slot, std::move(whole));
   }
-  g_.report.schedule_result.values.clear();
+  graph_.report.schedule_result.values.clear();
   return out;
 }
 
@@ -108,7 +108,7 @@ SlotArrays RecordedSides::run_reference(std::optional<int> way) {
   return compiled_or_in_ref([&] {
     Placement ref = place_in_ref();
     Placement& place = is_compiled_ ? *place_ : ref;
-    auto done = run_tensor_reference(g_.reference, g_.buffers, options_for(place), way, &place);
+    auto done = run_tensor_reference(graph_.reference, graph_.buffers, options_for(place), way, &place);
     return std::move(done.value_or_throw());
   });
 }
@@ -116,7 +116,7 @@ SlotArrays RecordedSides::run_reference(std::optional<int> way) {
 Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
   Placement ref = place_in_ref();
   Placement& place = is_compiled_ && may_be_compiled ? *place_ : ref;
-  return run_tensor_reference(reference, g_.buffers, options_for(place), {}, &place);
+  return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
 }
 
 // Calls `run`, which runs compiled kernels if is_compiled_ is set. If compiled kernels fail for another reason than
@@ -129,8 +129,8 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   if (done) return std::move(*done);
   if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
   place_ = place_in_ref(), is_compiled_ = false;
-  g_.report.device = place_->label, g_.report.device_option = place_->device_option();
-  if (!g_.report.reference.empty()) g_.report.reference = kRefOfGraph;
+  graph_.report.device = place_->label, graph_.report.device_option = place_->device_option();
+  if (!graph_.report.reference.empty()) graph_.report.reference = kRefOfGraph;
   return run();
 }
 
@@ -138,27 +138,27 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
 
 RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
                                        const std::set<int64_t>& not_compared)
-    : g_(graph), sides_(sides), not_compared_slots_(not_compared) {
+    : graph_(graph), sides_(sides), not_compared_slots_(not_compared) {
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
-    has_sums_ |= adds_up(ast);
+    has_sums_ |= sums_terms(ast);
     if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_dtype_.priority())
       coarsest_dtype_ = d;
   };
-  if (g_.schedule)
-    for (const ScheduleItem& item : g_.schedule->kernels.schedule.items) note(item.ast);
-  for (const TensorKernel& k : g_.reference.program.kernels) note(k.ast);
+  if (graph_.schedule)
+    for (const ScheduleItem& item : graph_.schedule->kernels.schedule.items) note(item.ast);
+  for (const TensorKernel& k : graph_.reference.program.kernels) note(k.ast);
 }
 
 ToleranceOptions RecordedComparison::tolerance_for(const Array& expected) const {
-  const auto& asked = g_.options.compare.tolerance;
-  if (asked.rtol || asked.atol || asked.ulp || !g_.options.compare.expected_file.empty()) return asked;
+  const auto& asked = graph_.options.compare.tolerance;
+  if (asked.rtol || asked.atol || asked.ulp || !graph_.options.compare.expected_file.empty()) return asked;
   return tolerance_between_devices(expected, coarsest_dtype_, has_sums_);
 }
 
 void RecordedComparison::take_expected() {
-  const std::string file = fill_in_name(g_.options.compare.expected_file, g_.options.input, g_.in);
-  g_.report.reference = file;
+  const std::string file = fill_in_name(graph_.options.compare.expected_file, graph_.options.input, graph_.input_graph);
+  graph_.report.reference = file;
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
   std::string stored;
   for (auto& [slot, array] : expected_arrays_) {
@@ -181,9 +181,10 @@ void RecordedComparison::take_expected() {
 }
 
 void RecordedComparison::find_invalid() {
-  if (!g_.reference.program.has_invalid) return;
+  if (!graph_.reference.program.has_invalid) return;
   const TensorReference other =
-      std::move(read_tensor_reference(g_.session, *g_.in.record, g_.release, g_.parameters, 1).value_or_throw());
+      std::move(read_tensor_reference(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, 1)
+                    .value_or_throw());
   const SlotArrays values = std::move(sides_.run_graph_variant(other, false).value_or_throw());
   for (auto& [slot, expected] : expected_arrays_) {
     const Array& changed = values.at(slot);
@@ -192,7 +193,7 @@ void RecordedComparison::find_invalid() {
     for (size_t k = 0; k < size_t(expected.size()); k++)
       flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
     if (const auto count = std::ranges::count(flags, true))
-      g_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
+      graph_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
                                 data_name(slot));
   }
 }
@@ -214,7 +215,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     auto a = actual.find(slot);
     if (a == actual.end() && (!all || slot < 0)) continue;
     if (not_compared_slots_.contains(slot)) continue;
-    const Array& found = a == actual.end() ? *g_.buffers.at(slot) : a->second;
+    const Array& found = a == actual.end() ? *graph_.buffers.at(slot) : a->second;
     // the graph may have one copy of a value for each device where `actual` has a single copy
     const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
     const Array stored = is_in_parts ? repeated(found, expected.size() / found.size()) : found.copy();
@@ -227,7 +228,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     const Array array = without_invalid(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
     auto compared = tgc::compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
     out.push_back(std::move(compared.value_or_throw()));
-    if (out.back().has_passed() || !g_.options.compare.expected_file.empty()) continue;
+    if (out.back().has_passed() || !graph_.options.compare.expected_file.empty()) continue;
     const auto& sensitive = sensitive_elements()[slot];
     Array rest = array.copy();
     const auto item = size_t(rest.dtype().itemsize());
@@ -242,7 +243,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
       if (not_decided_slots_.insert(slot).second)
-        g_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
+        graph_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
     }
   }
   return out;
@@ -251,7 +252,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
 std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
   if (is_rechecked_) return sensitive_elements_;
   is_rechecked_ = true;
-  g_.session.report_progress("the tensor graph of " + g_.in.info.name + ", with perturbed roundings");
+  graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
   for (int way = 0; way < kPerturbations && !current_deadline().is_over(); way++) {
     auto perturbed = catch_failures([&] { return sides_.run_reference(way); });

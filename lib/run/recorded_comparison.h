@@ -14,7 +14,7 @@ using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
 // Runs the two sides of a comparison: the recorded kernels, and the tensor graph. The functions throw Failure.
 class RecordedSides {
  public:
-  explicit RecordedSides(RecordedTensorGraph& graph) : g_(graph) {}
+  explicit RecordedSides(RecordedTensorGraph& graph) : graph_(graph) {}
 
   // Chooses where the kernels run: on the device that the options or --native choose; else in REF or, if `runs` runs
   // would take too long in REF, compiled on the CPU. In the last case, the graph runs compiled on the CPU as well;
@@ -38,7 +38,7 @@ class RecordedSides {
   template <class Run>
   SlotArrays compiled_or_in_ref(Run run);
 
-  RecordedTensorGraph& g_;
+  RecordedTensorGraph& graph_;
   std::optional<Placement> place_;
   bool in_process_ = false;   // run REF in this process, because no kernel is compiled
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
@@ -72,7 +72,7 @@ class RecordedComparison {
   // Returns, by slot, which elements of the reference change if its roundings are perturbed.
   std::map<int64_t, std::vector<bool>>& sensitive_elements();
 
-  RecordedTensorGraph& g_;
+  RecordedTensorGraph& graph_;
   RecordedSides& sides_;
   const std::set<int64_t>& not_compared_slots_;
   SlotArrays expected_arrays_;

@@ -22,19 +22,20 @@ bool only_compares_with_ref(const RunOptions& options) {
 }
 
 void RecordedTensorGraph::read_record() {
-  if (!in.record)
+  if (!input_graph.record)
     throw Failure(
         Diag{.message = "a tensor graph of tinygrad " + std::string(name_of(release)) + " without a recorded schedule",
-             .file = in.file,
+             .file = input_graph.file,
              .expected = "--live=PYTHON, whose tinygrad makes the schedule, or a recording"});
-  const GoldenRecord& record = *in.record;
+  const GoldenRecord& record = *input_graph.record;
   if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
   for (const GoldenMetadata& m : record.metadata)
     if (m.name == "late read")
       report.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
                              " read what it stores, as tinygrad's frontend made the graph");
   if (!options.input.arrays_file.empty())
-    given_arrays = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
+    given_arrays =
+        std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, input_graph)).value_or_throw());
   const DeadlineScope limit(options.device.trial_seconds());
   read_variables();
   reference = std::move(read_tensor_reference(session, record, release, parameters).value_or_throw());
@@ -70,23 +71,24 @@ std::vector<VariableValues> RecordedTensorGraph::more_values() const {
 
 // Reads the values of variables: from --var, else from the file of --inputs, else from the recording.
 void RecordedTensorGraph::read_variables() {
-  parameters = std::move(read_parameters(session, *in.record, release).value_or_throw());
+  parameters = std::move(read_parameters(session, *input_graph.record, release).value_or_throw());
   VariableValues chosen(options.input.variables.begin(), options.input.variables.end());
   for (auto& [name, source] : parameters.value_sources)
     if (const Array* a = find_array(given_arrays, name); a && a->size() == 1)
       chosen.emplace(name, int64_t(element_as_double(*a, 0)));
-  if (!chosen.empty()) parameters = std::move(read_parameters(session, *in.record, release, chosen).value_or_throw());
+  if (!chosen.empty())
+    parameters = std::move(read_parameters(session, *input_graph.record, release, chosen).value_or_throw());
   report.variables = parameters.value_sources;
   if (!options.input.is_only_kernel) return;
   for (auto& [name, value] : options.input.variables)
     if (!parameters.value_sources.contains(name))
-      throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = in.file});
+      throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = input_graph.file});
 }
 
 void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
   float_distribution = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
-  draw_buffers_of(reference);
+  draw_missing_buffers(reference);
   if (!schedule) return;
   for (auto& [slot, numbers] : schedule->buffer_numbers) {
     const ScheduleBuffer& b = schedule->kernels.schedule.buffers[numbers[0]];
@@ -96,7 +98,7 @@ void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
 
 InputDistribution RecordedTensorGraph::distribution() const {
   InputDistribution out;
-  for (UOp u : arrays_without_negatives(in.root)) {
+  for (UOp u : arrays_without_negatives(input_graph.root)) {
     int64_t slot = slot_of_buffer(u);
     if (u.is(Op::PARAM)) slot = parameters.slot_for_param(slot).value_or(-1);
     if (slot < 0) return {.floats = Floats::Unit};
@@ -105,11 +107,11 @@ InputDistribution RecordedTensorGraph::distribution() const {
   return out;
 }
 
-void RecordedTensorGraph::draw_buffers_of(const TensorReference& reference) {
+void RecordedTensorGraph::draw_missing_buffers(const TensorReference& reference) {
   const auto& memories = reference.program.memories;
   for (size_t i = 0; i < memories.size(); i++)
-    if (reference.inputs[i] >= 0)
-      draw_buffer(reference.inputs[i], memories[i].dtype, memories[i].num_elements,
+    if (reference.input_slots[i] >= 0)
+      draw_buffer(reference.input_slots[i], memories[i].dtype, memories[i].num_elements,
                   memories[i].is_replicated ? memories[i].num_devices : 1);
 }
 
@@ -134,9 +136,9 @@ void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, i
 
 std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
   std::map<int64_t, BufferSize> out;
-  for (size_t i = 0; i < reference.inputs.size(); i++) {
+  for (size_t i = 0; i < reference.input_slots.size(); i++) {
     const TensorMemory& m = reference.program.memories[i];
-    if (reference.inputs[i] >= 0) out[reference.inputs[i]] = {m.dtype, m.num_elements * m.dtype.itemsize()};
+    if (reference.input_slots[i] >= 0) out[reference.input_slots[i]] = {m.dtype, m.num_elements * m.dtype.itemsize()};
   }
   return out;
 }
@@ -144,8 +146,8 @@ std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
 bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
   ProgramSizes arrays = sizes_of(reference.program);
   std::map<int64_t, size_t> by_slot;  // by slot: the number of the buffer's array in `arrays`
-  for (size_t i = 0; i < reference.inputs.size(); i++)
-    if (reference.inputs[i] >= 0) by_slot.emplace(reference.inputs[i], arrays.whole_arrays[i]);
+  for (size_t i = 0; i < reference.input_slots.size(); i++)
+    if (reference.input_slots[i] >= 0) by_slot.emplace(reference.input_slots[i], arrays.whole_arrays[i]);
   if (schedule) {  // number the schedule's other buffers after those of the graph
     const Schedule& recorded = schedule->kernels.schedule;
     const size_t first = arrays.array_sizes.size();
@@ -165,7 +167,7 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
     }
     for (const ScheduleItem& item : recorded.items) {
       arrays.kernels.push_back({item.ast, {}});
-      for (size_t number : item.buffers) arrays.kernels.back().arrays.push_back(numbers[number]);
+      for (size_t number : item.buffers) arrays.kernels.back().array_numbers.push_back(numbers[number]);
     }
     lower_sizes(arrays.kernels, arrays.array_sizes);
   }

@@ -22,7 +22,7 @@ bool only_compares_with_ref(const RunOptions& options);
 class RecordedTensorGraph {
  public:
   RecordedTensorGraph(const Session& session, const InputGraph& in, const RunOptions& options, ModelReport& report)
-      : session(session), in(in), options(options), report(report), release(in.graph->release()) {}
+      : session(session), input_graph(in), options(options), report(report), release(in.graph->release()) {}
 
   // Reads the variables, the graph and its schedule from the record, and the arrays of --inputs from their file.
   void read_record();
@@ -34,17 +34,17 @@ class RecordedTensorGraph {
   std::vector<VariableValues> more_values() const;
 
   // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is used
-  // instead of the distribution of floats that suits the graph. draw_buffers_of() fills those of `reference` without a
-  // content.
+  // instead of the distribution of floats that suits the graph. draw_missing_buffers() fills those of `reference`
+  // without a content.
   void draw_buffers(std::optional<Floats> others = {});
-  void draw_buffers_of(const TensorReference& reference);
+  void draw_missing_buffers(const TensorReference& reference);
   // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
   // whether there are any. draw_whole_numbers() fills the float buffers without given arrays with small whole numbers.
   bool draw_all_sizes(uint64_t turn);
   void draw_whole_numbers();
 
   const Session& session;
-  const InputGraph& in;
+  const InputGraph& input_graph;
   const RunOptions& options;
   ModelReport& report;
   const Release release;

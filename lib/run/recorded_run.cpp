@@ -34,12 +34,12 @@ void RecordedRun::run_record() {
   if (graph_.schedule) check_kernel_order();
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
-  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.in.record->stages.size()));  // runs of the graph, and of the
-                                                                                     // kernels or of each stage
+  // runs of the graph, and of the kernels or of each stage
+  sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
   begin = Clock::now();
   SlotArrays actual;
   if (graph_.schedule) {
-    graph_.session.report_progress("the kernels of " + graph_.in.info.name);
+    graph_.session.report_progress("the kernels of " + graph_.input_graph.info.name);
     auto ran = catch_failures([&] { return sides_.run_recorded(); });
     if (!ran && !(finds_stage_ && ran.diag().kernel_fault)) throw Failure(ran.diag());
     if (!ran) return find_faulty_stage(ran.diag());
@@ -47,7 +47,7 @@ void RecordedRun::run_record() {
   }
   report_.total_seconds = seconds_since(begin);
   if (graph_.options.compare.reference_device == "none") return report_arrays(actual, {}), save_arrays();
-  graph_.session.report_progress("the tensor graph of " + graph_.in.info.name);
+  graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name);
   report_.reference = sides_.name_of_reference();
   RecordedComparison comparison(graph_, sides_, not_compared_);
   add_comparison(comparison, actual);
@@ -67,7 +67,7 @@ void RecordedRun::run_record() {
 void RecordedRun::check_kernel_order() {
   const DeadlineScope limit(graph_.options.device.trial_seconds());
   report_.order_report =
-      check_order(graph_.session, *graph_.in.record, graph_.release, *graph_.schedule, graph_.parameters);
+      check_order(graph_.session, *graph_.input_graph.record, graph_.release, *graph_.schedule, graph_.parameters);
   not_compared_ = note_order(report_.order_report, *graph_.schedule, report_.notes);
 }
 
@@ -91,20 +91,20 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
   std::vector<Comparison> last, wrong;
   std::set<std::string> names;
   std::vector<std::string> doubtful;  // the stages that differ since the last right one
-  for (const GoldenStage& stage : graph_.in.record->stages) {
+  for (const GoldenStage& stage : graph_.input_graph.record->stages) {
     const std::string* text = text_of(stage);
     // a second stage of the same name is a stage of another function, whose PARAMs are unknown
     if (!names.insert(stage.name).second || !text) continue;
-    graph_.session.report_progress("the stage '" + stage.name + "' of " + graph_.in.info.name);
-    auto read =
-        read_tensor_stage(graph_.session, *graph_.in.record, graph_.release, graph_.parameters, *text, stage.name);
-    if (read) graph_.draw_buffers_of(*read);  // a stage may add buffers
+    graph_.session.report_progress("the stage '" + stage.name + "' of " + graph_.input_graph.info.name);
+    auto read = read_tensor_stage(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, *text,
+                                  stage.name);
+    if (read) graph_.draw_missing_buffers(*read);  // a stage may add buffers
     auto arrays = read ? sides_.run_graph_variant(*read, true) : Result<SlotArrays>(read.diag());
     if (arrays && arrays->empty()) continue;  // the graph computes values, and a later stage stores them
     std::vector<Comparison> compared;
     if (arrays) {
       auto done = catch_failures(
-          [&] { return comparison.compare_arrays(*arrays, std::ranges::count(read->outputs, -1) == 0); });
+          [&] { return comparison.compare_arrays(*arrays, std::ranges::count(read->output_slots, -1) == 0); });
       if (done) compared = std::move(*done);
       else arrays = done.diag();
     }
@@ -285,7 +285,7 @@ void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expect
   }
   RunReport kept;
   auto same = [](auto& array) -> const Array& { return array; };
-  keep_failure(graph_.session, graph_.options, graph_.in, sides_.place(), inputs, named(expected, same),
+  keep_failure(graph_.session, graph_.options, graph_.input_graph, sides_.place(), inputs, named(expected, same),
                named(actual, same), kept)
       .value_or_throw();
   report_.written_files = std::move(kept.written_files), report_.repeat_command = std::move(kept.repeat_command);
@@ -297,7 +297,8 @@ void RecordedRun::save_arrays() {
   for (size_t i = 0; i < report_.result_names.size(); i++)
     arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
   const RunOptions& options = graph_.options;
-  auto path = take_path(options.output.save_path, options, graph_.in.info.name, is_of_recording(graph_.in));
+  auto path =
+      take_path(options.output.save_path, options, graph_.input_graph.info.name, is_of_recording(graph_.input_graph));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
   if (!saved) report_.not_kept_reason = saved.diag().text();

@@ -229,7 +229,7 @@ class ScheduleReader {
         for (int64_t base : numbers) table.declare(base, it->second.dtype, it->second.bytes / int64_t(numbers.size()));
     table.make();
     for (size_t k = 0; k < record_.kernels.size(); k++) read_kernel(k, table);
-    schedule().sink = names_->sink({});
+    schedule().result_sink = names_->sink({});
     for (auto& [name, value] : parameters_.variables.by_name) schedule().var_vals.emplace_back(name, value);
     for (auto& [slot, numbers] : bases)
       for (int64_t base : numbers) {

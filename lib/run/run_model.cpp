@@ -114,7 +114,7 @@ class ModelRun {
           check_stores(in.root, schedule);
           give_values(graph, schedule, is_another_schedule() ? numbers_of_plain_schedule(in) : Numbers());
           std::vector<WantedArray> wanted;
-          for (auto& buffers : schedule.outputs)
+          for (auto& buffers : schedule.output_buffers)
             for (size_t number : buffers) {
               const ScheduleBuffer& b = schedule.buffers[number];
               report_.result_names.push_back(data_name(number));
@@ -218,7 +218,7 @@ class ModelRun {
     Numbers out;
     for (size_t i = 0; i < plain.buffers.size(); i++)
       if (auto it = own.find(plain.buffers[i].uop); it != own.end()) out.try_emplace(it->second, i);
-    if (outputs) *outputs = std::move(plain.outputs);
+    if (outputs) *outputs = std::move(plain.output_buffers);
     return out;
   }
 

@@ -15,7 +15,7 @@ CaseResult run_in_worker(const std::string& folder, const Session& session, cons
   auto body = [&](Worker&) -> Result<std::string> {
     auto place = placement_for_model(session, options.device.name, settings);
     if (!place) return place.diag();
-    CaseOptions own{.settings = settings, .place = &*place};
+    CaseOptions own{.settings = settings, .device_placement = &*place};
     const ToleranceOptions& asked = options.compare.tolerance;
     if (asked.rtol) own.tolerance.rtol = asked.rtol;
     if (asked.atol) own.tolerance.atol = asked.atol;

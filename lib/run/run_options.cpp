@@ -39,7 +39,7 @@ Target lowering_target(const Placement& place, const Settings& settings) {
 }
 
 Status check_emulation(const Placement& place) {
-  if (!emulation_was_asked_for() || is_emulated(place.label)) return Unit{};
+  if (!is_emulation_requested() || is_emulated(place.label)) return Unit{};
   return Diag{.message = "--emulate does nothing for " + place.label,
               .expected = "a device that is emulated, for example --device=CUDA"};
 }

@@ -172,7 +172,7 @@ class OrderChecker {
       if (stage.name == "split kernels" || stage.name == "remove indexing from call args") split_ = read();
       if (stage.name == "schedule to linear") {
         list_ = read();
-        if (!stage.at.empty()) file_ = stage.at[0].substr(0, stage.at[0].find(':'));
+        if (!stage.call_places.empty()) file_ = stage.call_places[0].substr(0, stage.call_places[0].find(':'));
       }
       if (stage.name == "memory plan") plan_ = before_plan_;
       if (stage.name.starts_with("resolve linear") || stage.name.starts_with("create COPY")) before_plan_ = &stage;
@@ -223,7 +223,7 @@ class OrderChecker {
   void add(std::vector<OrderFault>& list, size_t first, size_t second, const std::string& buffer,
            const std::string& kind, std::string text) {
     for (const OrderFault& f : list)
-      if (f.first == first && f.second == second) return;
+      if (f.first_kernel == first && f.second_kernel == second) return;
     list.push_back({first, second, buffer,
                     kind + ": " + kernel_text(first) + " must run before " + kernel_text(second),
                     "create_schedule (" + file_ + ")", std::move(text)});

@@ -13,7 +13,8 @@ inline std::string kernel_text(size_t number) { return "kernel " + std::to_strin
 // A fault of a schedule: two kernels that access the same memory and run in the wrong order, or one that accesses the
 // wrong memory or gets a wrong value.
 struct OrderFault {
-  size_t first = 0, second = 0;  // numbers of two kernels of the record, of which the first must run before the second
+  // numbers of two kernels of the record, of which the first must run before the second
+  size_t first_kernel = 0, second_kernel = 0;
   std::string buffer;            // "data1", or "memory 2" for memory between kernels
   // the dependency between the kernels: "write after read: kernel 1 must run before kernel 0"; empty for a fault of a
   // single kernel, where both numbers are equal

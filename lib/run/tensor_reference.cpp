@@ -106,9 +106,9 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
     const int64_t slot = slot_of_buffer(buffer);
     return buffer.is(Op::PARAM) ? parameters.slot_for_param(slot).value_or(-1) : slot;
   };
-  for (const TensorMemory& m : memories) reference.inputs.push_back(slot_of(m.buffer));
+  for (const TensorMemory& m : memories) reference.input_slots.push_back(slot_of(m.buffer));
   for (const TensorOutput& o : reference.program.outputs)
-    reference.outputs.push_back(o.source_index ? value_slot(*o.source_index) : slot_of(o.buffer));
+    reference.output_slots.push_back(o.source_index ? value_slot(*o.source_index) : slot_of(o.buffer));
 }
 
 TensorReference imported(TensorText text, UOp root, const TensorParameters& parameters, bool with_values = false,
@@ -166,7 +166,7 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
     TensorText read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
     const bool is_values = has_values(record, read.root);
     if (is_values && parameters.arguments.empty() && has_parameters(read.root))
-      return TensorReference{.graph = read.graph, .program = {}, .inputs = {}, .outputs = {}};
+      return TensorReference{.graph = read.graph, .program = {}, .input_slots = {}, .output_slots = {}};
     return imported(read, read.root, parameters, is_values);
   });
 }
@@ -202,7 +202,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
       }
       schedule.items.push_back({.ast = ast, .buffers = k.memories, .fixed_vars = k.variables});
     }
-    schedule.sink = names.sink({});
+    schedule.result_sink = names.sink({});
     std::vector<WantedArray> wanted;
     for (const TensorOutput& o : program.outputs)
       wanted.push_back(
@@ -221,7 +221,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
     std::map<size_t, std::shared_ptr<Array>> contents;
     for (size_t i = 0; i < program.memories.size(); i++) {
       const TensorMemory& m = program.memories[i];
-      const int64_t slot = reference.inputs[i];
+      const int64_t slot = reference.input_slots[i];
       if (slot < 0) continue;
       auto found = buffers.find(slot);
       if (found == buffers.end() || int64_t(found->second->nbytes()) != m.num_elements * m.dtype.itemsize())
@@ -231,7 +231,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
     std::vector<Array> values = std::move(run_tensor_program(program, contents, options, way, place).value_or_throw());
     std::map<int64_t, Array> out;
     for (size_t i = 0; i < values.size(); i++)
-      if (reference.outputs[i] != -1) out.emplace(reference.outputs[i], std::move(values[i]));
+      if (reference.output_slots[i] != -1) out.emplace(reference.output_slots[i], std::move(values[i]));
     return out;
   });
 }

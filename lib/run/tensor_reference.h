@@ -11,10 +11,10 @@ struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
   // for each array: the slot of the buffer that has its first content; -1 if there is none
-  std::vector<int64_t> inputs;
+  std::vector<int64_t> input_slots;
   // for each output: the slot of the buffer that holds it after the schedule has run, value_slot(i) for the value of
   // source i of the sink, or -1 for memory between kernels
-  std::vector<int64_t> outputs;
+  std::vector<int64_t> output_slots;
 };
 
 inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }

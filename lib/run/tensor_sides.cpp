@@ -20,7 +20,7 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
   DType coarsest = dtypes::float64;
   bool sums = false;
   for (const TensorKernel& k : program.kernels) {
-    sums |= adds_up(k.ast);
+    sums |= sums_terms(k.ast);
     if (DType d = coarsest_rounding(k.ast); d.itemsize() && d.priority() < coarsest.priority()) coarsest = d;
   }
   return tolerance_between_devices(expected, coarsest, sums);
@@ -127,10 +127,10 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
     if (comparison.worst_difference) differs = comparison.worst_difference->flat_index;
     else if (comparison.first_difference) differs = comparison.first_difference->flat_index;
     if (!comparison.num_different) differs = std::nullopt;
-    out.num_points = int(std::min<int64_t>(comparison.num_different, 1 << 20));
+    out.num_differing_points = int(std::min<int64_t>(comparison.num_different, 1 << 20));
   } else {
     differs = foreign_element(before, after, tolerance.for_dtype(before.dtype()).rtol);
-    out.num_points = differs ? 1 : 0;
+    out.num_differing_points = differs ? 1 : 0;
   }
   if (!differs) return out;
   out.kind = Kind::Differ, out.is_beyond_rounding = true;

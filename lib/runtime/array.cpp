@@ -81,7 +81,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
   int64_t bytes;
   if (__builtin_mul_overflow(size_, int64_t(dtype.itemsize()), &bytes))
     throw Failure("an array of shape " + shape_text(shape_) + " is too large");
-  if (uint64_t free = memory_for(double(bytes)); uint64_t(bytes) > free)
+  if (uint64_t free = available_memory_for(double(bytes)); uint64_t(bytes) > free)
     throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(free) +
                   " are free)");
   memory_ = shared ? HostMemory::allocate_shared(size_t(bytes)) : HostMemory(size_t(bytes));
@@ -170,7 +170,7 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat) {
   return out + "]";
 }
 
-uint64_t memory_for(double bytes) {
+uint64_t available_memory_for(double bytes) {
   constexpr double kFew = 1 << 20;
   return bytes > kFew ? available_memory() : std::numeric_limits<uint64_t>::max();
 }

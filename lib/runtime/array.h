@@ -92,7 +92,7 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat);
 uint64_t available_memory();
 // Returns available_memory() for an allocation of `bytes` bytes. For up to 1 MiB, returns the maximum of uint64_t
 // without reading the system's files, because reading them costs more time than most kernels.
-uint64_t memory_for(double bytes);
+uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
 // The bytes of a buffer in host memory, mapped from a file or allocated, at any alignment. `owner` keeps them alive.

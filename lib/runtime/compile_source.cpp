@@ -28,7 +28,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines) {
   return compile(*job, Artifact::Binary);
 }
 
-Result<std::string> closed_source(const KernelSource& source, Language language) {
+Result<std::string> check_source(const KernelSource& source, Language language) {
   return catch_failures([&] {
     check_closed(language, source.text);
     return source.text;

@@ -15,7 +15,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines = fals
 
 // Returns the source text unchanged, for a device whose driver compiles it. Returns an error if the source is not
 // self-contained (lib/compile/self_contained.h), because the driver's compiler would read the files that it includes.
-Result<std::string> closed_source(const KernelSource& source, Language language);
+Result<std::string> check_source(const KernelSource& source, Language language);
 
 // Returns the error of a source that the device's driver does not compile. `log` says why, with the line.
 Diag invalid_source(std::string_view language, const KernelSource& source, std::string log);

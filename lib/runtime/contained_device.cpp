@@ -83,7 +83,7 @@ class ContainedDevice::Server {
       case Call::Load: {
         KernelSource source{in.read_text(), in.read_text(), in.read_text(), in.read_text()};
         if (const uint64_t before = in.read_number()) source.variables_before_core = before - 1;
-        source.threads_in_turn = in.read_number() != 0;
+        source.runs_threads_in_turn = in.read_number() != 0;
         kernels_.push_back(std::move(device_.load(source, in.read_text()).value_or_throw()));
         of_.kernel_names_.push_back(source.name);
         break;
@@ -352,7 +352,7 @@ Result<std::unique_ptr<Kernel>> ContainedDevice::load(const KernelSource& source
       .write_text(source.target)
       .write_text(source.text);
   out.write_number(source.variables_before_core ? *source.variables_before_core + 1 : 0)
-      .write_number(source.threads_in_turn);
+      .write_number(source.runs_threads_in_turn);
   auto answer = ask_worker(out.write_text(code).take_bytes());
   if (!answer) return answer.diag();
   kernel_names_.push_back(source.name);

@@ -79,7 +79,7 @@ Outcome run(const SeededKernel& kernel, const std::string& text) {
 }
 
 TEST_CASE("defects seeded into PTX, CUDA, HIP and Metal are found by comparison or by a check that names the line") {
-  WithEnvironment cuda("TGC_CUDA_LIBRARY", TGC_CUDA_EMULATOR), hip("TGC_HIP_LIBRARY", TGC_HIP_EMULATOR),
+  ScopedEnvironment cuda("TGC_CUDA_LIBRARY", TGC_CUDA_EMULATOR), hip("TGC_HIP_LIBRARY", TGC_HIP_EMULATOR),
       races_cuda("TGC_CUDA_EMULATOR_RACE", "1"), races_hip("TGC_HIP_EMULATOR_RACE", "1"),
       races_metal("TGC_METAL_EMULATOR_RACE", "1");
   std::string table = file_text("table.txt"), what, from, to;

@@ -48,7 +48,7 @@ struct KernelSource {
   // CPU only: the number of variables among the arguments before the core number; nullopt: the core number is the last
   // argument
   std::optional<size_t> variables_before_core = std::nullopt;
-  bool threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
+  bool runs_threads_in_turn = false;  // CPU only: run the threads of a launch one after another, on one processor
 };
 
 // Number of work groups (CUDA's grid) and threads per group (CUDA's block). If `local_size` is not set, `global_size`

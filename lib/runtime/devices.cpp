@@ -133,7 +133,7 @@ RuntimeInfo probe_device(std::string_view text) {
   return info;
 }
 
-std::vector<RuntimeInfo> runtimes() {
+std::vector<RuntimeInfo> probe_runtimes() {
   std::vector<RuntimeInfo> out;
   for (const Backend& b : kBackends) {
     std::string name = std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer));

@@ -30,7 +30,7 @@ struct RuntimeInfo {
   std::string target;       // the default target of kernels; set if the backend works
 };
 // Opens every backend, each in a separate process, so that a driver that crashes or hangs does not affect this one.
-std::vector<RuntimeInfo> runtimes();
+std::vector<RuntimeInfo> probe_runtimes();
 
 // Opens the named device in its own process and returns its status.
 RuntimeInfo probe_device(std::string_view text);

@@ -54,16 +54,16 @@ Status use_emulators() {
   for (const Emulator& e : kEmulators) {
     Result<std::string> value = e.library.empty() ? std::string("1") : path_of(e);
     if (!value) return value.diag();
-    setenv(e.variable, value->c_str(), 1);
+    setenv(e.library_variable, value->c_str(), 1);
   }
   was_asked_for = true;
   return Unit{};
 }
 
-bool emulation_was_asked_for() { return was_asked_for; }
+bool is_emulation_requested() { return was_asked_for; }
 
 void watch_races() {
-  for (const Emulator& e : kEmulators) setenv(e.race, "1", 1);
+  for (const Emulator& e : kEmulators) setenv(e.race_variable, "1", 1);
 }
 bool watches_races() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
@@ -73,17 +73,17 @@ bool has_emulator(std::string_view device) {
 
 bool is_emulated(std::string_view device) {
   const Emulator* e = find_emulator(device);
-  if (!e || e->library.empty()) return e && is_set(e->variable);
-  const char* library = std::getenv(e->variable);
+  if (!e || e->library.empty()) return e && is_set(e->library_variable);
+  const char* library = std::getenv(e->library_variable);
   return library && std::string_view(library).ends_with(e->library);
 }
 
 bool emulates_any_arch(std::string_view device) {
   const Emulator* e = find_emulator(device);
-  return e && is_emulated(device) && !std::getenv(e->arch);
+  return e && is_emulated(device) && !std::getenv(e->arch_variable);
 }
 
-std::string_view emulated_as(std::string_view device) {
+std::string_view emulation_note(std::string_view device) {
   if (!is_emulated(device)) return {};
   return is_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
 }

@@ -16,7 +16,7 @@ struct Emulator {
   std::string_view device;
   // names of the environment variables for: the path of the library (METAL: 1 turns the emulator on); the check for
   // races (1 turns it on); the architecture of the emulated GPU
-  const char *variable, *race, *arch;
+  const char *library_variable, *race_variable, *arch_variable;
   std::string_view library;  // file name of the emulator's library; empty: there is none
 };
 // Returns the emulator of `device`, a device name such as "CUDA" or "cuda:PTX"; null if there is none.
@@ -33,7 +33,7 @@ void watch_races();
 // True if the Metal emulator, which runs in this process, checks for data races.
 bool watches_races();
 // True if use_emulators() succeeded in this process, that is, if emulation was requested.
-bool emulation_was_asked_for();
+bool is_emulation_requested();
 
 // True if tgc has an emulator for `device`, a device name.
 bool has_emulator(std::string_view device);
@@ -43,7 +43,7 @@ bool is_emulated(std::string_view device);
 bool emulates_any_arch(std::string_view device);
 // Returns the words that a report prints after the target: "emulated", and for METAL also that clang compiled the
 // kernel; empty if the device is not emulated.
-std::string_view emulated_as(std::string_view device);
+std::string_view emulation_note(std::string_view device);
 
 // Returns an error if emulation was requested for CL, which has no emulator, or if `device` is an emulated gfx950.
 Status check_emulated(std::string_view device);

@@ -246,14 +246,14 @@ class ZipWriter {
     uLong crc = crc32(0, reinterpret_cast<const uint8_t*>(header.data()), uInt(header.size()));
     const std::string_view data(reinterpret_cast<const char*>(array.data()), array.nbytes());
     for (size_t at = 0; at < data.size(); at += kPiece) {
-      throw_if_late(kSaveGrace);
+      throw_if_late(kSaveGraceSeconds);
       crc = crc32(crc, array.data() + at, uInt(std::min(data.size() - at, kPiece)));
     }
     e.crc = uint32_t(crc);
     write(local_header(e));
     write(header);
     for (size_t at = 0; at < data.size(); at += kPiece) {
-      throw_if_late(kSaveGrace);
+      throw_if_late(kSaveGraceSeconds);
       write(data.substr(at, kPiece));
     }
     entries_.push_back(std::move(e));

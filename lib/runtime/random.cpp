@@ -55,8 +55,9 @@ class Generator {
   void set_dtype(DType dtype) {
     if (!dtypes::is_float(dtype)) return;
     const auto info = dtypes::finfo(dtype);
-    is_narrow_ = info.exponent <= 5;
-    denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent - 1)) - info.mantissa);  // the smallest number above zero
+    is_narrow_ = info.exponent_bits <= 5;
+    // the smallest number above zero
+    denormal_ = std::ldexp(1.0, 2 - (1 << (info.exponent_bits - 1)) - info.mantissa_bits);
   }
 
  private:
@@ -141,7 +142,7 @@ void set_signs(Array& array, int sign) {
   const auto size = size_t(dtype.itemsize());
   const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
   // the smallest magnitude that is kept
-  const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa : 1;
+  const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa_bits : 1;
   Array one(dtype, {1});
   fill_random(one, 0, "one");  // any number that is not zero
   for (int64_t i = 0; i < array.size(); i++) {

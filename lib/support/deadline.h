@@ -51,11 +51,11 @@ class DeadlineScope {
 
 // Extra seconds that this process has after the deadline, to compare and to save results that workers deliver shortly
 // before the deadline.
-inline constexpr double kCompareGrace = 0.5, kSaveGrace = 0.8;
+inline constexpr double kCompareGraceSeconds = 0.5, kSaveGraceSeconds = 0.8;
 
 // Throws out_of_time() as a Failure if the current deadline passed more than `grace` seconds ago. Code that may run
 // long must call this function often.
-void throw_if_late(double grace = kCompareGrace);
+void throw_if_late(double grace = kCompareGraceSeconds);
 
 // Returns an error such as "did not end within 0.5 seconds".
 Diag out_of_time(double seconds);

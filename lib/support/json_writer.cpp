@@ -11,9 +11,9 @@ namespace tgc {
 void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  size_t written = 0, i = plain_end<'"', '\\'>(text, 0);
+  size_t written = 0, i = find_special_byte<'"', '\\'>(text, 0);
   const bool valid = i == text.size() || is_valid_utf8(text.substr(i));
-  for (; i < text.size(); i = plain_end<'"', '\\'>(text, i + 1)) {
+  for (; i < text.size(); i = find_special_byte<'"', '\\'>(text, i + 1)) {
     auto c = uint8_t(text[i]);
     if (c >= 0x80 && valid) continue;
     out.append(text, written, i - written);

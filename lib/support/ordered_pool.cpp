@@ -47,10 +47,10 @@ void OrderedPool::run_next(std::unique_lock<std::mutex>& lock) {
   task.run_task();
   lock.lock();
   task.is_done = true;
-  if (!is_delivering_) deliver_what_is_next(lock);  // a thread that is delivering also delivers this task
+  if (!is_delivering_) deliver_done_tasks(lock);  // a thread that is delivering also delivers this task
 }
 
-void OrderedPool::deliver_what_is_next(std::unique_lock<std::mutex>& lock) {
+void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {
   is_delivering_ = true;
   while (!queue_.empty() && queue_.front()->is_done) {
     std::unique_ptr<Task> task = std::move(queue_.front());

@@ -107,7 +107,7 @@ class OrderedPool {
   bool enqueue(std::unique_ptr<Task> task);
   void run_worker();
   void run_next(std::unique_lock<std::mutex>& lock);
-  void deliver_what_is_next(std::unique_lock<std::mutex>& lock);
+  void deliver_done_tasks(std::unique_lock<std::mutex>& lock);
   void stop_with(Diag why);  // requires mutex_ to be locked
 
   const unsigned max_threads_;

@@ -11,7 +11,7 @@ namespace tgc {
 // Returns the index of the first byte at or after `at` that is one of kStops, below ' ', or not ASCII. Returns the size
 // of `text` if there is no such byte.
 template <char... kStops>
-size_t plain_end(std::string_view text, size_t at) {
+size_t find_special_byte(std::string_view text, size_t at) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   // Sets the high bit of each zero byte, and perhaps of higher bytes. Only the lowest set bit is used.
   auto zero_byte_bits = [](uint64_t v) { return (v - kOnes) & ~v; };

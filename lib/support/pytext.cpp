@@ -131,7 +131,7 @@ void append_py_repr(std::string& out, std::string_view s) {
   char quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
   out += quote;
   for (size_t i = 0; i < s.size();) {
-    const size_t start = plain_end<'\'', '"', '\\', '\x7f'>(s, i);
+    const size_t start = find_special_byte<'\'', '"', '\\', '\x7f'>(s, i);
     out.append(s, i, start - i);
     if (i = start; i == s.size()) break;
     int32_t c = decode_utf8(s, i);

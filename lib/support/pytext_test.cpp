@@ -71,10 +71,10 @@ TEST_CASE("plain_end: stops at every byte that needs escaping, at every position
       text[at] = char(byte), text[plain.size() - 1] = '"';
       const bool stops = byte < ' ' || byte >= 0x80 || byte == '"' || byte == '\\' || at == plain.size() - 1;
       for (size_t from : {size_t(0), at / 2, at})
-        REQUIRE(plain_end<'"', '\\'>(text, from) == (stops ? at : plain.size() - 1));
+        REQUIRE(find_special_byte<'"', '\\'>(text, from) == (stops ? at : plain.size() - 1));
     }
-  CHECK(plain_end<'"'>(plain, 3) == plain.size());
-  CHECK(plain_end<'"'>("", 0) == 0);
+  CHECK(find_special_byte<'"'>(plain, 3) == plain.size());
+  CHECK(find_special_byte<'"'>("", 0) == 0);
 }
 
 TEST_CASE("utf8_error: finds the first invalid byte") {

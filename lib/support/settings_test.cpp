@@ -21,11 +21,11 @@ TEST_CASE("Settings: are set by name, and errors suggest the nearest name") {
 }
 
 TEST_CASE("Settings: the environment overrides the defaults") {
-  WithEnvironment three("TC_SELECT", "3");
+  ScopedEnvironment three("TC_SELECT", "3");
   auto s = Settings::from_environment();
   REQUIRE(s.ok());
   CHECK(s->TC_SELECT == 3);
-  WithEnvironment letter("TC_SELECT", "x");
+  ScopedEnvironment letter("TC_SELECT", "x");
   CHECK(!Settings::from_environment().ok());
 }
 

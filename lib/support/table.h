@@ -32,7 +32,7 @@ inline std::string table(const std::vector<std::vector<std::string>>& rows, std:
 }
 
 // Returns the pairs of name and count, the largest count first; equal counts in the order of the names.
-inline std::vector<std::pair<std::string, size_t>> by_count(const std::map<std::string, size_t>& counts) {
+inline std::vector<std::pair<std::string, size_t>> sorted_by_count(const std::map<std::string, size_t>& counts) {
   std::vector<std::pair<std::string, size_t>> out(counts.begin(), counts.end());
   std::ranges::stable_sort(out, std::greater(), &std::pair<std::string, size_t>::second);
   return out;

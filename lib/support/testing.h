@@ -36,15 +36,15 @@ inline std::vector<std::string> words_of(const std::string& line) {
 }
 
 // Sets an environment variable while the object lives, then restores the previous value or unsets the variable.
-class WithEnvironment {
+class ScopedEnvironment {
  public:
-  WithEnvironment(const char* name, const std::string& value) : name_(name) {
+  ScopedEnvironment(const char* name, const std::string& value) : name_(name) {
     if (const char* before = std::getenv(name)) previous_value_ = before;
     setenv(name, value.c_str(), 1);
   }
-  ~WithEnvironment() { previous_value_ ? setenv(name_, previous_value_->c_str(), 1) : unsetenv(name_); }
-  WithEnvironment(const WithEnvironment&) = delete;
-  WithEnvironment& operator=(const WithEnvironment&) = delete;
+  ~ScopedEnvironment() { previous_value_ ? setenv(name_, previous_value_->c_str(), 1) : unsetenv(name_); }
+  ScopedEnvironment(const ScopedEnvironment&) = delete;
+  ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
 
  private:
   const char* name_;

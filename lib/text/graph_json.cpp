@@ -97,7 +97,7 @@ class GraphJsonWriter {
   void put(char c) { out_.put(c); }
   void put(std::string_view s) { out_.put(s); }
   void string(std::string_view s) {
-    if (plain_end<'"', '\\'>(s, 0) == s.size()) return put('"'), put(s), put('"');
+    if (find_special_byte<'"', '\\'>(s, 0) == s.size()) return put('"'), put(s), put('"');
     scratch_.clear();
     append_json_string(scratch_, s);
     put(scratch_);
@@ -450,7 +450,7 @@ struct JsonNodeWriter::Impl {
 };
 JsonNodeWriter::JsonNodeWriter(Graph& graph) : impl_(std::make_unique<Impl>(graph)) {}
 JsonNodeWriter::~JsonNodeWriter() = default;
-int64_t JsonNodeWriter::add(UOp u, std::string& out) { return impl_->writer.stream(u, out); }
+int64_t JsonNodeWriter::append_lines(UOp u, std::string& out) { return impl_->writer.stream(u, out); }
 
 struct JsonNodeReader::Impl {
   Impl(Graph& graph, std::string name) : file(std::move(name)), reader(graph, {}, file, nullptr) {}
@@ -464,6 +464,6 @@ std::pair<UOp, int64_t> JsonNodeReader::add(std::string_view text, uint32_t line
   return impl_->reader.stream(text, impl_->file, line);
 }
 size_t JsonNodeReader::size() const { return impl_->reader.nodes().size(); }
-UOp JsonNodeReader::at(size_t number) const { return impl_->reader.nodes()[number]; }
+UOp JsonNodeReader::node_of_line(size_t number) const { return impl_->reader.nodes()[number]; }
 
 }  // namespace tgc

@@ -40,7 +40,7 @@ class JsonNodeWriter {
   explicit JsonNodeWriter(Graph& graph);
   ~JsonNodeWriter();
   // Appends a line for every node under `u` that has no line yet. Returns the number of u's line.
-  int64_t add(UOp u, std::string& out);
+  int64_t append_lines(UOp u, std::string& out);
 
  private:
   struct Impl;
@@ -55,7 +55,7 @@ class JsonNodeReader {
   // line `line`.
   std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
   size_t size() const;
-  UOp at(size_t number) const;  // the node of line `number`; requires number < size()
+  UOp node_of_line(size_t number) const;  // the node of line `number`; requires number < size()
 
  private:
   struct Impl;

@@ -86,7 +86,7 @@ void JsonScanner::string(std::string& out) {
   const size_t begin = position_++;
   bool is_ascii = true;
   for (;;) {
-    size_t end = plain_end<'"', '\\'>(text_, position_);
+    size_t end = find_special_byte<'"', '\\'>(text_, position_);
     for (; end < text_.size() && text_[end] < 0; end++) is_ascii = false;
     out.append(text_, position_, end - position_);
     position_ = end;
@@ -104,7 +104,7 @@ void JsonScanner::string(std::string& out) {
 std::string_view JsonScanner::string_view(std::string& room) {
   skip_blanks();
   if (current_char() == '"') {
-    const size_t begin = position_ + 1, end = plain_end<'"', '\\'>(text_, begin);
+    const size_t begin = position_ + 1, end = find_special_byte<'"', '\\'>(text_, begin);
     if (end < text_.size() && text_[end] == '"') return position_ = end + 1, text_.substr(begin, end - begin);
   }
   string(room);

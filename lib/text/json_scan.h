@@ -97,7 +97,7 @@ class JsonScanner {
     skip_blanks();
     const size_t begin = position_ + 1;
     if (current_char() != '"') wrong_type("a key in quotes");
-    const size_t end = plain_end<'"', '\\'>(text_, begin);
+    const size_t end = find_special_byte<'"', '\\'>(text_, begin);
     if (end + 1 >= text_.size() || text_[end] != '"' || text_[end + 1] != ':') return read_key_slowly(key);
     key = text_.substr(begin, end - begin);
     position_ = end + 2;

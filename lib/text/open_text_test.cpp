@@ -89,7 +89,7 @@ TEST_CASE("other releases: 0.14 writes an operator that would promote its operan
 {"op":"SPECIAL","dtype":"dtypes.long","arg":"b"},
 {"op":"ADD","dtype":"dtypes.long","src":[0,1]})j";
   CHECK(pyrendered(graph_of("tinygrad 0.14.0", nodes)).ends_with("ast = c0.alu(Ops.ADD, c1)"));
-  CHECK(promoted_0_14(dtypes::open("weakint"), dtypes::float16) == dtypes::float16);
+  CHECK(promoted_0_14(dtypes::parse_any_release("weakint"), dtypes::float16) == dtypes::float16);
   CHECK(promoted_0_14(dtypes::int8, dtypes::uint8) == dtypes::int16);
   CHECK_FALSE(promoted_0_14(dtypes::void_, dtypes::int32));
 }

@@ -14,7 +14,7 @@ void PyScan::throw_error(size_t at, std::string message, std::string expected) c
 
 std::string PyScan::found_text(size_t at) const { return found_at(text_, at); }
 
-void PyScan::too_deep() const {
+void PyScan::throw_too_deep() const {
   Diag over = over_limit(Limit::Nesting);
   throw_error(position_, over.message, over.expected);
 }
@@ -96,7 +96,7 @@ std::string PyScan::string(PyLiteral literal) {
   const size_t begin = position_;
   const char quote = char_at(position_++);
   bool is_escaped = false, is_ascii = true;
-  for (; position_ = plain_end<'\'', '"', '\\'>(text_, position_), peek() != quote; position_++) {
+  for (; position_ = find_special_byte<'\'', '"', '\\'>(text_, position_), peek() != quote; position_++) {
     for (; peek() == '\\' && position_ + 1 < text_.size(); position_ += 2) is_escaped = true, is_ascii &= peek(1) >= 0;
     if (peek() == quote) break;
     if (peek() == '\n' || at_end()) throw_error(begin, "a string that does not end on its line");

@@ -104,7 +104,7 @@ class PyScan {
   class Nested {
    public:
     explicit Nested(PyScan& scan) : scan_(scan) {
-      if (++scan_.nesting_depth_ > scan_.max_nesting_depth_) scan_.too_deep();
+      if (++scan_.nesting_depth_ > scan_.max_nesting_depth_) scan_.throw_too_deep();
     }
     ~Nested() { scan_.nesting_depth_--; }
     Nested(const Nested&) = delete;
@@ -112,7 +112,7 @@ class PyScan {
    private:
     PyScan& scan_;
   };
-  [[noreturn]] void too_deep() const;
+  [[noreturn]] void throw_too_deep() const;
   // Returns read(), which parses something that is nested one level deeper. If the current stack is nearly full, runs
   // read() on another stack.
   template <class Read>

@@ -154,7 +154,7 @@ const PyValues::Argument* PyValues::Arguments::find(size_t position, std::string
 void PyValues::only_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
   for (const Argument& a : args)
     if (!a.keyword.empty() && std::find(allowed.begin(), allowed.end(), a.keyword) == allowed.end())
-      throw_error(a.at, "unknown keyword argument '" + std::string(a.keyword) + "'");
+      throw_error(a.offset, "unknown keyword argument '" + std::string(a.keyword) + "'");
 }
 
 std::string_view PyValues::attribute(const char* what) {
@@ -340,11 +340,11 @@ DType PyValues::dtype_slowly(size_t at) {
       for (Arg a : sizes.items()) shape.push_back(a.is_int() ? a.small_int() : -1);
     if (shape.size() != 3 || std::any_of(shape.begin(), shape.end(), [](int64_t v) { return v < 1 || v > 1 << 20; }))
       throw_error(args_at, "an image dtype with the shape " + as_arg(args[0].value).repr(), "three sizes");
-    int64_t pitch = args.size() > 1 ? as_int(args[1].value, args[1].at) : -1;
+    int64_t pitch = args.size() > 1 ? as_int(args[1].value, args[1].offset) : -1;
     d = name == "imageh" ? dtypes::imageh(shape, pitch) : dtypes::imagef(shape, pitch);
   } else {
     auto known = dtypes::parse(name);
-    if (!known && is_open()) known = dtypes::open(name);
+    if (!known && is_open()) known = dtypes::parse_any_release(name);
     if (!known) {
       std::string near = nearest_names(name, dtypes::attribute_names());
       throw_error(name_at, "unknown dtype '" + std::string(name) + "'",
@@ -358,7 +358,7 @@ DType PyValues::dtype_slowly(size_t at) {
     Arguments args = arguments();
     if (method == "vec") {
       if (args.size() != 1) throw_error(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
-      int64_t n = as_int(args[0].value, args[0].at);
+      int64_t n = as_int(args[0].value, args[0].offset);
       with_position(method_at, [&] { d = d.vec(n); });
     } else if (method == "ptr") {
       int64_t size = -1;
@@ -366,9 +366,9 @@ DType PyValues::dtype_slowly(size_t at) {
       for (size_t i = 0; i < args.size(); i++) {
         const Argument& a = args[i];
         bool is_size = a.keyword.empty() ? i == 0 : a.keyword == "size";
-        if (is_size) size = as_int(a.value, a.at);
+        if (is_size) size = as_int(a.value, a.offset);
         else if (!a.value.is_list && a.value.arg.kind() == Arg::Kind::AddrSpace) space = a.value.arg.addrspace();
-        else throw_wrong_type(a.value, a.at, "an address space");
+        else throw_wrong_type(a.value, a.offset, "an address space");
       }
       with_position(method_at, [&] { d = d.ptr(size, space); });
     } else if (method == "scalar") {
@@ -397,7 +397,7 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
     Arg value = as_arg(a.value);
     if (c == RecordClass::Kernel && a.keyword == "grad_fxn" && value.is_none()) continue;
     size_t field = a.keyword.empty() ? i : size_t(std::find(fields.begin(), fields.end(), a.keyword) - fields.begin());
-    if (field >= fields.size()) throw_error(a.at, std::string(name_of(c)) + " has no such argument");
+    if (field >= fields.size()) throw_error(a.offset, std::string(name_of(c)) + " has no such argument");
     values[field] = value;
   }
   if (c == RecordClass::Kernel && !values[0].is_uop()) throw_error(at, "a Kernel without an ast", "Kernel(k0(), ())");

@@ -33,7 +33,7 @@ class PyValues : public PyScan {
   struct Argument {
     std::string_view keyword;  // empty for a positional argument
     Value value;
-    size_t at;
+    size_t offset;
   };
   // The arguments of one call. They are stored on the reader's stack during this object's lifetime.
   class Arguments {

@@ -59,12 +59,12 @@ void PyrenderWriter::write_lines() {
     if (info.has_line) piece_text_.put('c'), piece_text_.put_int(int64_t(i));
     else write_piece(u);
     info.text_size = uint32_t(piece_text_.size() - info.text_begin);
-    if (info.has_line) line(u, info);
+    if (info.has_line) write_line(u, info);
   }
 }
 
 // Writes the line "c12 = ..." of `u`, without the outermost parentheses.
-inline void PyrenderWriter::line(UOp u, const Info& info) {
+inline void PyrenderWriter::write_line(UOp u, const Info& info) {
   if (line_text_.size()) line_text_.put('\n');
   if (keeps_lines_) line_begins_.emplace_back(u, line_text_.size());
   if (u == root_) line_text_.put("ast");
@@ -72,7 +72,7 @@ inline void PyrenderWriter::line(UOp u, const Info& info) {
   line_text_.put(" = ");
   size_t begin = line_text_.size();
   output_ = &line_text_;
-  expression(u, u.tag().is_none() && !has_odd_text_);
+  write_expression(u, u.tag().is_none() && !has_odd_text_);
   tag(u);
   if (has_odd_text_ && strip_parens(line_text_.view().substr(begin)).size() + begin < line_text_.size())
     line_text_.drop_ends(begin);
@@ -80,7 +80,7 @@ inline void PyrenderWriter::line(UOp u, const Info& info) {
 
 inline void PyrenderWriter::write_piece(UOp u) {
   output_ = &piece_text_;
-  expression(u, false);
+  write_expression(u, false);
   tag(u);
 }
 
@@ -103,7 +103,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
 }
 
 // Writes the call of a kernel's function, "k0()".
-inline void PyrenderWriter::kernel_name(UOp ast) {
+inline void PyrenderWriter::write_kernel_name(UOp ast) {
   put_text('k'), output_->put_int(int64_t(kernel_number(ast))), put_text("()");
 }
 
@@ -115,9 +115,9 @@ inline void PyrenderWriter::src(UOp u) {
     if (const Info& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
       return output_->put(piece_text_, info.text_begin, info.text_size);
   info_of(u);  // throws Failure if `u` is not below the root
-  is_inlined(u, false);
+  write_nested(u, false);
 }
-inline void PyrenderWriter::is_inlined(UOp u, bool bare) {
+inline void PyrenderWriter::write_nested(UOp u, bool bare) {
   if (++expression_depth_ % kStackCheck) {
     write_inlined(u, bare);
   } else {
@@ -127,7 +127,7 @@ inline void PyrenderWriter::is_inlined(UOp u, bool bare) {
   expression_depth_--;
 }
 void PyrenderWriter::write_inlined(UOp u, bool bare) {
-  node_info_[u.id()].is_plain ? write_whole(u, complete_repr(u.dtype())) : expression(u, bare);
+  node_info_[u.id()].is_plain ? write_whole(u, complete_repr(u.dtype())) : write_expression(u, bare);
   tag(u);
 }
 inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
@@ -139,15 +139,15 @@ inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
 inline void PyrenderWriter::repr(Arg a) {
   if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
   if (has_graphs_) {
-    if (a.is_uop()) return kernel_name(a.uop());
-    if (holds_graph(a)) return items_with_graphs(a);
+    if (a.is_uop()) return write_kernel_name(a.uop());
+    if (holds_graph(a)) return write_items(a);
   }
   scratch_.clear();
   a.append_repr(scratch_);
   put_text(scratch_);
 }
 // Writes a tuple or a dataclass that contains UOps.
-void PyrenderWriter::items_with_graphs(Arg a) {
+void PyrenderWriter::write_items(Arg a) {
   bool is_record = a.kind() == Arg::Kind::Record;
   if (is_record) put_text(name_of(a.record_class()));
   put_text('(');
@@ -158,7 +158,7 @@ void PyrenderWriter::items_with_graphs(Arg a) {
   }
   put_text(!is_record && a.items().size() == 1 ? ",)" : ")");
 }
-inline void PyrenderWriter::size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
+inline void PyrenderWriter::write_size(Sint s) { s.is_uop() ? src(s.uop()) : repr(s.arg()); }
 
 inline void PyrenderWriter::movement_argument(UOp u) {
   if (u.is(Op::PERMUTE)) return repr(u.arg());
@@ -173,14 +173,14 @@ inline void PyrenderWriter::movement_argument(UOp u) {
   if (u.in({Op::RESHAPE, Op::EXPAND})) {
     for (Sint s : marg_shape(u)) {
       if (n++) put_text(',');
-      size(s);
+      write_size(s);
     }
   } else {
     for (auto [a, b] : marg_pairs(u)) {
       put_text(n++ ? ",(" : "(");
-      size(a);
+      write_size(a);
       put_text(", ");
-      size(b);
+      write_size(b);
       put_text(')');
     }
   }
@@ -193,16 +193,16 @@ inline void PyrenderWriter::operand(UOp u, bool strip) {
   bool bracketed = strip && info.is_inlined && !info.is_plain;
   if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = output_->size();
-    is_inlined(u, false);
+    write_nested(u, false);
     if (strip_parens(output_->view().substr(begin)).size() + begin < output_->size()) output_->drop_ends(begin);
   } else if (bracketed && u.tag().is_none() && is_infix(u)) {
-    is_inlined(u, true);
+    write_nested(u, true);
   } else {
     src(u);
   }
 }
 
-inline void PyrenderWriter::constant(UOp u) {
+inline void PyrenderWriter::write_constant(UOp u) {
   bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
   put_text(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put_text(", "), str(u.arg());
   if (unique || on_device(u)) put_text(", device="), repr(u.src(0).arg());
@@ -210,7 +210,7 @@ inline void PyrenderWriter::constant(UOp u) {
   put_text(')');
 }
 
-inline void PyrenderWriter::index(UOp u) {
+inline void PyrenderWriter::write_index(UOp u) {
   src(u.src(0)), put_text(".index("), src(u.src(1)), put_text(", ");
   if (u.num_src() > 2) src(u.src(2)), put_text(", ");
   if (u.src(0).dtype() != u.dtype()) put_text("dtype="), dtype(u.dtype()), put_text(')');
@@ -220,7 +220,7 @@ inline void PyrenderWriter::index(UOp u) {
 // Writes `u` if its op has a syntax of its own, such as UOp.range(...) for RANGE. Otherwise returns false.
 inline bool PyrenderWriter::special_form(UOp u) {
   switch (u.op()) {
-    case Op::CONST: return constant(u), true;
+    case Op::CONST: return write_constant(u), true;
     case Op::DEFINE_VAR:
       if (u.num_src() != 0) return false;
       return variable(u, dtypes::index), true;
@@ -247,7 +247,7 @@ inline bool PyrenderWriter::special_form(UOp u) {
       src(u.src(0)), put_text(".r("), str(u.arg()[0]), put_text(", "), str(u.arg()[1]), put_text(')');
       return true;
     case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u, dtypes::index), true : false;
-    case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? index(u), true : false;
+    case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? write_index(u), true : false;
     case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
       if (writes_whole_movements_) return write_whole(u, u.dtype().repr()), true;
       src(u.src(0)), put_text('.');
@@ -259,25 +259,25 @@ inline bool PyrenderWriter::special_form(UOp u) {
 }
 
 // Writes `kernel`, the arg of a KERNEL node, such as Kernel(k0(), ()).
-inline void PyrenderWriter::kernel_arg(Arg kernel) {
-  put_text("Kernel("), kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
+inline void PyrenderWriter::write_kernel_arg(Arg kernel) {
+  put_text("Kernel("), write_kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
 }
 
 // Writes UOp(Ops.X, dtype, (sources), arg), a syntax that every node has.
 inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
   put_text("UOp(Ops."), put_text(name_of(u.op())), put_text(", "), put_text(dtype_text), put_text(", "),
       sources(u.src());
-  if (!u.arg().is_none()) put_text(", "), u.is(Op::KERNEL) ? kernel_arg(u.arg()) : repr(u.arg());
+  if (!u.arg().is_none()) put_text(", "), u.is(Op::KERNEL) ? write_kernel_arg(u.arg()) : repr(u.arg());
   put_text(')');
 }
 
 // Writes the expression of `u`. If `bare` is true, an infix expression is written without parentheses around it.
-void PyrenderWriter::expression(UOp u, bool bare) {
+void PyrenderWriter::write_expression(UOp u, bool bare) {
   if (is_infix(u)) return infix(u, bare);
   if (special_form(u)) return;
   if (u.in(kMethods)) return method(u);
   if (u.is(Op::KERNEL))
-    put_text("UOp(Ops.KERNEL, src="), sources(u.src()), put_text(", arg="), kernel_arg(u.arg()), put_text(')');
+    put_text("UOp(Ops.KERNEL, src="), sources(u.src()), put_text(", arg="), write_kernel_arg(u.arg()), put_text(')');
   else write_whole(u, u.dtype().repr());
 }
 

@@ -46,10 +46,10 @@ PyValues::Value PyrenderReader::uop_call(size_t at) {
                  *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
   if (!op || op->value.is_list || !op->value.arg.is_op())
     throw_error(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
-  DType d = dtype ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
+  DType d = dtype ? as_dtype(dtype->value, dtype->offset) : dtypes::void_;
   Arg a = arg ? as_arg(arg->value) : Arg();
   current_sources_.clear();
-  if (src) append_uops(current_sources_, src->value, src->at);
+  if (src) append_uops(current_sources_, src->value, src->offset);
   return {make_node(at, op->value.arg.op(), d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
 }
 
@@ -63,19 +63,19 @@ const PyValues::Argument& PyrenderReader::required_argument(const Arguments& arg
 
 DType PyrenderReader::dtype_keyword(const Arguments& args, DType otherwise) {
   const Argument* k = args.keyword("dtype");
-  return k ? as_dtype(k->value, k->at) : otherwise;
+  return k ? as_dtype(k->value, k->offset) : otherwise;
 }
 
 Arg PyrenderReader::device_argument(const Argument& a) {
   Arg device = as_arg(a.value);
-  if (!device.is_str() && !device.is_tuple()) throw_wrong_type(a.value, a.at, "a device");
+  if (!device.is_str() && !device.is_tuple()) throw_wrong_type(a.value, a.offset, "a device");
   return device;
 }
 
 UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
   if (a.value.is_uop()) return a.value.arg.uop().cast(dtype);
   UOp out;
-  with_position(a.at, [&] { out = graph_.constant(dtype, as_const(a.value, a.at)); });
+  with_position(a.offset, [&] { out = graph_.constant(dtype, as_const(a.value, a.offset)); });
   return out;
 }
 
@@ -112,17 +112,17 @@ PyValues::Value PyrenderReader::uop_static(size_t at) {
 
 UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
   const Argument &d = required_argument(args, 0, "a dtype", at), &v = required_argument(args, 1, "a value", at);
-  DType dtype = as_dtype(d.value, d.at);
+  DType dtype = as_dtype(d.value, d.offset);
   if (args.size() == 2 && !v.value.is_list && v.value.arg.is_const()) {
     UOp c;
-    with_position(v.at, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
+    with_position(v.offset, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
     return c;
   }
   only_keywords(args, {"device", "unique"});
   Arg value = as_arg(v.value);
-  if (!value.is_const() && !value.is_tuple()) throw_wrong_type(v.value, v.at, "a number");
+  if (!value.is_const() && !value.is_tuple()) throw_wrong_type(v.value, v.offset, "a number");
   UOp c;
-  with_position(v.at, [&] {
+  with_position(v.offset, [&] {
     if (value.is_tuple())
       for (Arg a : value.items())
         if (!a.is_const())
@@ -149,22 +149,22 @@ UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
   for (size_t i = 0; i + 1 < axis.size(); i++)
     if (!axis[i].is_int()) throw_error(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
   current_sources_.assign(1, size_argument(end, dtype));
-  if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->at);
+  if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
   return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
 }
 
 UOp PyrenderReader::make_special(const Arguments& args, size_t at) {
   const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
   DType dtype = dtype_keyword(args, dtypes::index);
-  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.at, "a name");
+  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.offset, "a name");
   return graph_.node(Op::SPECIAL, dtype, size_argument(end, dtype), name.value.arg);
 }
 
 UOp PyrenderReader::make_variable(const Arguments& args, size_t at) {
   const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
                  &high = required_argument(args, 2, "a maximum", at);
-  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.at, "a name");
-  Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.at), as_const(high.value, high.at)});
+  if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.offset, "a name");
+  Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.offset), as_const(high.value, high.offset)});
   return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, dtypes::index), {}, arg);
 }
 
@@ -173,7 +173,7 @@ UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
                  &d = required_argument(args, 2, "a dtype", at), &number = required_argument(args, 3, "a number", at);
   UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)),
                graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
-  return graph_.node(Op::BUFFER, as_dtype(d.value, d.at), src, as_int(size.value, size.at));
+  return graph_.node(Op::BUFFER, as_dtype(d.value, d.offset), src, as_int(size.value, size.offset));
 }
 
 // Evaluates a static method of UOp that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
@@ -185,7 +185,7 @@ UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Argum
   only_keywords(args, {"arg", "dtype"});
   std::vector<UOp> src;
   for (const Argument& a : args)
-    if (a.keyword.empty()) src.push_back(as_uop(a.value, a.at));
+    if (a.keyword.empty()) src.push_back(as_uop(a.value, a.offset));
   const Argument* arg = args.keyword("arg");
   return make_node(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
 }
@@ -227,7 +227,7 @@ void PyrenderReader::check_argument_count(const Arguments& args, size_t least, s
 
 // Returns the argument `a` as a node: a UOp unchanged, a number as a CONST with the dtype of `like`.
 UOp PyrenderReader::operand(const Argument& a, UOp like) {
-  return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.at));
+  return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.offset));
 }
 
 // Makes a node with op `op`. Its sources are `self` and the positional arguments; its arg is the argument arg=.
@@ -236,7 +236,7 @@ UOp PyrenderReader::generic_call(UOp self, Op op, DType dtype, const Arguments& 
   current_sources_.clear();
   current_sources_.push_back(self);
   for (const Argument& a : args) {
-    if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
+    if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
     else if (a.keyword == "arg") arg = as_arg(a.value);
     else only_keywords(args, {"arg", "dtype", "ptr"});
   }
@@ -256,7 +256,7 @@ UOp PyrenderReader::assign_call(UOp self, const Arguments& args, size_t at) {
   for (UOp u : numbered_nodes_)
     if (u) named.insert(u);
   for (auto& [_, u] : named_nodes_) named.insert(u);
-  return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].at), named, num_unique_constants_++);
+  return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].offset), named, num_unique_constants_++);
 }
 
 UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
@@ -264,10 +264,10 @@ UOp PyrenderReader::replace_call(UOp self, const Arguments& args, size_t at) {
   UOp out = self;
   for (const Argument& a : args) {
     if (a.keyword == "dtype") {
-      out = out.with_dtype(as_dtype(a.value, a.at));
+      out = out.with_dtype(as_dtype(a.value, a.offset));
     } else if (a.keyword == "src") {
       std::vector<UOp> src;
-      append_uops(src, a.value, a.at);
+      append_uops(src, a.value, a.offset);
       out = out.with_src(src);
     } else if (a.keyword == "arg") {
       out = out.with_arg(as_arg(a.value));
@@ -293,21 +293,21 @@ UOp PyrenderReader::where_call(UOp self, const Arguments& args, size_t at) {
 UOp PyrenderReader::explicit_alu_call(UOp self, const Arguments& args, size_t at) {
   if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
   std::vector<UOp> rest;
-  for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].at));
+  for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].offset));
   return self.alu(args[0].value.arg.op(), rest);
 }
 
 UOp PyrenderReader::broadcast_call(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 1, 1, "broadcast", at);
-  int64_t n = as_int(args[0].value, args[0].at);
-  if (n < 1 || n > 1 << 16) throw_error(args[0].at, "broadcast to " + std::to_string(n), "1 to 65536 elements");
+  int64_t n = as_int(args[0].value, args[0].offset);
+  if (n < 1 || n > 1 << 16) throw_error(args[0].offset, "broadcast to " + std::to_string(n), "1 to 65536 elements");
   return self.broadcast(n);
 }
 
 UOp PyrenderReader::gep_call(UOp self, const Arguments& args, size_t at) {
   check_argument_count(args, 1, 1, "gep", at);
   Arg a = as_arg(args[0].value);
-  if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].at));
+  if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].offset));
   std::vector<int64_t> indices;
   for (Arg i : a.items()) indices.push_back(i.is_int() ? i.small_int() : -1);
   return self.gep(indices);
@@ -391,10 +391,10 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Where: return where_call(self, args, at);
     case Method::Cast:
       check_argument_count(args, 1, 1, name, at);
-      return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].at), self);
+      return graph_.node(Op::CAST, as_dtype(args[0].value, args[0].offset), self);
     case Method::Bitcast:
       check_argument_count(args, 1, 1, name, at);
-      return self.bitcast(as_dtype(args[0].value, args[0].at));
+      return self.bitcast(as_dtype(args[0].value, args[0].offset));
     case Method::Alu: return explicit_alu_call(self, args, at);
     case Method::Broadcast: return broadcast_call(self, args, at);
     case Method::Gep: return gep_call(self, args, at);
@@ -426,7 +426,7 @@ UOp PyrenderReader::movement_call(UOp self, Method method, const Arguments& args
     Arg list = as_arg(args[0].value);
     for (Arg a : list.is_tuple() ? list.items() : std::span<const Arg>(&list, 1)) {
       if (!a.is_int() || a.as_int() < 0 || a.as_int() >= Int(int64_t(axes.size())))
-        throw_error(args[0].at, "flip of the axis " + a.repr());
+        throw_error(args[0].offset, "flip of the axis " + a.repr());
       axes[size_t(a.small_int())] = true;
     }
     out = graph_.node(Op::FLIP, self.dtype(), self, graph_.tuple(axes));

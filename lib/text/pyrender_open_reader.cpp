@@ -41,8 +41,8 @@ class OpenReader : public PyrenderReader {
     Op o = is_new ? Op::OTHER : name.op();
     if (o == Op::OTHER) a = other_arg(graph_, is_new ? name.text().substr(4) : name_of(o), a);
     current_sources_.clear();
-    if (src) append_uops(current_sources_, src->value, src->at);
-    DType d = dtype && !(as_arg(dtype->value).is_none()) ? as_dtype(dtype->value, dtype->at) : dtypes::void_;
+    if (src) append_uops(current_sources_, src->value, src->offset);
+    DType d = dtype && !(as_arg(dtype->value).is_none()) ? as_dtype(dtype->value, dtype->offset) : dtypes::void_;
     if (o == Op::DEVICE && first_device_.is_none()) first_device_ = a;
     return {graph_.node(o, d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
   }
@@ -67,8 +67,8 @@ class OpenReader : public PyrenderReader {
     const Argument* d = dtype_first ? &args[0] : args.find(1, "dtype");
     Arg number = as_arg(value.value);
     if (!number.is_const() && !number.is_tuple() && number.kind() != Arg::Kind::Raw)
-      throw_wrong_type(value.value, value.at, "a number");
-    DType dtype = d ? as_dtype(d->value, d->at) : dtype_of(number);
+      throw_wrong_type(value.value, value.offset, "a number");
+    DType dtype = d ? as_dtype(d->value, d->offset) : dtype_of(number);
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
     const Argument* device = args.keyword("device");
     return device ? c.with_src(on_device(device_argument(*device))) : c;
@@ -94,7 +94,7 @@ class OpenReader : public PyrenderReader {
   // Returns the argument `a`, a size, as a node: a UOp unchanged, a number as a CONST of `dtype`.
   UOp size(const Argument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
-    return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.at))));
+    return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.offset))));
   }
 
   // ---- UOp.range(...), UOp.new_buffer(...), UOp.sink()
@@ -124,7 +124,7 @@ class OpenReader : public PyrenderReader {
     if (axis.empty()) throw_error(at, "UOp.range without an axis number");
     if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw("AxisType.WEAK"));
     current_sources_.assign(1, size(end, dtype));
-    if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->at);
+    if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
     return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
   }
 
@@ -157,7 +157,7 @@ class OpenReader : public PyrenderReader {
                    &elements = required_argument(args, 1, "a size", at), &d = required_argument(args, 2, "a dtype", at),
                    &number = required_argument(args, 3, "a number", at);
     Arg device = as_arg(of.value), slot = as_arg(number.value);
-    DType dtype = as_dtype(d.value, d.at);
+    DType dtype = as_dtype(d.value, d.offset);
     UOp shape = is_0_13_ ? UOp() : size(elements, weakint());
     if (!is_0_13_) return graph_.node(Op::BUFFER, dtype, shape, param_of_buffer(slot, dtype, device));
     UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, slot), on_device(device)};
@@ -203,16 +203,16 @@ class OpenReader : public PyrenderReader {
   // Makes a CAST or BITCAST. From 0.14 on, its arg is the dtype that it casts to.
   UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
     check_argument_count(args, 1, 1, name_of(op), at);
-    DType d = as_dtype(args[0].value, args[0].at);
+    DType d = as_dtype(args[0].value, args[0].offset);
     return graph_.node(op, d, self, is_0_13_ ? Arg() : Arg(d));
   }
 
   UOp alu(UOp self, const Arguments& args, size_t at) {
     if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
     current_sources_.assign(1, self);
-    for (size_t i = 1; i < args.size(); i++) current_sources_.push_back(as_uop(args[i].value, args[i].at));
+    for (size_t i = 1; i < args.size(); i++) current_sources_.push_back(as_uop(args[i].value, args[i].offset));
     Op op = args[0].value.arg.op();
-    if (op == Op::OTHER) throw_error(args[0].at, "alu() of an op that is not known");
+    if (op == Op::OTHER) throw_error(args[0].offset, "alu() of an op that is not known");
     return graph_.node(op, dtype_of_op(op), current_sources_);
   }
 
@@ -228,11 +228,11 @@ class OpenReader : public PyrenderReader {
     check_argument_count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
     if (!axes.is_tuple() || axes.items().empty())
-      throw_error(args[1].at, "found " + axes.repr(), "the axes, as (0, 1)");
+      throw_error(args[1].offset, "found " + axes.repr(), "the axes, as (0, 1)");
     if (is_0_13_) return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, axes}));
     for (size_t i = 0; i < axes.items().size(); i++)
       if (axes[i] != Arg(int64_t(i)))
-        throw_error(args[1].at, "a reduction of other axes than the first", "(0, 1, ...)");
+        throw_error(args[1].offset, "a reduction of other axes than the first", "(0, 1, ...)");
     return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, Arg(int64_t(axes.items().size()))}));
   }
 
@@ -242,8 +242,8 @@ class OpenReader : public PyrenderReader {
     DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
     current_sources_.assign(1, self);
     for (const Argument& a : args)
-      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
-    return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->at) : usual, current_sources_,
+      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
+    return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->offset) : usual, current_sources_,
                        arg ? as_arg(arg->value) : Arg());
   }
 
@@ -253,13 +253,13 @@ class OpenReader : public PyrenderReader {
     Arg arg;
     const Argument* dtype = nullptr;
     for (const Argument& a : args) {
-      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.at));
+      if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
       else if (a.keyword == "arg") arg = as_arg(a.value);
       else if (a.keyword == "dtype") dtype = &a;
       else only_keywords(args, {"arg", "dtype"});
     }
     if (current_sources_.empty() && !kVoid.contains(op)) throw_error(at, std::string(name_of(op)) + " without sources");
-    UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->at) : dtype_of_op(op), current_sources_, arg);
+    UOp out = graph_.node(op, dtype ? as_dtype(dtype->value, dtype->offset) : dtype_of_op(op), current_sources_, arg);
     // in 0.13, a REDUCE of a vector may make a shorter vector, so its length is inferred from its uses
     if (op == Op::REDUCE && !dtype && is_0_13_ && current_sources_[0].dtype().count() > 1 && may_infer())
       leave_open(out);

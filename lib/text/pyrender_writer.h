@@ -205,10 +205,10 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   bool writes_whole_movements_ = false;
 
  private:
-  void line(UOp u, const Info& info);
+  void write_line(UOp u, const Info& info);
   void write_piece(UOp u);
   size_t kernel_number(UOp ast);
-  void kernel_name(UOp ast);
+  void write_kernel_name(UOp ast);
 
   friend class PyrenderForms<PyrenderWriter>;
   static std::string_view symbol(Op op) { return infix_symbol(op); }
@@ -217,22 +217,22 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
 
   // ---- parts of expressions
   void src(UOp u);
-  void is_inlined(UOp u, bool bare);
+  void write_nested(UOp u, bool bare);
   void write_inlined(UOp u, bool bare);
   const Info& info_of(UOp u) const;
   void repr(Arg a);
-  void items_with_graphs(Arg a);
-  void size(Sint s);
+  void write_items(Arg a);
+  void write_size(Sint s);
   void movement_argument(UOp u);
 
   // ---- forms
   void operand(UOp u, bool strip);
-  void constant(UOp u);
-  void index(UOp u);
+  void write_constant(UOp u);
+  void write_index(UOp u);
   bool special_form(UOp u);
-  void kernel_arg(Arg kernel);
+  void write_kernel_arg(Arg kernel);
   void write_whole(UOp u, std::string_view dtype_text);
-  void expression(UOp u, bool bare);
+  void write_expression(UOp u, bool bare);
 
   bool has_odd_text_ = false;  // an arg or tag contains a string with a parenthesis
   bool has_graphs_ = false;    // some arg or tag contains a graph

@@ -323,11 +323,11 @@ Arg const_float(Graph& graph, Arg a) {
 }
 
 DType weakint() {
-  static const DType d = dtypes::open("weakint");
+  static const DType d = dtypes::parse_any_release("weakint");
   return d;
 }
 DType weakfloat() {
-  static const DType d = dtypes::open("weakfloat");
+  static const DType d = dtypes::parse_any_release("weakfloat");
   return d;
 }
 

@@ -283,7 +283,7 @@ constexpr auto kReachable = [] {
 const std::array<DType, kNumPromoted>& all() {
   static const auto kAll = [] {
     std::array<DType, kNumPromoted> out;
-    for (size_t i = 0; i < kNumPromoted; i++) out[i] = dtypes::open(kPromotions[i].attribute);
+    for (size_t i = 0; i < kNumPromoted; i++) out[i] = dtypes::parse_any_release(kPromotions[i].attribute);
     return out;
   }();
   return kAll;

@@ -45,7 +45,7 @@ std::string found_at(std::string_view text, size_t at) {
 size_t place_of(const Places& places, uint32_t id) {
   auto after =
       std::upper_bound(places.begin(), places.end(), id, [](uint32_t i, const Place& p) { return i < p.first_id; });
-  return after == places.begin() ? 0 : (after - 1)->at;
+  return after == places.begin() ? 0 : (after - 1)->offset;
 }
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ namespace tgc {
 // The nodes with ids from `first_id` to below the first_id of the next Place begin at the same byte of the text.
 struct Place {
   uint32_t first_id;
-  size_t at;  // the byte, from 0
+  size_t offset;  // the byte, from 0
 };
 using Places = std::vector<Place>;
 // Returns the byte where the node with this id begins; 0 if its position is unknown.
@@ -20,7 +20,7 @@ size_t place_of(const Places& places, uint32_t id);
 
 // A node, and the byte at which the statement, line of a listing, JSON object or UOp(...) that makes it begins.
 struct NodeAt {
-  size_t at;
+  size_t offset;
   UOp node;
 };
 

@@ -110,7 +110,8 @@ std::string Explainer::final_places(UOp last) {
   SourceLines lines = map->lines_of_node[user];
   if (user != at) out += "    inside the line of what uses it\n";
   for (size_t i = 0; i < lines.num_lines; i++)
-    out += "    line " + std::to_string(lines.first_line + i) + ": " + map->lines[lines.first_line + i - 1] + "\n";
+    out +=
+        "    line " + std::to_string(lines.first_line + i) + ": " + map->source_lines[lines.first_line + i - 1] + "\n";
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace {
 // Returns the names of `counts`, the largest count first.
 std::string names_by_count(const std::map<std::string, size_t>& counts) {
   std::string out;
-  for (auto& [name, count] : by_count(counts)) out += (out.empty() ? "" : ", ") + name;
+  for (auto& [name, count] : sorted_by_count(counts)) out += (out.empty() ? "" : ", ") + name;
   return out;
 }
 
@@ -98,7 +98,7 @@ std::string RewriteCounts::text() const {
   auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
     if (counts.empty()) return;
     out.append(what) += '\n';
-    for (auto& [name, count] : by_count(counts)) out += count_row(count, name);
+    for (auto& [name, count] : sorted_by_count(counts)) out += count_row(count, name);
   };
   rows("matches of each rule:", num_hits());
   if (num_discarded_) out += "not counted: " + counted(num_discarded_, "rewrite") + " in discarded attempts\n";
@@ -128,7 +128,7 @@ std::string RewriteCounts::json() const {
 
 std::string RewriteCounts::rules_text() const {
   std::vector<std::vector<std::string>> cells{{"hits", "rule", "rewritten ops", "stages"}};
-  for (auto& [place, count] : by_count(num_hits())) {
+  for (auto& [place, count] : sorted_by_count(num_hits())) {
     const RuleCount& rule = rule_counts_.at(place);
     cells.push_back(
         {std::to_string(count), place, names_by_count(rule.hits_by_op), names_by_count(rule.hits_by_stage)});
@@ -139,7 +139,7 @@ std::string RewriteCounts::rules_text() const {
 std::string RewriteCounts::rules_json() const {
   return json_object([&](JsonWriter& json) {
     json.member("records", num_pipelines_).key("rules").array([&] {
-      for (auto& [place, count] : by_count(num_hits()))
+      for (auto& [place, count] : sorted_by_count(num_hits()))
         json.start_line().object([&] {
           const RuleCount& rule = rule_counts_.at(place);
           json.member("rule", place)

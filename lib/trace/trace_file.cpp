@@ -77,7 +77,7 @@ void TraceWriter::write_line(const std::string& text) {
 
 std::string TraceWriter::node_json(UOp u) {
   constexpr std::string_view kId = "{\"id\":";
-  std::string lines, out = std::to_string(node_writer_->add(u, lines));
+  std::string lines, out = std::to_string(node_writer_->append_lines(u, lines));
   // replaces the id at the begin of each line by the node's number
   for (size_t from = 0, end; from < lines.size(); from = end) {
     end = lines.find('\n', from) + 1;
@@ -189,7 +189,7 @@ class Reader {
     int64_t n = in_.int64();
     if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
       in_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
-    return nodes_->at(size_t(n));
+    return nodes_->node_of_line(size_t(n));
   }
 
   // Returns the kinds of the fields after the name of an event, one letter per field: n number, s text, u node, o node
@@ -333,7 +333,7 @@ void TraceReplay::end_rewrite(int depth, UOp result) {
   PendingRewrite p = std::move(pending_rewrites_[size_t(depth)]);
   pending_rewrites_.resize(size_t(depth));
   if (!result) return;
-  (apply_rewrites(p.input, p.bottom_up, p.rewrites, p.gates) == result ? num_same_ : num_different_)++;
+  (apply_rewrites(p.input, p.is_bottom_up, p.rewrites, p.gates) == result ? num_same_ : num_different_)++;
 }
 
 std::string TraceReplay::text() const {

@@ -7,7 +7,7 @@
 //                                                           node numbers restart at 0
 //   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
-//   ["begin",depth,"NAME",node,rules,bottom_up,"SET"] ... ["end",depth,node or null]
+//   ["begin",depth,"NAME",node,rules,is_bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
 //                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
 //                                    rules are numbered from 0
@@ -43,7 +43,7 @@ class TraceReplay : public TraceConsumer {
  private:
   struct PendingRewrite {
     UOp input;
-    bool bottom_up;
+    bool is_bottom_up;
     std::vector<std::pair<UOp, UOp>> rewrites;
     std::vector<UOp> gates;
   };

@@ -169,7 +169,7 @@ TEST_CASE("stats: a failed stage ends the counting of its graph, and the next gr
   };
   auto hits = [&] {
     uint64_t sum = 0;
-    for (const RuleCounters& r : stats.by_rule()) sum += r.num_hits;
+    for (const RuleCounters& r : stats.counters_by_rule()) sum += r.num_hits;
     return sum;
   };
   CHECK_FALSE(run(3));  // every rewrite exceeds this limit, so the stage fails
@@ -261,7 +261,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
       RuleCounter watch(c.graph(), stats);
       REQUIRE(c.run_through(last).ok());
     }
-    auto counted = stats.by_rule();
+    auto counted = stats.counters_by_rule();
     std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
     for (uint32_t id = 0; id < counted.size(); id++) {
       const RuleCounters& c = counted[id];
@@ -272,7 +272,7 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);
     REQUIRE(compilation_of(record).run_through(last).ok());  // without an observer
-    CHECK(stats.by_rule().size() == counted.size());
+    CHECK(stats.counters_by_rule().size() == counted.size());
   }
 }
 

@@ -99,13 +99,13 @@ void TracePrinter::begin_stage(std::string_view name, UOp input) {
   last_node_ = std::max<int64_t>(last_node_, node_number(input));
   stage_ = name;
   write_("--- " + std::string(name) + "\n");
-  num_shown_ = num_all_ = num_discarded_ = 0;
+  num_shown_ = num_in_result_ = num_discarded_ = 0;
 }
 
 void TracePrinter::end_stage(UOp) {
-  std::string line = "--- " + counted(num_all_, "rewrite");
+  std::string line = "--- " + counted(num_in_result_, "rewrite");
   if (num_discarded_) line += ", " + std::to_string(num_discarded_) + " more in discarded attempts";
-  if (num_shown_ != num_all_ + num_discarded_) line += ", " + std::to_string(num_shown_) + " shown";
+  if (num_shown_ != num_in_result_ + num_discarded_) line += ", " + std::to_string(num_shown_) + " shown";
   write_(line + "\n");
 }
 
@@ -126,7 +126,7 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   last_node_ = std::max({last_node_, int64_t(cost.made_to) - 1, int64_t(node_number(after))});
   if (depth && !filter_.includes_nested) return;
-  (is_discarded(rule) ? num_discarded_ : num_all_)++;
+  (is_discarded(rule) ? num_discarded_ : num_in_result_)++;
   if (!filter_.is_match(rule, before)) return;
   if (filter_.node >= 0) {
     auto n = uint32_t(filter_.node);

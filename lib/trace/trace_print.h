@@ -54,7 +54,7 @@ class TracePrinter : public TraceConsumer {
   Write write_;
   std::string stage_;
   // in the current stage: the number of printed rewrites; of all rewrites that are in the result; of discarded rewrites
-  size_t num_shown_ = 0, num_all_ = 0, num_discarded_ = 0;
+  size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
   size_t num_looked_at_ = 0;  // number of nodes and sources visited to find changed nodes
   int64_t last_node_ = -1;    // largest node number so far, for the error
 };

@@ -74,8 +74,8 @@ Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
   auto is_it = [&](const NodeSlot& slot) {
     return !slot.number || (slot.hash == key.hash && same(nodes_[slot.number - 1]));
   };
-  if (key.newest)
-    for (size_t begin = size_t(key.newest) * 2 + key.hash % kSpread, i = begin; i < begin + kNear; i++)
+  if (key.newest_source)
+    for (size_t begin = size_t(key.newest_source) * 2 + key.hash % kSpread, i = begin; i < begin + kNear; i++)
       if (is_it(slots[i & mask])) return slots[i & mask];
   size_t i = key.hash & mask;
   while (!is_it(slots[i])) i = (i + 1) & mask;

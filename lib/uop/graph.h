@@ -116,7 +116,7 @@ class Graph {
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
   Arena& arena() { return arena_; }
-  size_t bytes() const { return arena_.total_bytes(); }
+  size_t arena_bytes() const { return arena_.total_bytes(); }
 
   // ---- pools and caches for the layers above
   std::unique_ptr<StampArray> take_stamps();
@@ -152,7 +152,7 @@ class Graph {
   // nodes.
   struct NodeKey {
     uint32_t hash;
-    uint32_t newest;  // the greatest id of a source, plus 1; 0 if the node has no sources
+    uint32_t newest_source;  // the greatest id of a source, plus 1; 0 if the node has no sources
   };
   template <class Same>
   NodeSlot& slot_of(NodeKey key, Same same);

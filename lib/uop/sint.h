@@ -11,29 +11,29 @@ namespace tgc {
 
 class Sint {
  public:
-  Sint() : a_(0) {}
-  Sint(int v) : a_(v) {}
-  Sint(int64_t v) : a_(v) {}
-  Sint(Int v) : a_(v) {}
-  Sint(UOp u) : a_(u) {}
-  explicit Sint(Arg a) : a_(a) {}  // requires an integer or a UOp
+  Sint() : value_(0) {}
+  Sint(int v) : value_(v) {}
+  Sint(int64_t v) : value_(v) {}
+  Sint(Int v) : value_(v) {}
+  Sint(UOp u) : value_(u) {}
+  explicit Sint(Arg a) : value_(a) {}  // requires an integer or a UOp
 
-  bool is_int() const { return !a_.is_uop(); }
-  bool is_uop() const { return a_.is_uop(); }
-  Int as_int() const { return a_.as_int(); }
-  UOp uop() const { return a_.uop(); }
-  Arg arg() const { return a_; }
+  bool is_int() const { return !value_.is_uop(); }
+  bool is_uop() const { return value_.is_uop(); }
+  Int as_int() const { return value_.as_int(); }
+  UOp uop() const { return value_.uop(); }
+  Arg arg() const { return value_; }
   Int vmin() const { return is_int() ? as_int() : uop().vmin().as_int(); }
   Int vmax() const { return is_int() ? as_int() : uop().vmax().as_int(); }
   // Returns the integer. Throws Failure "WHAT is symbolic" for a UOp, "WHAT is out of range" for an integer too large.
   int64_t int64_or_throw(const char* what) const;
 
   // Returns true for two equal integers, and for two handles of the same UOp.
-  friend bool operator==(Sint a, Sint b) { return a.a_ == b.a_; }
+  friend bool operator==(Sint a, Sint b) { return a.value_ == b.value_; }
   std::string str() const;  // the integer, or render() of the UOp
 
  private:
-  Arg a_;
+  Arg value_;
 };
 
 using Shape = std::span<const Sint>;

@@ -31,7 +31,7 @@ UOp UOp::replace(const Changes& c) const {
   UOpSpan src = c.src ? UOpSpan(*c.src) : UOpSpan(this->src());
   bool same = (!c.op || *c.op == op()) && (!c.dtype || *c.dtype == dtype()) && (!c.arg || *c.arg == arg()) &&
               (!c.tag || *c.tag == tag()) &&
-              (!c.src || std::equal(src.begin(), src.end(), n_->src(), n_->src() + n_->num_src));
+              (!c.src || std::equal(src.begin(), src.end(), node_->src(), node_->src() + node_->num_src));
   if (same) return *this;
   return graph().node(c.op.value_or(op()), c.dtype.value_or(dtype()), src, c.arg.value_or(arg()),
                       c.tag.value_or(tag()));

@@ -29,10 +29,10 @@ class UOpSpan;
 class UOp {
  public:
   constexpr UOp() = default;
-  constexpr explicit UOp(const Node* node) : n_(node) {}
+  constexpr explicit UOp(const Node* node) : node_(node) {}
 
-  explicit operator bool() const { return n_ != nullptr; }
-  friend bool operator==(UOp a, UOp b) { return a.n_ == b.n_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  friend bool operator==(UOp a, UOp b) { return a.node_ == b.node_; }
 
   // ---- the node itself
   inline Op op() const;
@@ -43,8 +43,8 @@ class UOp {
   inline const Arg& arg() const;
   inline Arg tag() const;
   inline uint32_t id() const;  // index of the node in its graph; greater than the ids of the node's sources
-  Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(n_)); }
-  const Node* node() const { return n_; }
+  Graph& graph() const { return *static_cast<Graph*>(Arena::owner_of(node_)); }
+  const Node* node() const { return node_; }
   inline bool is(Op op) const;
   inline bool in(OpSet ops) const;
   bool is_const() const { return is(Op::CONST); }
@@ -143,7 +143,7 @@ class UOp {
  private:
   const Bounds& compute_bounds() const;
 
-  const Node* n_ = nullptr;
+  const Node* node_ = nullptr;
 };
 
 class UOpSpan : public std::span<const UOp> {
@@ -210,24 +210,24 @@ struct Node {
 };
 static_assert(sizeof(Node) == 104 && alignof(Node) == alignof(UOp));
 
-inline Op UOp::op() const { return n_->op; }
-inline DType UOp::dtype() const { return n_->dtype; }
-inline std::span<const UOp> UOp::src() const { return {n_->src(), n_->num_src}; }
+inline Op UOp::op() const { return node_->op; }
+inline DType UOp::dtype() const { return node_->dtype; }
+inline std::span<const UOp> UOp::src() const { return {node_->src(), node_->num_src}; }
 [[noreturn, gnu::cold]] void throw_no_source(UOp u, size_t i);
 inline UOp UOp::src(size_t i) const {
-  if (i >= n_->num_src) [[unlikely]] throw_no_source(*this, i);
-  return n_->src()[i];
+  if (i >= node_->num_src) [[unlikely]] throw_no_source(*this, i);
+  return node_->src()[i];
 }
-inline size_t UOp::num_src() const { return n_->num_src; }
-inline const Arg& UOp::arg() const { return n_->arg; }
-inline Arg UOp::tag() const { return n_->tag; }
-inline uint32_t UOp::id() const { return n_->id; }
-inline bool UOp::is(Op op) const { return n_->op == op; }
-inline bool UOp::in(OpSet ops) const { return ops.contains(n_->op); }
-inline const Bounds& UOp::bounds() const { return n_->bounds ? *n_->bounds : compute_bounds(); }
+inline size_t UOp::num_src() const { return node_->num_src; }
+inline const Arg& UOp::arg() const { return node_->arg; }
+inline Arg UOp::tag() const { return node_->tag; }
+inline uint32_t UOp::id() const { return node_->id; }
+inline bool UOp::is(Op op) const { return node_->op == op; }
+inline bool UOp::in(OpSet ops) const { return ops.contains(node_->op); }
+inline const Bounds& UOp::bounds() const { return node_->bounds ? *node_->bounds : compute_bounds(); }
 inline Const UOp::vmin() const { return bounds().min; }
 inline Const UOp::vmax() const { return bounds().max; }
-inline bool UOp::is_invalid() const { return n_->arg.is_invalid(); }
+inline bool UOp::is_invalid() const { return node_->arg.is_invalid(); }
 
 inline Arg::Arg(tgc::UOp u) : kind_(Kind::UOp), record_class_(0), p_(u.node()) {}
 inline UOp Arg::uop() const { return tgc::UOp(static_cast<const Node*>(p_)); }

@@ -10,7 +10,7 @@ namespace tgc {
 ToleranceOptions CompareOptions::tolerance_for(UOp root, const Array& expected) const {
   const bool is_asked = tolerance.rtol || tolerance.atol || tolerance.ulp;
   if (is_asked || !expected_file.empty()) return tolerance;
-  return tolerance_between_devices(expected, coarsest_rounding(root), adds_up(root));
+  return tolerance_between_devices(expected, coarsest_rounding(root), sums_terms(root));
 }
 
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,

@@ -196,7 +196,7 @@ UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
 }
 
 UOp ExprIsolator::load_value(UOp u) {
-  of(u);
+  expr_of(u);
   return value_of(u, {});
 }
 
@@ -393,7 +393,7 @@ IsolatedExpr ExprIsolator::leaf(UOp u, const Bound& bound) {
   leaves_.push_back({u, num_slots_});
   bool is_float = dtypes::is_float(u.dtype());
   DType as = is_float ? dtypes::float64 : dtypes::int64;
-  UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeaves + !is_float));
+  UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeafArrayNumber + !is_float));
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
     UOp one = array.index_ptr(point_ + Const(num_slots_++ * kPoints)).load();

@@ -25,7 +25,8 @@ struct Leaf {
 // Memory that loads read: a DEFINE_GLOBAL in the graph of the isolated expressions.
 struct IsolatedMemory {
   UOp define;          // the DEFINE_GLOBAL that isolated loads read
-  UOp of;              // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
+  // the kernel's DEFINE_* of this memory, or the AFTER that makes loads wait for stores to it
+  UOp source_node;
   int64_t define_number = 0;  // the arg of `define`
   int64_t num_scalars = 0;    // size of the memory, in scalars
 };
@@ -47,13 +48,13 @@ class ExprIsolator {
  public:
   static constexpr int64_t kPoints = 32;       // number of sample points that one run evaluates
   // Number of the DEFINE_GLOBAL with the values of leaves of type double. The next number is for those of type long.
-  static constexpr int64_t kLeaves = 1000000;
+  static constexpr int64_t kLeafArrayNumber = 1000000;
 
   // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
   // are added to `graph`.
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
-  const IsolatedExpr& of(UOp u) { return isolate(u, {}); }
+  const IsolatedExpr& expr_of(UOp u) { return isolate(u, {}); }
   // Returns true if `u` is a leaf because it depends on the rest of the kernel.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
@@ -65,7 +66,7 @@ class ExprIsolator {
   const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
   uint32_t joined_set(uint32_t a, uint32_t b);               // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
-  int64_t leaf_slots() const { return num_slots_; }
+  int64_t num_leaf_slots() const { return num_slots_; }
 
  private:
   using Bound = std::vector<UOp>;  // the ranges of the reductions that contain a node, sorted by node id

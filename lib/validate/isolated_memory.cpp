@@ -14,7 +14,7 @@ static int64_t size_in_scalars(UOp define) {
 
 IsolatedExpr ExprIsolator::define(UOp u) {
   int64_t size = size_in_scalars(u);
-  int64_t number = kLeaves + 2 + int64_t(memories_.size());
+  int64_t number = kLeafArrayNumber + 2 + int64_t(memories_.size());
   if (u.is(Op::DEFINE_GLOBAL)) {
     number = u.arg().small_int();
     auto it = arrays_.find(number);
@@ -71,7 +71,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   auto [it, is_new] = versions_.try_emplace(key);
   if (!is_new) return it->second;
   const auto memory = std::ranges::find(memories_, base.memory, &IsolatedMemory::define);
-  const int64_t number = kLeaves + 2 + int64_t(memories_.size()), size = memory->num_scalars;
+  const int64_t number = kLeafArrayNumber + 2 + int64_t(memories_.size()), size = memory->num_scalars;
   return it->second = memory_of(u, define, number, size);
 }
 

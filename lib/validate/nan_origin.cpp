@@ -163,11 +163,11 @@ Const NanOrigin::value_of(UOp u) {
     if (it == loop_values_.end()) throw Failure("a value depends on a loop that does not enclose it");
     at.push_back(it->second);
   }
-  if (const KnownNode& k = known_nodes_.at(u); k.has_value && k.at == at) return k.value;
+  if (const KnownNode& k = known_nodes_.at(u); k.has_value && k.range_values == at) return k.value;
   count_work();
   const Const out = one_level_deeper([&] { return compute_value(u); });
   KnownNode& k = known_nodes_.at(u);
-  k.at = std::move(at), k.value = out, k.has_value = true;
+  k.range_values = std::move(at), k.value = out, k.has_value = true;
   return out;
 }
 

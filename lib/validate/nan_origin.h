@@ -36,8 +36,8 @@ class NanOrigin {
 
  private:
   struct KnownNode {
-    std::vector<UOp> ranges;  // the loops on which the node's value depends
-    std::vector<int64_t> at;  // the values of these loops when `value` was computed
+    std::vector<UOp> ranges;            // the loops on which the node's value depends
+    std::vector<int64_t> range_values;  // the values of these loops when `value` was computed
     bool has_value = false;
     Const value;
   };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kPoints = ExprIsolator::kPoints;
 // Number of the DEFINE_GLOBAL for results of type double. kOutputs + 1 is that for results of type long.
-constexpr int64_t kOutputs = ExprIsolator::kLeaves - 2;
+constexpr int64_t kOutputs = ExprIsolator::kLeafArrayNumber - 2;
 
 // Returns the largest relative difference that rounding can explain between two ways to compute a float.
 double tolerance(DType dtype) {
@@ -65,7 +65,7 @@ class Evaluation {
     std::vector<EquivalenceResult> out(pairs.size());
     std::vector<Common> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
-      switch (SideExpressions e = sides_.of(pairs[i]); e.kind) {
+      switch (SideExpressions e = sides_.expressions_of(pairs[i]); e.kind) {
         case SideExpressions::Kind::Same: out[i].kind = EquivalenceResult::Kind::Same; break;
         case SideExpressions::Kind::Unlike:
           out[i] = {.kind = EquivalenceResult::Kind::Unlike, .is_beyond_rounding = true};
@@ -120,8 +120,8 @@ class Evaluation {
     std::vector<RefBuffer> buffers{
         {kOutputs, doubles_out_.data(), doubles_out_.nbytes()},
         {kOutputs + 1, longs_out_.data(), longs_out_.nbytes()},
-        {ExprIsolator::kLeaves, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
-        {ExprIsolator::kLeaves + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
+        {ExprIsolator::kLeafArrayNumber, leaf_doubles_.data(), leaf_doubles_.size() * sizeof(double)},
+        {ExprIsolator::kLeafArrayNumber + 1, leaf_longs_.data(), leaf_longs_.size() * sizeof(int64_t)}};
     std::vector<Array> drawn;
     for (const IsolatedMemory& m : isolator_.memories()) {
       if (std::ranges::find(buffers, m.define_number, &RefBuffer::number) != buffers.end()) continue;
@@ -147,7 +147,7 @@ class Evaluation {
 
   void fill_leaves() {
     std::mt19937_64 random(seed_);
-    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.leaf_slots()) * kPoints));
+    leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.num_leaf_slots()) * kPoints));
     leaf_doubles_.resize(leaf_longs_.size());
     for (const Leaf& leaf : isolator_.leaf_list()) {
       if (leaf.first_slot < 0) continue;
@@ -226,7 +226,7 @@ class Evaluation {
         double apart = a != b ? INFINITY : distance(p, point);
         if (before != after) out.is_exact = false;
         if (!(apart > 0)) continue;
-        out.num_points += std::exchange(last, point) != point;
+        out.num_differing_points += std::exchange(last, point) != point;
         const double clear = p.tolerance > 0 ? p.tolerance : 0.1;
         if (out.kind == EquivalenceResult::Kind::Differ && (out.is_beyond_rounding || apart < clear)) continue;
         out.kind = EquivalenceResult::Kind::Differ;
@@ -292,7 +292,7 @@ std::string name_of_leaf(UOp u) {
 }
 
 bool EquivalenceResult::differs_at_one_in(int n) const {
-  return kind == Kind::Differ && is_beyond_rounding && n * num_points >= kPoints;
+  return kind == Kind::Differ && is_beyond_rounding && n * num_differing_points >= kPoints;
 }
 
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,

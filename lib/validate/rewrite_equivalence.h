@@ -26,7 +26,8 @@ struct EquivalenceResult {
   };
   Kind kind = Kind::Open;
   bool is_beyond_rounding = false;  // the sides differ by more than rounding can explain; true if `kind` is Unlike
-  int num_points = 0;                // at how many of the ExprIsolator::kPoints sample points the sides differ
+  // at how many of the ExprIsolator::kPoints sample points the sides differ
+  int num_differing_points = 0;
   bool is_exact = true;          // if `kind` is Same: the sides are equal to the last bit, not only up to rounding
   std::map<std::string, std::string> witness;  // a point where the sides differ: the values of the leaves, by name
   std::string before, after;                 // the values of the sides at this point

@@ -35,7 +35,7 @@ TEST_CASE("compare_sides: sides are Same, Differ or Open") {
   EquivalenceResult off = p.see(p.r + p.r, p.r * Const(int64_t(2)) + Const(int64_t(1)));
   CHECK(off.kind == Kind::Differ);
   CHECK(off.is_beyond_rounding);
-  CHECK(off.num_points == 32);
+  CHECK(off.num_differing_points == 32);
   CHECK(off.witness.at("r0") == "0");
   CHECK(off.before == "0");
   CHECK(off.after == "1");
@@ -86,7 +86,7 @@ TEST_CASE("compare_sides: a range stays the same with another dtype, a cast size
     CHECK(p.see(half_lowered, same.cast(dtypes::index)).kind == Kind::Same);
     EquivalenceResult off = p.see(half_lowered, same.cast(dtypes::index) + Const(int64_t(1)));
     CHECK(off.is_beyond_rounding);
-    CHECK(off.num_points == 32);  // at all points, not only at the bounds of the range
+    CHECK(off.num_differing_points == 32);  // at all points, not only at the bounds of the range
   }
   UOp fewer = p.g.node(Op::RANGE, dtypes::int32, {p.g.constant(dtypes::int32, Const(int64_t(99)))}, p.r.arg());
   CHECK(p.see(half_lowered, fewer.cast(dtypes::index)).kind == Kind::Differ);

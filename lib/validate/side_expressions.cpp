@@ -112,7 +112,7 @@ struct SideIsolator::Effect {
   uint32_t leaves;
 };
 
-SideExpressions SideIsolator::of(const Sides& s) {
+SideExpressions SideIsolator::expressions_of(const Sides& s) {
   using Kind = SideExpressions::Kind;
   if (are_alike(s)) return {Kind::Same};
   if (are_unlike(s)) return {Kind::Unlike};
@@ -125,8 +125,9 @@ SideExpressions SideIsolator::of(const Sides& s) {
 }
 
 uint32_t SideIsolator::leaves_of(UOp u) {
-  return u.is(Op::STORE) ? isolator_.joined_set(isolator_.of(u.src(0)).leaf_set, isolator_.of(u.src(1)).leaf_set)
-                         : isolator_.of(u).leaf_set;
+  return u.is(Op::STORE)
+             ? isolator_.joined_set(isolator_.expr_of(u.src(0)).leaf_set, isolator_.expr_of(u.src(1)).leaf_set)
+             : isolator_.expr_of(u).leaf_set;
 }
 
 std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before, std::vector<Effect>& after) {
@@ -145,7 +146,7 @@ std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before,
 // Returns the pairs to compare if both sides are values, or both are addresses.
 std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
   std::vector<ComparedValues> out;
-  const IsolatedExpr a = isolator_.of(s.before), b = isolator_.of(s.after);
+  const IsolatedExpr a = isolator_.expr_of(s.before), b = isolator_.expr_of(s.after);
   if (a.is_address() && b.is_address()) {
     if (!(a.memory == b.memory) || !is_within(b.leaf_set, a.leaf_set)) return {};
     const int64_t n = std::max(scalars_at(s.before, a), scalars_at(s.after, b));
@@ -183,21 +184,21 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
   if (u.is(Op::NOOP) && u.num_src() == 0) return true;
   if (!u.is(Op::STORE)) return false;
-  const IsolatedExpr place = isolator_.of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // skips a LOAD
+  const IsolatedExpr place = isolator_.expr_of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // skips a LOAD
   const GatedValue stored = stored_value(u);
   if (!stored.value) return place.is_address();
   UOp value = isolator_.load_value(stored.value);
   if (!place.is_address() || !value) return false;
-  uint32_t leaves = isolator_.joined_set(place.leaf_set, isolator_.of(stored.value).leaf_set);
+  uint32_t leaves = isolator_.joined_set(place.leaf_set, isolator_.expr_of(stored.value).leaf_set);
   UOp gate;  // the condition of the store, which includes that the value is not Invalid
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
-  if (const IsolatedExpr& v = isolator_.of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
+  if (const IsolatedExpr& v = isolator_.expr_of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
   if (gate && gate.dtype().count() > 1) return false;
   for (auto [condition, must_hold] : stored.gates) {
     UOp holds = isolator_.load_value(condition);
     if (!holds) return false;
     add_gate(must_hold ? holds : holds.logical_not());
-    leaves = isolator_.joined_set(leaves, isolator_.of(condition).leaf_set);
+    leaves = isolator_.joined_set(leaves, isolator_.expr_of(condition).leaf_set);
   }
   // fail if value and memory have elements of different sizes, because the offsets then count different units
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
@@ -376,7 +377,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
   auto results = compare_in_batches(sides, arrays, variables, seed);
   for (size_t i = 0; results && i < wrong.size(); i++)
     (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .is_beyond_rounding = true,
-                            .num_points = ExprIsolator::kPoints};
+                            .num_differing_points = ExprIsolator::kPoints};
   return results;
 }
 

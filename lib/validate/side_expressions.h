@@ -35,7 +35,7 @@ class SideIsolator {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements. New nodes are added to `graph`.
   SideIsolator(Graph& graph, std::map<int64_t, int64_t> sizes) : isolator_(graph, std::move(sizes)) {}
-  SideExpressions of(const Sides& sides);
+  SideExpressions expressions_of(const Sides& sides);
   ExprIsolator& isolator() { return isolator_; }
   const ExprIsolator& isolator() const { return isolator_; }
   // Returns the number of the set of leaves on which the expressions of `u` depend.

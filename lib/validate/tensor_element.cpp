@@ -38,7 +38,7 @@ Sides TensorElementExpr::element_sides(UOp before, UOp after) {
     // if the expressions are too large, retry with the node `before` as a memory from which `after` may load
     if (is_too_large_) {
       auto all = std::exchange(known_elements_, {});
-      whole_node_ = without_movements(before), work_done_ = 0, is_too_large_ = false;
+      whole_node_ = without_tags(before), work_done_ = 0, is_too_large_ = false;
       out = {element(before, place), element(after, place)};
       whole_node_ = UOp(), known_elements_ = std::move(all);
     }
@@ -83,7 +83,7 @@ UOp TensorElementExpr::element(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_elements_.find(key); it != known_elements_.end()) return it->second;
-  if (whole_node_ && without_movements(u) == whole_node_) return memory_load(u, place);
+  if (whole_node_ && without_tags(u) == whole_node_) return memory_load(u, place);
   is_too_large_ |= recursion_depth_ >= kMostLevels || work_done_++ >= kMostWork;
   if (is_too_large_) return {};
   recursion_depth_++;
@@ -93,7 +93,7 @@ UOp TensorElementExpr::element(UOp u, const Place& place) {
 }
 
 // Returns `u` with its sources at the position `place`. A source without a shape is the same at every position.
-UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
+UOp TensorElementExpr::element_in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     Shape shape = shape_in_loops(s);
@@ -107,11 +107,11 @@ UOp TensorElementExpr::in_loops(UOp u, const Place& place) {
 UOp TensorElementExpr::make_element(UOp u, const Place& place) {
   if (u.in(ops::Movement)) return element_of_movement(u, place);
   if (u.in(kSame)) return element(u.src(0), place);
-  if (u.in(ops::ALU) || u.is(Op::CAST)) return in_loops(u, place);
+  if (u.in(ops::ALU) || u.is(Op::CAST)) return element_in_loops(u, place);
   switch (u.op()) {
     case Op::CONST: return graph_.node(Op::CONST, u.dtype(), {}, u.arg());
     case Op::BITCAST:
-      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return in_loops(u, place);
+      if (u.dtype().itemsize() == u.src(0).dtype().itemsize()) return element_in_loops(u, place);
       break;
     case Op::REDUCE_AXIS: return element_of_reduce(u, place);
     case Op::BUFFERIZE: {  // replace the BUFFERIZE's loops by the indices in `place`
@@ -133,7 +133,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
     case Op::REDUCE:
     case Op::BIND:
     case Op::DEFINE_VAR:
-      if (place.empty()) return in_loops(u, place);
+      if (place.empty()) return element_in_loops(u, place);
       break;
     default: break;
   }
@@ -245,7 +245,7 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
 UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
   auto shape = shape_or_none(u);
   if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
-  UOp& define = memories_[without_movements(u)];
+  UOp& define = memories_[without_tags(u)];
   if (!define) {
     Int size = size_of(u);
     int64_t elements = size < Int(kMostElements) ? std::max<int64_t>(1, size.low64()) : kMostElements;
@@ -282,15 +282,15 @@ std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
 }
 
 // Returns the node without any tags, because tags do not affect its value.
-UOp TensorElementExpr::without_movements(UOp root) {
-  if (auto it = bare_nodes_.find(root); it != bare_nodes_.end()) return it->second;
+UOp TensorElementExpr::without_tags(UOp root) {
+  if (auto it = untagged_nodes_.find(root); it != untagged_nodes_.end()) return it->second;
   for (UOp u : toposort(root)) {
-    if (bare_nodes_.contains(u)) continue;
+    if (untagged_nodes_.contains(u)) continue;
     std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(bare_nodes_.at(s));
-    bare_nodes_[u] = graph_.node(u.op(), u.dtype(), src, u.arg());
+    for (UOp s : u.src()) src.push_back(untagged_nodes_.at(s));
+    untagged_nodes_[u] = graph_.node(u.op(), u.dtype(), src, u.arg());
   }
-  return bare_nodes_.at(root);
+  return untagged_nodes_.at(root);
 }
 
 }  // namespace tgc

@@ -37,18 +37,18 @@ class TensorElementExpr {
   UOp element_of_reshape(UOp u, const Place& place);
   UOp element_of_pad(UOp u, const Place& place);
   UOp element_of_reduce(UOp u, const Place& place);
-  UOp in_loops(UOp u, const Place& place);
+  UOp element_in_loops(UOp u, const Place& place);
   UOp memory_load(UOp u, const Place& place);
   Place place_of(Shape shape);
   UOp make_range(UOp size, int64_t number);
   UOp flat_index(Shape shape, const Place& place);
-  UOp without_movements(UOp u);
+  UOp without_tags(UOp u);
   UOp without_places(UOp u);
   static std::vector<uint32_t> memories(UOp expression);
 
   Graph& graph_;
   std::map<std::vector<uint32_t>, UOp> known_elements_;  // expressions, by node ids of the node and its indices
-  std::unordered_map<UOp, UOp> bare_nodes_, placeless_nodes_;
+  std::unordered_map<UOp, UOp> untagged_nodes_, placeless_nodes_;
   std::unordered_map<UOp, UOp> memories_;  // by node: the memory with the node's values
   int64_t num_loops_ = 0;
   UOp whole_node_;        // a node to treat as memory although it has an expression; null: no node

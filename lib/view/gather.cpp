@@ -352,10 +352,10 @@ class Gatherer {
       return add_recorded(run, "", made_for(in), std::move(texts));
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
-    graphs.purpose = made_for(in);
-    graphs.texts = std::move(texts), graphs.texts.rule_sources = rule_texts_of(*in.record);
+    graphs.purpose = made_for(in), graphs.texts = std::move(texts);
+    graphs.texts.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
-      if (!stage.at.empty()) graphs.calls.try_emplace(names_.renames.renamed_stage(stage.name), stage.at[0]);
+      graphs.calls.try_emplace(names_.renames.renamed_stage(stage.name), stage.first_call_place());
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given_texts.emplace_back(t.stage, t.text);
     StageSelection every;

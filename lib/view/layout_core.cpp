@@ -60,24 +60,24 @@ class Layout {
     fill_rows();
     order();
     place();
-    for (int32_t i = 0; i < in_.nodes; i++) out_.at[i] = at_[i];
+    for (int32_t i = 0; i < in_.nodes; i++) out_.node_centers[i] = at_[i];
     for (int32_t i = in_.nodes; i < items_; i++) out_.chain_at[i - in_.nodes] = at_[i];
   }
 
  private:
-  // ---- rows: the longest distance from nodes without sources, but at least want_row; some new nodes move down
+  // ---- rows: the longest distance from nodes without sources, but at least earlier_rows; some new nodes move down
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
     int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that never move
-    if (in_.strict)
+    if (in_.keeps_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
-        int32_t most = in_.want_row[i] >= 0 ? in_.want_row[i] : fixed_user[i];
+        int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
         for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
           if (int32_t s = in_.source[e]; most < fixed_user[s]) fixed_user[s] = most;
       }
     for (int32_t i = 0; i < in_.nodes; i++) {
-      int32_t row = in_.want_row[i] > 0 ? in_.want_row[i] : 0;
-      bool stays = in_.strict && in_.want_row[i] >= 0;
+      int32_t row = in_.earlier_rows[i] > 0 ? in_.earlier_rows[i] : 0;
+      bool stays = in_.keeps_known_nodes && in_.earlier_rows[i] >= 0;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1] && !stays; e++) {
         int32_t after = out_.row[in_.source[e]] + 1;
         if (after > row) row = after;
@@ -89,7 +89,7 @@ class Layout {
     int32_t* users = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
     for (int32_t i = in_.nodes; i-- > 0;) {
-      bool alone = in_.want_row[i] < 0;
+      bool alone = in_.earlier_rows[i] < 0;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) alone &= users[in_.source[e]] == 1;
       if (alone && nearest_user[i] != INT32_MAX && nearest_user[i] > out_.row[i]) out_.row[i] = nearest_user[i] - 1;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
@@ -105,8 +105,8 @@ class Layout {
     for (int32_t i = 0; i < in_.nodes; i++)
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) {
         int32_t s = in_.source[e], span = out_.row[i] - out_.row[s];
-        out_.stub[e] = span > in_.longest || span < 1;
-        if (!out_.stub[e] && span > far[s]) far[s] = span;
+        out_.is_stub_edge[e] = span > in_.max_edge_rows || span < 1;
+        if (!out_.is_stub_edge[e] && span > far[s]) far[s] = span;
       }
     items_ = in_.nodes;
     for (int32_t i = 0; i < in_.nodes; i++) {
@@ -133,7 +133,7 @@ class Layout {
   void each_link(Visit visit) const {
     for (int32_t i = 0; i < in_.nodes; i++) {
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
-        if (!out_.stub[e]) visit(last_before(in_.source[e], out_.row[i]), i);
+        if (!out_.is_stub_edge[e]) visit(last_before(in_.source[e], out_.row[i]), i);
       for (int32_t c = out_.chain_first[i]; c < out_.chain_first[i + 1]; c++)
         visit(c == out_.chain_first[i] ? i : in_.nodes + c - 1, in_.nodes + c);
     }
@@ -187,16 +187,16 @@ class Layout {
     at_ = work_.array<float>(items_, 0);
     stays_ = work_.array<uint8_t>(items_, 0);
     for (int32_t i = 0; i < in_.nodes; i++) {
-      stays_[i] = is_known(in_.want[i]);
+      stays_[i] = is_known(in_.earlier_positions[i]);
       any_stays_ |= stays_[i] != 0;
     }
-    if (any_stays_ || in_.strict) order_by_wants();
+    if (any_stays_ || in_.keeps_known_nodes) order_by_wants();
     else order_by_sweeps();
   }
 
   // Orders each row by the positions in the earlier layout; a new node takes the mean position of its users or sources.
   void order_by_wants() {
-    for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.want[i];
+    for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.earlier_positions[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
     for (int32_t c = 0; c < rows_; c++) fill_keys(above_, c);
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -240,7 +240,7 @@ class Layout {
 
   // ---- positions: the coordinates of the items within each row
   void place() {
-    if (in_.strict) {
+    if (in_.keeps_known_nodes) {
       gaps_ = work_.array<Gap>(items_ + 1, {});
       for (int32_t c = 0; c < rows_; c++) fill_gaps(c);
       return;
@@ -248,7 +248,7 @@ class Layout {
     blocks_ = work_.array<Block>(items_, {});
     for (int32_t c = 0; c < rows_; c++) pack(c);
     for (int32_t i = 0; i < in_.nodes; i++)
-      if (stays_[i]) at_[i] = in_.want[i];
+      if (stays_[i]) at_[i] = in_.earlier_positions[i];
     for (int sweep = 0; sweep < kPlaceSweeps; sweep++)
       for (int32_t k = 0; k < rows_; k++) {
         bool downwards = sweep % 2;
@@ -287,7 +287,7 @@ class Layout {
     for (int32_t k = 0; k < count; k++) {
       int32_t i = items[k];
       if (!stays_[i]) continue;
-      at_[i] = in_.want[i];
+      at_[i] = in_.earlier_positions[i];
       gaps_[gaps].high = at_[i] - size_[i] / 2;
       gaps_[++gaps].low = at_[i] + size_[i] / 2;
     }
@@ -357,7 +357,7 @@ class Layout {
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
       float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // 6, for chain elements, keeps long edges straight
-      float target = (stays_[i] ? in_.want[i] : there) - offset;
+      float target = (stays_[i] ? in_.earlier_positions[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
         Block& before = blocks_[--blocks];
@@ -391,10 +391,10 @@ class Layout {
 
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
-  size_t items = nodes * size_t(in.longest < 1 ? 1 : in.longest);
-  size_t rows = nodes + 1, links = edges + items;  // rows: an upper bound, the largest want_row + nodes + 1
+  size_t items = nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
+  size_t rows = nodes + 1, links = edges + items;  // rows: an upper bound, the largest earlier_rows + nodes + 1
   for (size_t i = 0; i < nodes; i++)
-    if (size_t c = in.want_row[i] > 0 ? size_t(in.want_row[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
+    if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;
 }
 

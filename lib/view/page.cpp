@@ -84,7 +84,7 @@ std::string pack_text(std::string_view text, bool of_numbers) {
   return out;
 }
 
-std::string as_letters(std::string_view bytes) {
+std::string letters_of_bytes(std::string_view bytes) {
   std::string letters;  // the printable characters without space, &, <, backslash: <script> takes them unescaped
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
@@ -103,8 +103,8 @@ std::string as_letters(std::string_view bytes) {
 }
 
 std::string graph_letters(const RecordedGraph& g) {
-  return as_letters(pack_text(g.data_json, g.is_tensor_graph)) + " " +
-         as_letters(pack_text(g.events_json, g.is_tensor_graph));
+  return letters_of_bytes(pack_text(g.data_json, g.is_tensor_graph)) + " " +
+         letters_of_bytes(pack_text(g.events_json, g.is_tensor_graph));
 }
 
 std::string data_element(const std::string& id, const std::string& letters) {
@@ -159,8 +159,8 @@ std::string by_member(std::span<const RecordedGraph> graphs, std::string Recorde
 }
 
 std::string group_letters(std::span<const RecordedGraph> graphs) {
-  return as_letters(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
-         as_letters(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
+  return letters_of_bytes(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
+         letters_of_bytes(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string group_letters(std::span<const RecordedGraph> graphs) {
 std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
   size_t mark = page_code.find(kDataMark);
   std::string out(page_code.substr(0, mark));
-  out += data_element("index", as_letters(pack_text(view_index(content))));
+  out += data_element("index", letters_of_bytes(pack_text(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
   std::vector<std::string> letters(groups.size());  // the encoded groups; empty for a graph that the server makes later

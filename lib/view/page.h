@@ -30,9 +30,9 @@ std::string view_index(const ViewContent& content);
 std::string pack_text(std::string_view text, bool of_numbers = false);
 // Encodes bytes as printable text for the page: 13 bits as two of 91 characters, and up to 6 remaining bits as one. The
 // result is 1/13 shorter than base64.
-std::string as_letters(std::string_view bytes);
+std::string letters_of_bytes(std::string_view bytes);
 
-// Returns an HTML element of the page with this id, for data that as_letters() encoded.
+// Returns an HTML element of the page with this id, for data that letters_of_bytes() encoded.
 std::string data_element(const std::string& id, const std::string& letters);
 
 // Returns a graph as text for the page: `data`, a space, and `events`, each compressed and encoded separately.

@@ -42,7 +42,7 @@ class Assembly {
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
   const Listing& of(size_t run) {
     const profile::Program* program = profile_.trace.kernels[run].program;
-    if (!program || profile_.code_of(run)) return mapped_.of(run);
+    if (!program || profile_.code_of(run)) return mapped_.find(run);
     auto [found, is_new] = others_.try_emplace(program);
     if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
     return found->second;
@@ -79,7 +79,7 @@ class PageWriter {
         for (size_t run = 0; run < p_.trace.kernels.size(); run++)
           if (p_.is_run_chosen[run]) write_run(json, run);
       });
-      json.member("pma", p_.trace.pma.size());
+      json.member("pma", p_.trace.pma_events.size());
     });
   }
 
@@ -313,7 +313,7 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
     for (std::string& part : documents[n].parts)
-      letters[n] += (letters[n].empty() ? "" : " ") + as_letters(pack_text(part, n > 0)), part.clear();
+      letters[n] += (letters[n].empty() ? "" : " ") + letters_of_bytes(pack_text(part, n > 0)), part.clear();
   };
   parallel_for(documents.size(), jobs, pack).value_or_throw();
   const size_t mark = page_code.find(kDataMark), end = page_code.rfind("</body>");

@@ -83,7 +83,7 @@ RecordedGraph Recorder::finish_graph(Compilation* of, const TextChoice& texts, c
   }
   if (!stages_.empty() && !stages_.back().result) stages_.back().end_event = events_.size();
   RecordingWriter writer(*this, of, texts);
-  graph_.data_json = writer.write_graph(), graph_.events_json = writer.events();
+  graph_.data_json = writer.write_graph(), graph_.events_json = writer.events_json();
   return std::move(graph_);
 }
 

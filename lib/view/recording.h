@@ -57,26 +57,27 @@ struct TextChoice {
 class NumberedTexts {
  public:
   int64_t number_of_text(std::string_view text) {
-    auto [at, is_new] = numbers_.try_emplace(std::string(text), int64_t(texts_.size()));
+    auto [at, is_new] = text_numbers_.try_emplace(std::string(text), int64_t(texts_.size()));
     if (is_new) texts_.push_back(at->first);
     return at->second;
   }
   const std::vector<std::string_view>& texts() const { return texts_; }
 
  private:
-  std::unordered_map<std::string, int64_t> numbers_;
-  std::vector<std::string_view> texts_;  // views of numbers_' keys, whose addresses are stable
+  std::unordered_map<std::string, int64_t> text_numbers_;
+  std::vector<std::string_view> texts_;  // views of text_numbers_' keys, whose addresses are stable
 };
 
-// An event of TraceConsumer. Begin: `a` is the input, and `item_indices` are the index of the graph rewrite's name, the
-// index of the rule set, the number of rules, and 1 if bottom-up. End: `a` is the result. Rewrite: `a` became `b`, and
-// `item_indices` are the index of the rule, and the begin and end of the numbers of the nodes that the rewrite made.
-// Rebuilt: `a` with replaced sources is `b`. Gated: `a` was not entered.
+// An event of TraceConsumer. Begin: `event_node` is the input, and `event_numbers` are the index of the graph rewrite's
+// name, the index of the rule set, the number of rules, and 1 if bottom-up. End: `event_node` is the result. Rewrite:
+// `event_node` became `new_node`, and `event_numbers` are the index of the rule, and the begin and end of the numbers
+// of the nodes that the rewrite made.
+// Rebuilt: `event_node` with replaced sources is `new_node`. Gated: `event_node` was not entered.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
-  UOp a, b;
-  int64_t item_indices[4] = {};
+  UOp event_node, new_node;
+  int64_t event_numbers[4] = {};
 };
 
 // Records the trace events of one graph; finish_graph() returns them as JSON.

@@ -40,13 +40,13 @@ EventWriter::EventWriter(const std::vector<UOp>& nodes, const std::vector<int32_
   }
 }
 
-int64_t EventWriter::first_from(int64_t id) const {
+int64_t EventWriter::first_row_from(int64_t id) const {
   return std::ranges::lower_bound(trace_numbers_, id) - trace_numbers_.begin();
 }
 
 // Returns the node that has replaced `node` so far in the innermost running graph rewrite, or else `node` itself.
 int64_t EventWriter::resolved_node(int64_t node) const {
-  const auto& to = open_runs_.back().to;
+  const auto& to = open_runs_.back().replacements;
   int64_t begun = node;
   size_t steps = 0;
   for (auto at = to.find(node); at != to.end(); at = to.find(node)) {
@@ -62,7 +62,7 @@ void EventWriter::mark_written(int64_t node) {
 }
 
 void EventWriter::record_replacement(int64_t before, int64_t after) {
-  if (before != after) open_runs_.back().to[before] = after;
+  if (before != after) open_runs_.back().replacements[before] = after;
 }
 
 void EventWriter::add_event(const RecordedEvent& e) {
@@ -72,44 +72,45 @@ void EventWriter::add_event(const RecordedEvent& e) {
     case RecordedEvent::Kind::Rewrite: return add_rewrite(e);
     case RecordedEvent::Kind::Rebuilt: return add_rebuilt(e);
     case RecordedEvent::Kind::Gated:
-      mark_written(row_of_node(e.a));
+      mark_written(row_of_node(e.event_node));
       kinds_.push_back(kGated);
-      gated_.push_back(row_of_node(e.a) - std::exchange(last_before_, row_of_node(e.a)));
+      gated_nodes_.push_back(row_of_node(e.event_node) - std::exchange(previous_row_, row_of_node(e.event_node)));
   }
 }
 
 void EventWriter::begin_rewrite(const RecordedEvent& e) {
-  mark_written(row_of_node(e.a));
+  mark_written(row_of_node(e.event_node));
   kinds_.push_back(kBegin);
-  std::vector<int64_t> kind(e.item_indices, e.item_indices + 4);
+  std::vector<int64_t> kind(e.event_numbers, e.event_numbers + 4);
   runs_.push_back(run_kinds_.try_emplace(kind, int64_t(run_kinds_.size())).first->second);
-  inputs_.push_back(row_of_node(e.a) - last_before_);
-  open_runs_.push_back({row_of_node(e.a), {}});
+  inputs_.push_back(row_of_node(e.event_node) - previous_row_);
+  open_runs_.push_back({row_of_node(e.event_node), {}});
 }
 
 void EventWriter::end_rewrite(const RecordedEvent& e) {
-  mark_written(row_of_node(e.a));
+  mark_written(row_of_node(e.event_node));
   bool follows = open_runs_.size() > 1 && open_runs_.back().input >= 0 &&
-                 resolved_node(open_runs_.back().input) == row_of_node(e.a);
+                 resolved_node(open_runs_.back().input) == row_of_node(e.event_node);
   kinds_.push_back(follows ? kEnd : kEndWithResult);
-  if (!follows) results_.push_back(row_of_node(e.a));
+  if (!follows) results_.push_back(row_of_node(e.event_node));
   if (open_runs_.size() > 1) open_runs_.pop_back();
 }
 
 void EventWriter::add_rewrite(const RecordedEvent& e) {
-  int64_t before = row_of_node(e.a), after = row_of_node(e.b), made = first_from(e.item_indices[1]);
-  int64_t count = first_from(e.item_indices[2]) - made;
+  int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node),
+          made = first_row_from(e.event_numbers[1]);
+  int64_t count = first_row_from(e.event_numbers[2]) - made;
   mark_written(before), mark_written(after);
   for (int64_t n = made; n < made + count; n++) mark_written(n);
-  kinds_.push_back(kRewrite), rules_.push_back(e.item_indices[0]), made_count_.push_back(count);
-  rewritten_.push_back(before - std::exchange(last_before_, before));
+  kinds_.push_back(kRewrite), rules_.push_back(e.event_numbers[0]), made_count_.push_back(count);
+  rewritten_.push_back(before - std::exchange(previous_row_, before));
   made_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
-  auto slot = std::ranges::find(sources, e.b);
+  auto slot = std::ranges::find(sources, e.new_node);
   auto known = last_made_.find(before);
-  if (known != last_made_.end() && known->second == after) became_.push_back(0);
-  else if (slot != sources.end()) became_.push_back(-1 - (slot - sources.begin()));
-  else became_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
+  if (known != last_made_.end() && known->second == after) rewrite_results_.push_back(0);
+  else if (slot != sources.end()) rewrite_results_.push_back(-1 - (slot - sources.begin()));
+  else rewrite_results_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
   last_made_[before] = after;
   record_replacement(before, after);
 }
@@ -117,7 +118,7 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
 // Adds the event that `after` is `before` with replaced sources. The row of `after` can be derived if no other row has
 // its hash, no earlier event refers to it, and all rows that were derived so far precede it in the table.
 void EventWriter::add_rebuilt(const RecordedEvent& e) {
-  int64_t before = row_of_node(e.a), after = row_of_node(e.b);
+  int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);
   bool is_derived = is_follower(before, after);
   if (node_states_[size_t(after)] == State::Unknown) {
@@ -126,8 +127,8 @@ void EventWriter::add_rebuilt(const RecordedEvent& e) {
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
   kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
-  rebuilt_.push_back(before - std::exchange(last_before_, before));
-  if (!is_derived) rebuilt_to_.push_back(after - before);
+  rebuilt_.push_back(before - std::exchange(previous_row_, before));
+  if (!is_derived) rebuilt_results_.push_back(after - before);
   record_replacement(before, after);
 }
 
@@ -149,8 +150,8 @@ void EventWriter::write_events(JsonWriter& json) const {
   });
   json.member("kind", kinds_).member("run", runs_).member("input", inputs_).member("result", results_);
   json.member("rule", rules_).member("rewritten", rewritten_).member("made", made_).member("made_count", made_count_);
-  json.member("became", became_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_to_);
-  json.member("gated", gated_);
+  json.member("became", rewrite_results_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_results_);
+  json.member("gated", gated_nodes_);
 }
 
 }  // namespace tgc

@@ -32,11 +32,11 @@ class EventWriter {
   enum class State : uint8_t { Unknown, Written, Derived };
   struct Run {
     int64_t input;
-    std::unordered_map<int64_t, int64_t> to;
+    std::unordered_map<int64_t, int64_t> replacements;
   };
 
   int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
-  int64_t first_from(int64_t id) const;  // returns the first row whose number in the trace is at least `id`
+  int64_t first_row_from(int64_t id) const;  // returns the first row whose number in the trace is at least `id`
   int64_t resolved_node(int64_t node) const;
   void mark_written(int64_t node);
   void begin_rewrite(const RecordedEvent& e);
@@ -55,11 +55,11 @@ class EventWriter {
   // stack of running graph rewrites; the first entry is for events outside of any
   std::vector<Run> open_runs_{{-1, {}}};
   std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
-  int64_t last_before_ = 0, made_end_ = 0, last_derived_ = -1;
+  int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   // the columns of the events; README.md describes each
-  std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, became_;
-  std::vector<int64_t> rebuilt_, rebuilt_to_, gated_;
+  std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, rewrite_results_;
+  std::vector<int64_t> rebuilt_, rebuilt_results_, gated_nodes_;
 };
 
 }  // namespace tgc

@@ -72,19 +72,22 @@ std::string with_short_literals(std::string_view text) {
 }  // namespace
 
 std::string RecordingWriter::write_graph() {
-  if (compilation_ && !compilation_->is_tensor_graph() && r_.graph_.error.empty() && compilation_->list())
+  if (compilation_ && !compilation_->is_tensor_graph() && recorder_.graph_.error.empty() && compilation_->list())
     linear_list_ = *compilation_->list();
   choose_nodes();
-  events_.emplace(nodes_, numbers_, trace_numbers_, row_texts_);
-  for (const auto& e : r_.events_) events_->add_event(e);
-  r_.graph_.num_nodes = toposort(r_.ast_).size();
-  r_.graph_.structure_hash = structure();
+  event_writer_.emplace(nodes_, numbers_, trace_numbers_, row_texts_);
+  for (const auto& e : recorder_.events_) event_writer_->add_event(e);
+  recorder_.graph_.num_nodes = toposort(recorder_.ast_).size();
+  recorder_.graph_.structure_hash = hash_structure();
   hash_results();
   json_.object([&] {
-    json_.member("name", r_.graph_.name).member("target", r_.graph_.target).member("made_for", r_.graph_.made_for);
-    json_.member("kind", r_.graph_.is_tensor_graph ? "tensor" : "kernel").member("error", r_.graph_.error);
-    json_.member("ast", row_of_node(r_.ast_)).member("begins", r_.graph_.begin_stage);
-    json_.member("producer", r_.graph_.producer);
+    json_.member("name", recorder_.graph_.name)
+        .member("target", recorder_.graph_.target)
+        .member("made_for", recorder_.graph_.made_for);
+    json_.member("kind", recorder_.graph_.is_tensor_graph ? "tensor" : "kernel")
+        .member("error", recorder_.graph_.error);
+    json_.member("ast", row_of_node(recorder_.ast_)).member("begins", recorder_.graph_.begin_stage);
+    json_.member("producer", recorder_.graph_.producer);
     write_nodes();
     write_facts();
     write_model();
@@ -92,33 +95,33 @@ std::string RecordingWriter::write_graph() {
     write_texts();
     json_.member("lines", pyrender_lines_.texts());
     json_.key("rules").array([&] {
-      for (const auto& rule : r_.rules_)
+      for (const auto& rule : recorder_.rules_)
         json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
     if (!text_choice_.rule_sources.empty()) json_.key("rule_texts").raw(text_choice_.rule_sources);
     if (!text_choice_.made_by.empty()) json_.key("made_by").raw(text_choice_.made_by);
-    json_.member("strings", r_.string_numbers_.texts());
+    json_.member("strings", recorder_.string_numbers_.texts());
   });
   return std::move(output_);
 }
 
-std::string RecordingWriter::events() const {
-  return json_object([&](JsonWriter& json) { events_->write_events(json); });
+std::string RecordingWriter::events_json() const {
+  return json_object([&](JsonWriter& json) { event_writer_->write_events(json); });
 }
 
 // Returns a hash of the first graph, by which the page pairs equal graphs of two inputs. The arg of a SINK, which has
 // the kernel's name, is not hashed.
-std::string RecordingWriter::structure() const {
+std::string RecordingWriter::hash_structure() const {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
-  UOpMap<uint64_t> position(r_.ast_.graph());
+  UOpMap<uint64_t> position(recorder_.ast_.graph());
   uint64_t count = 0;
-  for (UOp u : toposort(r_.ast_)) {
+  for (UOp u : toposort(recorder_.ast_)) {
     const auto& row = row_texts_[size_t(row_of_node(u))];
     position[u] = count++;
     add(uint64_t(u.op()));
     for (int64_t text : {row.dtype, u.is(Op::SINK) ? 0 : row.arg})
-      add(std::hash<std::string_view>()(r_.string_numbers_.texts()[size_t(text)]));
+      add(std::hash<std::string_view>()(recorder_.string_numbers_.texts()[size_t(text)]));
     for (UOp s : u.src()) add(position[s]);
   }
   return std::to_string(hash);
@@ -128,7 +131,8 @@ std::string RecordingWriter::structure() const {
 // reading whole graphs. Two results have the same hash if merge.js gives their roots the same number.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
-  for (std::string_view text : r_.string_numbers_.texts()) of_text.push_back(std::hash<std::string_view>()(text));
+  for (std::string_view text : recorder_.string_numbers_.texts())
+    of_text.push_back(std::hash<std::string_view>()(text));
   for (size_t n = 0; n < nodes_.size(); n++) {
     uint64_t hash = uint64_t(nodes_[n].op());
     auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -137,10 +141,10 @@ void RecordingWriter::hash_results() {
     of_node[n] = hash;
   }
   auto add = [&](const std::string& name, UOp result) {
-    r_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
+    recorder_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
   };
-  add(r_.graph_.begin_stage.empty() ? "ast" : r_.graph_.begin_stage, r_.ast_);
-  for (const auto& s : r_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
+  add(recorder_.graph_.begin_stage.empty() ? "ast" : recorder_.graph_.begin_stage, recorder_.ast_);
+  for (const auto& s : recorder_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
 // ---- the table of nodes, and facts of nodes
@@ -150,10 +154,10 @@ void RecordingWriter::add_root(UOp u) {
 }
 
 void RecordingWriter::choose_nodes() {
-  Graph& graph = r_.ast_.graph();
+  Graph& graph = recorder_.ast_.graph();
   numbers_.assign(graph.size(), -1);
-  add_root(r_.ast_);
-  for (const auto& e : r_.events_) add_root(e.a), add_root(e.b);
+  add_root(recorder_.ast_);
+  for (const auto& e : recorder_.events_) add_root(e.event_node), add_root(e.new_node);
   for (UOp u : linear_list_) add_root(u);
   UOpSet in_results(graph);
   auto add_result = [&](UOp root) {
@@ -161,8 +165,8 @@ void RecordingWriter::choose_nodes() {
     for (UOp u : toposort(root, [&](UOp s) { return !in_results.contains(s); }))
       if (in_results.insert(u)) result_nodes_.push_back(u);
   };
-  add_result(r_.ast_);
-  for (const auto& s : r_.stages_) {
+  add_result(recorder_.ast_);
+  for (const auto& s : recorder_.stages_) {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
@@ -175,13 +179,13 @@ void RecordingWriter::choose_nodes() {
   for (size_t id = 0; id < numbers_.size(); id++)
     if (numbers_[id] >= 0) nodes_.push_back(graph.at(uint32_t(id)));
   // order the rows by the numbers in the trace; a graph that was read from a trace file has other ids
-  std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return r_.TraceConsumer::node_number(u); });
+  std::ranges::stable_sort(nodes_, {}, [&](UOp u) { return recorder_.TraceConsumer::node_number(u); });
   for (size_t n = 0; n < nodes_.size(); n++) numbers_[nodes_[n].id()] = int32_t(n);
-  for (UOp u : nodes_) trace_numbers_.push_back(r_.TraceConsumer::node_number(u));
+  for (UOp u : nodes_) trace_numbers_.push_back(recorder_.TraceConsumer::node_number(u));
   for (UOp u : nodes_)
-    row_texts_.push_back({r_.number_of_string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()),
-                          r_.number_of_string(text_of_arg(u)),
-                          r_.number_of_string(u.tag().is_none() ? "" : u.tag().repr())});
+    row_texts_.push_back({recorder_.number_of_string(u.dtype() == dtypes::void_ ? "" : u.dtype().repr()),
+                          recorder_.number_of_string(text_of_arg(u)),
+                          recorder_.number_of_string(u.tag().is_none() ? "" : u.tag().repr())});
 }
 
 std::string RecordingWriter::text_of_arg(UOp u) {
@@ -196,7 +200,7 @@ void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
       for (size_t n = 0; n < nodes_.size(); n++)
-        if (!events_->is_derived(n)) json_.value(value(n));
+        if (!event_writer_->is_derived(n)) json_.value(value(n));
     });
   };
   NumberedTexts ops;
@@ -210,17 +214,17 @@ void RecordingWriter::write_nodes() {
   json_.key("sources").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++) {
       int64_t count = int64_t(nodes_[n].num_src());
-      json_.value(events_->is_derived(n) ? ~count : count);
+      json_.value(event_writer_->is_derived(n) ? ~count : count);
     }
   });
   json_.key("source").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++)
-      if (!events_->is_derived(n))
+      if (!event_writer_->is_derived(n))
         for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - row_of_node(s));
   });
   std::vector<int64_t> tags;  // pairs of a node and its tag, for each written row with a tag
   for (size_t n = 0; n < nodes_.size(); n++)
-    if (row_texts_[n].tag && !events_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), row_texts_[n].tag});
+    if (row_texts_[n].tag && !event_writer_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), row_texts_[n].tag});
   write_deltas("tags", tags, 1);
   json_.key("inner").array([&] {  // pairs of a KERNEL node and the root of the kernel's graph
     for (UOp u : nodes_)
@@ -252,15 +256,15 @@ void RecordingWriter::write_facts() {
   for (UOp u : result_nodes_) {
     auto computed = catch_failures([&] {
       if (row_of_node(u) < 0) return Unit{};
-      if (r_.graph_.is_tensor_graph && !u.is(Op::CONST))
+      if (recorder_.graph_.is_tensor_graph && !u.is(Op::CONST))
         if (auto shape = shape_or_none(u); shape && !shape->empty()) {
           std::string text;
           for (Sint s : *shape) text += (text.empty() ? "" : ", ") + s.str();
-          shapes.insert(shapes.end(), {row_of_node(u), r_.number_of_string(text)});
+          shapes.insert(shapes.end(), {row_of_node(u), recorder_.number_of_string(text)});
         }
       if (dtypes::is_int(u.dtype()) && !u.is_const() && u.num_src())
-        bounds.insert(bounds.end(), {row_of_node(u), r_.number_of_string(Arg(u.vmin()).str()),
-                                     r_.number_of_string(Arg(u.vmax()).str())});
+        bounds.insert(bounds.end(), {row_of_node(u), recorder_.number_of_string(Arg(u.vmin()).str()),
+                                     recorder_.number_of_string(Arg(u.vmax()).str())});
       std::vector<int64_t> in;
       for (UOp range : ranges_of(u)) in.push_back(row_of_node(range));
       if (in.empty()) return Unit{};
@@ -281,10 +285,10 @@ void RecordingWriter::write_facts() {
 // Writes for a tensor graph the labels of the model's nodes, the model's node that each UOp was made for, and the ASTs
 // of the schedule's kernels.
 void RecordingWriter::write_model() {
-  if (!compilation_ || !r_.graph_.is_tensor_graph) return;
+  if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
   std::vector<int64_t> made_for;
   std::vector<std::string_view> labels;
-  UOpSet known(r_.ast_.graph());
+  UOpSet known(recorder_.ast_.graph());
   for (auto& [label, tensors] : compilation_->input_graph().onnx_nodes) {
     for (UOp tensor : tensors)
       for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
@@ -294,7 +298,7 @@ void RecordingWriter::write_model() {
   }
   json_.member("made_of", labels);
   write_deltas("made_for_node", made_for, 1);
-  if (!r_.graph_.error.empty()) return;
+  if (!recorder_.graph_.error.empty()) return;
   json_.key("kernels").array([&] {
     for (const auto& item : compilation_->schedule()->items)
       json_.value(item.ast && item.ast.id() < numbers_.size() ? row_of_node(item.ast) : -1);
@@ -304,9 +308,9 @@ void RecordingWriter::write_model() {
 // ---- stages: their names, times and numbers of events
 
 void RecordingWriter::write_stages() {
-  size_t nodes = r_.graph_.num_nodes;  // number of nodes of the current graph
+  size_t nodes = recorder_.graph_.num_nodes;  // number of nodes of the current graph
   json_.key("stages").array([&] {
-    for (const auto& s : r_.stages_)
+    for (const auto& s : recorder_.stages_)
       json_.start_line().object([&] {
         const StageRow* row = find_row(s.name);
         json_.member("name", s.name).member("alias", row ? row->alias : "");
@@ -315,7 +319,7 @@ void RecordingWriter::write_stages() {
         json_.member("events", s.end_event - s.first_event);
         int64_t rewrites = 0;
         for (size_t i = s.first_event; i < s.end_event; i++)
-          rewrites += r_.events_[i].kind == RecordedEvent::Kind::Rewrite;
+          rewrites += recorder_.events_[i].kind == RecordedEvent::Kind::Rewrite;
         json_.member("rewrites", rewrites);
         if (s.num_discarded) json_.member("discarded", s.num_discarded);
         if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
@@ -328,9 +332,9 @@ void RecordingWriter::write_stages() {
 
 void RecordingWriter::write_texts() {
   json_.key("texts").array([&] {
-    write_pyrender(0, r_.ast_);  // 0 is the first graph, and n the result of the n-th stage
-    for (size_t i = 0; i < r_.stages_.size(); i++)
-      if (const auto& s = r_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
+    write_pyrender(0, recorder_.ast_);  // 0 is the first graph, and n the result of the n-th stage
+    for (size_t i = 0; i < recorder_.stages_.size(); i++)
+      if (const auto& s = recorder_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
     for (auto& [kind, text] : text_choice_.given_texts) write_text(kind, text);
     if (linear_list_.empty()) return;
@@ -401,7 +405,7 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
       return;
     }
     std::string text;
-    for (const std::string& line : map->lines) text += line + "\n";
+    for (const std::string& line : map->source_lines) text += line + "\n";
     json_.member("text", text);
     std::vector<std::pair<UOp, size_t>> lines;
     for (size_t i = 0; i < list.size(); i++)

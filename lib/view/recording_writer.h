@@ -12,13 +12,13 @@ namespace tgc {
 class RecordingWriter {
  public:
   RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts)
-      : r_(from), compilation_(of), text_choice_(texts) {}
+      : recorder_(from), compilation_(of), text_choice_(texts) {}
   std::string write_graph();
-  std::string events() const;  // valid after write_graph()
+  std::string events_json() const;  // valid after write_graph()
 
  private:
   void choose_nodes();
-  std::string structure() const;
+  std::string hash_structure() const;
   void hash_results();
   void add_root(UOp u);
   int64_t row_of_node(UOp u) const { return u ? numbers_[u.id()] : -1; }
@@ -37,7 +37,7 @@ class RecordingWriter {
   void write_text(std::string_view kind, std::string_view text);
   std::string text_of_arg(UOp u);
 
-  Recorder& r_;
+  Recorder& recorder_;
   Compilation* compilation_;
   TextChoice text_choice_;
   std::vector<UOp> linear_list_;  // the linear list, if the graph is a kernel
@@ -47,7 +47,7 @@ class RecordingWriter {
   std::vector<uint32_t> trace_numbers_;
   std::vector<UOp> result_nodes_;              // the nodes of the graphs between stages; their facts are written
   std::vector<EventWriter::Texts> row_texts_;  // by row: the numbers of the node's texts
-  std::optional<EventWriter> events_;
+  std::optional<EventWriter> event_writer_;
   NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts
   std::string output_;
   JsonWriter json_{output_};

@@ -88,11 +88,11 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
     out->host_ = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
     out->token_ = new_token();
     out->address_ = "http://" + out->host_ + "/" + out->token_ + "/";
-    out->s_ = std::make_unique<State>();
+    out->state_ = std::make_unique<State>();
     ViewContent index = content;
     for (RecordedGraph& g : index.graphs) g.data_json.clear(), g.events_json.clear();
-    out->s_->page = view_page(page_code, index);
-    out->s_->content = std::move(content);
+    out->state_->page = view_page(page_code, index);
+    out->state_->content = std::move(content);
     return out;
   });
 }
@@ -128,7 +128,7 @@ std::string ViewServer::answer_request(std::string_view head) {
   size_t slash = path.find('/');
   if (slash == path.npos || !same_secret(path.substr(0, slash), token_)) return refusal("403 Forbidden");
   path.remove_prefix(slash + 1);
-  if (path.empty()) return response("200 OK", "text/html; charset=utf-8", s_->page);
+  if (path.empty()) return response("200 OK", "text/html; charset=utf-8", state_->page);
   constexpr std::string_view kGraph = "graph/";
   if (!path.starts_with(kGraph) || path.size() > kGraph.size() + 6) return refusal("404 Not Found");
   size_t number = 0;
@@ -136,8 +136,8 @@ std::string ViewServer::answer_request(std::string_view head) {
     if (c < '0' || c > '9') return refusal("404 Not Found");
     number = number * 10 + size_t(c - '0');
   }
-  if (path.size() == kGraph.size() || number >= s_->content.graphs.size()) return refusal("404 Not Found");
-  auto graph = s_->graph(number);
+  if (path.size() == kGraph.size() || number >= state_->content.graphs.size()) return refusal("404 Not Found");
+  auto graph = state_->graph(number);
   if (!graph) return response("500 Internal Server Error", "text/plain", graph.diag().text());
   return response("200 OK", "application/octet-stream", *graph);
 }
@@ -150,7 +150,7 @@ void ViewServer::handle_connection(int connection) {
   std::string head;
   char buffer[4096];
   auto until = std::chrono::steady_clock::now() + kTimeLimit;
-  while (!is_whole_request(head) && head.size() <= kMostOfRequest && std::chrono::steady_clock::now() < until) {
+  while (!is_whole_request(head) && head.size() <= kMaxHeadBytes && std::chrono::steady_clock::now() < until) {
     if (!ready(POLLIN)) break;
     ssize_t n = recv(connection, buffer, sizeof buffer, 0);
     if (n <= 0) break;
@@ -176,17 +176,17 @@ void ViewServer::serve_requests(const Session& session) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
       continue;
     }
-    if (s_->connections++ >= kMostConnections) {
-      s_->connections--;
+    if (state_->connections++ >= kMostConnections) {
+      state_->connections--;
       close(connection);
       continue;
     }
     std::thread([this, connection] {  // a thread for each connection, because browsers keep idle connections open
       handle_connection(connection);
-      s_->connections--;
+      state_->connections--;
     }).detach();
   }
-  while (s_->connections) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (state_->connections) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 namespace {
@@ -217,7 +217,7 @@ bool is_whole_request(std::string_view head) { return head.find("\r\n\r\n") != h
 
 Result<Request> parse_request(std::string_view head) {
   size_t end = head.find("\r\n\r\n");
-  if (end == head.npos || end > kMostOfRequest) return bad_request();
+  if (end == head.npos || end > kMaxHeadBytes) return bad_request();
   head = head.substr(0, end + kHeadEnd.size());
   auto line = [&] {
     size_t at = head.find(kHeadEnd);

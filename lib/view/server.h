@@ -20,7 +20,7 @@ struct Request {
   std::string origin;  // the Origin header; empty if there is none
 };
 
-constexpr size_t kMostOfRequest = 16 << 10;  // maximum bytes of a head
+constexpr size_t kMaxHeadBytes = 16 << 10;  // maximum bytes of a head
 
 // Returns true if the head is complete: `head` contains an empty line.
 bool is_whole_request(std::string_view head);
@@ -51,7 +51,7 @@ class ViewServer {
   void handle_connection(int connection);
 
   struct State;
-  std::unique_ptr<State> s_;
+  std::unique_ptr<State> state_;
   int socket_ = -1;
   std::string address_, host_, token_, redirect_path_;
 };

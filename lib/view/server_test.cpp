@@ -52,7 +52,7 @@ TEST_CASE("view server: serves the page and its graphs to requests with the toke
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
   CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
   auto letters = [](std::string data, std::string events) {
-    return "\r\n\r\n" + as_letters(pack_text(data)) + " " + as_letters(pack_text(events));
+    return "\r\n\r\n" + letters_of_bytes(pack_text(data)) + " " + letters_of_bytes(pack_text(events));
   };
   CHECK(s.get(s.path + "graph/0", s.host).ends_with(letters("{}", "[]")));
   CHECK(s.get(s.path + "graph/1", s.host).ends_with(letters("{1}", "")));
@@ -135,7 +135,7 @@ TEST_CASE("view server: refuses requests other than GET of HTTP/1") {
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + ": x\r\n\r\n") == "400");
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + "no colon\r\n\r\n") == "400");
-  std::string long_header = "x: " + std::string(kMostOfRequest, 'x') + "\r\n";
+  std::string long_header = "x: " + std::string(kMaxHeadBytes, 'x') + "\r\n";
   CHECK(asked("GET " + s.path + " HTTP/1.1\r\n" + host + long_header + "\r\n") == "400");
 }
 

@@ -137,7 +137,7 @@ void refuse_ended_twice(const Ordered& ends) {
 
 }  // namespace
 
-UOp CfgContext::waits_for(UOp range) const {
+UOp CfgContext::predecessor_of(UOp range) const {
   auto after = std::ranges::upper_bound(edges_, range.id(), {}, [](auto& edge) { return edge.first.id(); });
   return after != edges_.begin() && std::prev(after)->first == range ? std::prev(after)->second : UOp();
 }
@@ -182,7 +182,7 @@ const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
       // RANGE(x...) -> RANGE(x..., before): the new source `before` makes the range come after that node
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
-             UOp before = ctx.waits_for(x);
+             UOp before = ctx.predecessor_of(x);
              return before ? waiting(x, before) : UOp();
            })),
   });
@@ -210,7 +210,7 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   bool all_new = true;  // true as long as each changed node is new to the graph
 
   auto source = [&](UOp u, uint32_t i) {
-    return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.waits_for(u) : UOp();
+    return i < u.num_src() ? u.src(i) : u.is(Op::RANGE) && i == u.num_src() ? ctx.predecessor_of(u) : UOp();
   };
   stack.push_back({sink, 0});
   while (!stack.empty()) {

@@ -46,8 +46,8 @@ TEST_CASE("many sibling loops run in the order of the sink, each after the one b
   }
   const CfgContext order(k.g.sink(ends));
   REQUIRE(order.edges().size() == kLoops - 1);
-  for (int64_t i = 1; i < kLoops; i++) CHECK(order.waits_for(ends[size_t(i)].src(1)) == ends[size_t(i) - 1]);
-  CHECK_FALSE(order.waits_for(ends[0].src(1)));
+  for (int64_t i = 1; i < kLoops; i++) CHECK(order.predecessor_of(ends[size_t(i)].src(1)) == ends[size_t(i) - 1]);
+  CHECK_FALSE(order.predecessor_of(ends[0].src(1)));
 }
 
 TEST_CASE("a loop that reads what another loop wrote comes after it, in any order of the sink") {

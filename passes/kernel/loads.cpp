@@ -306,7 +306,7 @@ bool is_negative(Const v) { return py_less(v, 0); }
 // Returns true if the clause is x0 + x1 + ... >= 1 with irreducible xi >= 0, and a coordinate is negative if all xi are
 // 0. Then the clause is redundant, because it excludes only positions outside the image.
 bool simplex_is_outside(const BoundClause& clause, UOp idx) {
-  if (clause.upper || clause.bound != 1) return false;
+  if (clause.is_upper || clause.bound != 1) return false;
   auto terms = split_uop(clause.expr, Op::ADD);
   if (!std::all_of(terms.begin(), terms.end(), [](UOp u) { return u.in(ops::Irreducible) && py_equal(u.vmin(), 0); }))
     return false;
@@ -318,7 +318,7 @@ bool simplex_is_outside(const BoundClause& clause, UOp idx) {
 // Returns true if a coordinate that is_increasing() lies outside the image for the first value that the clause
 // excludes. Then the clause is redundant.
 bool neighbour_is_outside(const BoundClause& clause, UOp idx, std::span<const int64_t> image_shape) {
-  Int excluded = clause.upper ? clause.bound + 1 : clause.bound - 1;
+  Int excluded = clause.is_upper ? clause.bound + 1 : clause.bound - 1;
   const int64_t sizes[] = {image_shape[1], image_shape[0]};
   for (size_t k = 0; k < std::min<size_t>(2, idx.num_src()); k++) {
     UOp i = idx.src(k);

@@ -121,8 +121,8 @@ UOp simplify_merge_adjacent(UOp u) {
 
 UOp mark_range_mod(SplitRangesContext& ctx, UOp r, UOp c) {
   if (!c.is_const()) throw Failure("a range modulo a vector");
-  bool known = std::any_of(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
-  if (!known && r.src(0).is_const() && is_divisible(r.src(0), c.arg().as_int())) ctx.marks.emplace_back(r, c);
+  bool known = std::any_of(ctx.marked_ranges.begin(), ctx.marked_ranges.end(), [&](auto& m) { return m.first == r; });
+  if (!known && r.src(0).is_const() && is_divisible(r.src(0), c.arg().as_int())) ctx.marked_ranges.emplace_back(r, c);
   return {};
 }
 
@@ -137,10 +137,10 @@ UOp part_of_range(UOp r, UOp end, int64_t part) {
 
 UOp split_marked(SplitRangesContext& ctx, UOp x) {
   Substitution split;
-  for (auto [r, c] : ctx.marks)
+  for (auto [r, c] : ctx.marked_ranges)
     if (c) split.emplace_back(r, part_of_range(r, r.src(0) / c, 0) * c + part_of_range(r, c, 1));
   if (split.empty()) return {};
-  ctx.marks.clear();
+  ctx.marked_ranges.clear();
   return substitute(x, split).simplify();
 }
 
@@ -148,8 +148,9 @@ UOp split_marked(SplitRangesContext& ctx, UOp x) {
 UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
   if (!x.src(0).num_src() || !x.src(0).src(0).dtype().is_image()) return {};
   for (UOp r : x.src(0).ranges()) {
-    auto known = std::find_if(ctx.marks.begin(), ctx.marks.end(), [&](auto& m) { return m.first == r; });
-    if (known == ctx.marks.end()) ctx.marks.emplace_back(r, UOp());
+    auto known =
+        std::find_if(ctx.marked_ranges.begin(), ctx.marked_ranges.end(), [&](auto& m) { return m.first == r; });
+    if (known == ctx.marked_ranges.end()) ctx.marked_ranges.emplace_back(r, UOp());
     else known->second = UOp();
   }
   return {};

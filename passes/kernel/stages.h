@@ -32,7 +32,7 @@ const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
   // Each marked range and the constant to split the range by; the empty UOp if the range must not be split. In the
   // order of marking.
-  std::vector<std::pair<UOp, UOp>> marks;
+  std::vector<std::pair<UOp, UOp>> marked_ranges;
 };
 
 // Return the rules of the stages "split ranges" and "initial symbolic".
@@ -169,7 +169,7 @@ class CfgContext {
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
   // is the first sibling; the empty UOp if there is neither.
-  UOp waits_for(UOp range) const;
+  UOp predecessor_of(UOp range) const;
   // All pairs of a RANGE and the node that it must come after; if a RANGE has several pairs, the last one is used.
   std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
 

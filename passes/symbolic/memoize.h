@@ -10,7 +10,7 @@ namespace tgc {
 
 template <class What, class Result>
 struct ResultCache {
-  std::unordered_map<uint64_t, Result> by_key;
+  std::unordered_map<uint64_t, Result> results;
 };
 
 // Returns compute(), or the cached result of an earlier call with the same `key`. The result must depend only on the

@@ -19,10 +19,10 @@ const RuleSet& sym();
 // Simplifies expressions under a condition that is known to hold, such as the gate of an index
 // (tinygrad uop/symbolic.py: parse_valid to pm_move_where_on_load).
 
-// A clause of a condition as a bound: expr <= bound if `upper`, else expr >= bound.
+// A clause of a condition as a bound: expr <= bound if `is_upper`, else expr >= bound.
 struct BoundClause {
   UOp expr;
-  bool upper;
+  bool is_upper;
   Int bound;
 };
 // Returns the bound that an integer comparison x < c or !(x < c) states; nullopt for other clauses (parse_valid).

@@ -37,7 +37,7 @@ std::vector<BoundedExpression> bounds_of_clauses(UOp valid) {
     if (!parsed) continue;
     auto it = std::find_if(out.begin(), out.end(), [&](auto& b) { return b.expr == parsed->expr; });
     if (it == out.end()) it = out.insert(out.end(), {parsed->expr, {}, {}});
-    (parsed->upper ? it->upper : it->lower) = parsed->bound;
+    (parsed->is_upper ? it->upper : it->lower) = parsed->bound;
   }
   return out;
 }
@@ -231,11 +231,14 @@ auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(in
 }  // namespace
 
 const RuleSet& pm_simplify_valid() {
-  static const RuleSet set("pm_simplify_valid", {
-      rule("valid-given-earlier-clauses", node(Op::AND).as(v), with<simplify_valid>(v).branches({"given-earlier-clauses", "repeated-clause"})),
-      // cond ? x : invalid -> cond ? y : invalid, where y is x simplified under the assumption cond
-      rule("index-given-valid", gated(), with<gated_given_valid>(cond, x, inv)),
-  });
+  static const RuleSet set(
+      "pm_simplify_valid",
+      {
+          rule("valid-given-earlier-clauses", node(Op::AND).as(v),
+               with<simplify_valid>(v).branches({"given-earlier-clauses", "repeated-clause"})),
+          // cond ? x : invalid -> cond ? y : invalid, where y is x simplified under the assumption cond
+          rule("index-given-valid", gated(), with<gated_given_valid>(cond, x, inv)),
+      });
   return set;
 }
 
@@ -248,12 +251,16 @@ const RuleSet& pm_drop_and_clauses() {
 }
 
 const RuleSet& pm_move_where_on_load() {
-  static const RuleSet set("pm_move_where_on_load", {
-      // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
-      rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0), with<where_on_load>(cond, buf, x).branches({"moved-clauses", "known-clauses"})),
-      // cond ? 0 : buf[x] -> buf[!cond ? x : invalid]
-      rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)), with<where_on_load>(logical_not(cond), buf, x).branches({"moved-clauses", "known-clauses"})),
-  });
+  static const RuleSet set(
+      "pm_move_where_on_load",
+      {
+          // cond ? buf[x] : 0 -> buf[cond ? x : invalid]
+          rule("where-on-load", where(cond, node(Op::INDEX, buf, x), 0),
+               with<where_on_load>(cond, buf, x).branches({"moved-clauses", "known-clauses"})),
+          // cond ? 0 : buf[x] -> buf[!cond ? x : invalid]
+          rule("where-not-on-load", where(cond, 0, node(Op::INDEX, buf, x)),
+               with<where_on_load>(logical_not(cond), buf, x).branches({"moved-clauses", "known-clauses"})),
+      });
   return set;
 }
 

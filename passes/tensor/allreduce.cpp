@@ -130,7 +130,7 @@ FoldingResult handle_allreduce(UOp buf, UOp red) {
     throw Failure("cannot allreduce the symbolic shape " + str(shape));
   size_t n = devices.items().size();
   Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
-  if (debugs(buf.graph(), 2)) {
+  if (has_debug_level(buf.graph(), 2)) {
     const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
     debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
                std::string(buf.dtype().repr()));

@@ -36,9 +36,9 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   const Ctx::Realized* realized = stored ? nullptr : ctx.realize_map.find(s);
   if (!stored && !realized) return s;
   const Ranges* own = ctx.range_map.find(x);
-  if (stored) return own ? s.index(own->in, s.dtype().base()) : s;
+  if (stored) return own ? s.index(own->input, s.dtype().base()) : s;
   if (!realized->has_axes) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
-  auto out = ranges_or_throw(ctx, s).out;
+  auto out = ranges_or_throw(ctx, s).output;
   std::vector<UOp> some;
   auto closed = pick(out, *realized, some);
   if (s.is(Op::STORE)) {
@@ -52,7 +52,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   if (whole) opts.device = device_or_throw(s);
   else opts.addrspace = AddrSpace::LOCAL;
   UOp buffer = bufferize(s, closed, opts, whole ? s.tag() : Arg());
-  return own ? buffer.index(pick(own->in, *realized, some), buffer.dtype().base()) : buffer;
+  return own ? buffer.index(pick(own->input, *realized, some), buffer.dtype().base()) : buffer;
 }
 
 UOp read_sources(Ctx& ctx, UOp x) {
@@ -73,9 +73,9 @@ UOp read_sources(Ctx& ctx, UOp x) {
 UOp reduce_over_ranges(Ctx& ctx, UOp x) {
   Ranges ranges = ranges_or_throw(ctx, x);
   std::vector<UOp> src{x.src(0)};
-  for (size_t i = 0; i < ranges.in.size(); i++)
+  for (size_t i = 0; i < ranges.input.size(); i++)
     for (Arg axis : x.arg()[1].items())
-      if (axis == Arg(int64_t(i))) src.push_back(ranges.in[i]);
+      if (axis == Arg(int64_t(i))) src.push_back(ranges.input[i]);
   UOp out = x.graph().node(Op::REDUCE, x.dtype(), src, x.arg()[0], x.tag());
   ctx.range_map[out] = ranges;
   return out;
@@ -87,7 +87,7 @@ UOp pad_to_where(Ctx& ctx, UOp x) {
   Ranges ranges = *found;
   Graph& graph = x.graph();
   UOp valid = graph.constant(dtypes::bool_, true);
-  for (UOp r : ranges.in) valid = valid & r.get_valid();
+  for (UOp r : ranges.input) valid = valid & r.get_valid();
   UOp out = valid.where(x.src(0), graph.constant(x.dtype(), 0));
   ctx.range_map[out] = ranges;
   return out;

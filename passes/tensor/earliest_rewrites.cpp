@@ -170,7 +170,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   for (Arg a : reduce.arg()[1].items()) axes.push_back(a.small_int());
   Op op = reduce.arg()[0].op();
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
-  if (debugs(x.graph(), 3))
+  if (has_debug_level(x.graph(), 3))
     debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " +
                str(shape_of(first.src(0).src(0))) + " -> " + str(out));
   return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());

@@ -41,7 +41,7 @@ bool is_outer(UOp range) {
 using StoreReason = IndexingContext::StoreReason;
 
 UOp realize(IndexingContext& ctx, UOp u, StoreReason reason = StoreReason::OwnKernel, UOp by = {}) {
-  ctx.realize_map[u] = {.reason = reason, .by = by};
+  ctx.realize_map[u] = {.reason = reason, .reading_op = by};
   return {};
 }
 
@@ -198,7 +198,7 @@ class RangeAssigner {
     auto& used = used_;
     used.clear();
     for (uint32_t user : users)
-      if (auto* ranges = ctx_.range_map.find(nodes_[user])) used.push_back(ranges->in);
+      if (auto* ranges = ctx_.range_map.find(nodes_[user])) used.push_back(ranges->input);
     if (used.empty()) return std::nullopt;
     if (used.size() == 1) return used[0];
     return merge(x, used);

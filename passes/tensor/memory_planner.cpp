@@ -32,7 +32,7 @@ class Planner {
     find_lives();
     for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
     for (auto [time, is_begin, b] : events()) place(b, is_begin);
-    for (auto& [device, planner] : devices_) plan_.shared_index[planner.number].size_bytes = round_up(planner.peak);
+    for (auto& [device, planner] : devices_) plan_.shared_buffers[planner.number].size_bytes = round_up(planner.peak);
     place_views();
     return std::move(plan_);
   }
@@ -93,8 +93,8 @@ class Planner {
     auto it = devices_.find(buffer.device);
     if (it == devices_.end()) {
       it = devices_.emplace(buffer.device, Device(total_)).first;
-      it->second.number = plan_.shared_index.size();
-      plan_.shared_index.push_back({buffer.device});
+      it->second.number = plan_.shared_buffers.size();
+      plan_.shared_buffers.push_back({buffer.device});
     }
     Device& device = it->second;
     BufferPlace& at = plan_.places[b];
@@ -138,7 +138,7 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
     if (place.shared_index || place.shared_with) plan.planned_bytes_before += buffer.nbytes();
     else plan.total_bytes_after += buffer.nbytes();
   }
-  for (const SharedBuffer& shared : plan.shared_index) plan.planned_bytes_after += shared.size_bytes;
+  for (const SharedBuffer& shared : plan.shared_buffers) plan.planned_bytes_after += shared.size_bytes;
   plan.total_bytes_after += plan.planned_bytes_after;
 }
 

@@ -25,7 +25,7 @@ struct SharedBuffer {
 
 struct MemoryPlan {
   std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
-  std::vector<SharedBuffer> shared_index;
+  std::vector<SharedBuffer> shared_buffers;
   // total bytes of the planned buffers: without and with sharing
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
   int64_t total_bytes_before = 0, total_bytes_after = 0;      // total bytes of all buffers, without and with sharing

@@ -40,9 +40,9 @@ TEST_CASE("memory planner: twelve buffers get the same places as in tinygrad") {
     offsets.push_back(place.offset_bytes);
   }
   CHECK(offsets == std::vector<int64_t>{0, 8192, 12288, 8192, 86016, 0, 389120, 12288, 389120, 405504, 86016, 0});
-  REQUIRE(plan.shared_index.size() == 1);
-  CHECK(plan.shared_index[0].size_bytes == 409600);
-  CHECK(plan.planned_bytes_after == plan.shared_index[0].size_bytes);
+  REQUIRE(plan.shared_buffers.size() == 1);
+  CHECK(plan.shared_buffers[0].size_bytes == 409600);
+  CHECK(plan.planned_bytes_after == plan.shared_buffers[0].size_bytes);
   CHECK(plan.planned_bytes_before ==
         5000 + 100 + 70000 + 4096 + 300000 + 9000 + 5000 + 70000 + 12345 + 1 + 200000 + 65536);
 }
@@ -97,7 +97,7 @@ TEST_CASE("memory planner: NO_MEMORY_PLANNER disables it") {
   MemoryPlan made = Plan(kTwelve, 8).made(settings);
   for (auto& place : made.places) CHECK_FALSE(place.shared_index);
   CHECK(made.total_bytes_after == made.total_bytes_before);
-  CHECK(made.shared_index.empty());
+  CHECK(made.shared_buffers.empty());
 }
 
 }  // namespace tgc

@@ -180,8 +180,8 @@ bool gated_stays_unchanged(UOp index, Int size) {
   for (UOp clause : split_uop(index.src(0), Op::AND)) {
     auto bound = parse_valid(clause);
     if (!bound || !(bound->expr == x) || after_upper) return false;
-    after_upper = bound->upper;
-    (bound->upper ? high : low) = bound->bound;
+    after_upper = bound->is_upper;
+    (bound->is_upper ? high : low) = bound->bound;
   }
   Const before = value == x ? Const(0) : value.src(1).arg().to_const();
   return py_less(low, high) && !py_less(py_add(low, before), 0) && py_less(py_add(high, before), size);
@@ -427,23 +427,30 @@ UOp with_first(UOp u, UOp first) {
 }
 
 const RuleSet& pm_mops() {
-  static const RuleSet set("pm_mops", {
-      // index(movement(x), i...) -> index(x, movement(i)...)
-      rule("index-through-movement", any_len(Op::INDEX, node(ops::Movement).as(r)).as(idx), with(r, idx, [](UOp r, UOp idx) {
-             auto indices = apply_movement_op(r, idx.src().subspan(1));
-             indices.insert(indices.begin(), r.src(0));
-             return idx.graph().node(Op::INDEX, idx.dtype(), indices, idx.arg());
-           })),
-      // after(movement(x), deps...) -> movement(after(x, deps...))
-      rule("after-below-movement", any_len(Op::AFTER, node(ops::Movement).as(r)).as(a), with(r, a, [](UOp r, UOp a) {
-             std::vector<UOp> after(a.src().begin(), a.src().end()), src(r.src().begin(), r.src().end());
-             after[0] = r.src(0);
-             src[0] = a.replace({.src = after, .tag = Arg()});
-             return r.replace({.src = src, .tag = a.tag()});
-           })),
-      // end(movement(x), ranges...) -> end(x, ranges...)
-      rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a), with(r, a, [](UOp r, UOp a) { return with_first(a, r.src(0)); })),
-  });
+  static const RuleSet set("pm_mops",
+                           {
+                               // index(movement(x), i...) -> index(x, movement(i)...)
+                               rule("index-through-movement", any_len(Op::INDEX, node(ops::Movement).as(r)).as(idx),
+                                    with(r, idx,
+                                         [](UOp r, UOp idx) {
+                                           auto indices = apply_movement_op(r, idx.src().subspan(1));
+                                           indices.insert(indices.begin(), r.src(0));
+                                           return idx.graph().node(Op::INDEX, idx.dtype(), indices, idx.arg());
+                                         })),
+                               // after(movement(x), deps...) -> movement(after(x, deps...))
+                               rule("after-below-movement", any_len(Op::AFTER, node(ops::Movement).as(r)).as(a),
+                                    with(r, a,
+                                         [](UOp r, UOp a) {
+                                           std::vector<UOp> after(a.src().begin(), a.src().end()),
+                                               src(r.src().begin(), r.src().end());
+                                           after[0] = r.src(0);
+                                           src[0] = a.replace({.src = after, .tag = Arg()});
+                                           return r.replace({.src = src, .tag = a.tag()});
+                                         })),
+                               // end(movement(x), ranges...) -> end(x, ranges...)
+                               rule("end-drops-movement", any_len(Op::END, node(ops::Movement).as(r)).as(a),
+                                    with(r, a, [](UOp r, UOp a) { return with_first(a, r.src(0)); })),
+                           });
   return set;
 }
 

@@ -283,7 +283,7 @@ void number_by_use(Schedule& schedule) {
     if (b.view_of) b.view_of = number[*b.view_of];
   for (auto& item : schedule.items)
     for (size_t& b : item.buffers) b = *number[b];
-  for (auto& output : schedule.outputs)
+  for (auto& output : schedule.output_buffers)
     for (size_t& b : output) b = *number[b];
 }
 
@@ -292,15 +292,15 @@ void number_by_use(Schedule& schedule) {
 Schedule create_schedule(TensorJob& job, UOp kernels) {
   Schedule schedule;
   schedule.var_vals = job.var_vals;
-  schedule.sink = apply_kernels(job, kernels);
+  schedule.result_sink = apply_kernels(job, kernels);
   Buffers buffers(job);
-  for (const Run& run : unroll(KernelOrder(schedule.sink).run())) add_items(run, buffers, schedule.items);
-  for (UOp s : schedule.sink.src()) {
+  for (const Run& run : unroll(KernelOrder(schedule.result_sink).run())) add_items(run, buffers, schedule.items);
+  for (UOp s : schedule.result_sink.src()) {
     UOp holder = holder_of(s);
-    schedule.outputs.push_back(holder ? buffers.find(holder).buffers : std::vector<size_t>());
+    schedule.output_buffers.push_back(holder ? buffers.find(holder).buffers : std::vector<size_t>());
   }
   schedule.buffers = std::move(buffers.all());
-  for (auto& output : schedule.outputs)
+  for (auto& output : schedule.output_buffers)
     for (size_t b : output) schedule.buffers[b].is_output = true;
   number_by_use(schedule);
   if (schedule.items.empty()) schedule.var_vals.clear();

@@ -38,8 +38,8 @@ struct Schedule {
   std::vector<ScheduleBuffer> buffers;                        // in order of first use
   std::vector<std::pair<std::string, int64_t>> var_vals;      // values of the bound variables
   // for each source of the sink, its buffers, one per device; empty for a constant
-  std::vector<std::vector<size_t>> outputs;
-  UOp sink;  // the original sink, with each computed value replaced by an AFTER of its buffer
+  std::vector<std::vector<size_t>> output_buffers;
+  UOp result_sink;  // the original sink, with each computed value replaced by an AFTER of its buffer
 };
 
 // Returns the schedule of `kernels`, the result of the last tensor stage of `job`.

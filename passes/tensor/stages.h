@@ -91,12 +91,12 @@ struct IndexingContext {
     bool has_axes = false;  // false if "get realize" has marked the value, but `axes` (all axes) is not yet filled in
     std::vector<uint32_t> axes = {};  // ascending, except for axes that rangeify adds later
     StoreReason reason = StoreReason::OwnKernel;
-    UOp by = {};  // the op that reads the value, if the reason is Source; else empty
+    UOp reading_op = {};  // the op that reads the value, if the reason is Source; else empty
     bool has_axis(size_t axis) const;
   };
   // The index expressions of a node, one per axis of its input and of its output.
   struct Ranges {
-    std::span<const UOp> in, out;
+    std::span<const UOp> input, output;
   };
 
   Graph& graph;

@@ -37,7 +37,8 @@ std::string vector_typedef(CStyle& c, DType d) {
 // Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX. AMX reads its operands from
 // memory and writes them there (https://github.com/corsix/amx).
 std::string amx_function(CStyle& c, const WmmaUse& use) {
-  std::string out = c.type(use.in.vec(use.n * use.n)), a = c.type(use.in.vec(use.n)), b = c.type(use.in.vec(use.m));
+  std::string out = c.type(use.input_dtype.vec(use.n * use.n)), a = c.type(use.input_dtype.vec(use.n)),
+              b = c.type(use.input_dtype.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){
   AMX_SET(0);
   for(int ridx0 = 0; ridx0 < 16; ridx0++){ AMX(4, (int *)(&data0), 0ull<<62 | (ridx0*4ull)<<56 | ridx0*64ull); }

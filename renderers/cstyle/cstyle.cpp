@@ -310,7 +310,7 @@ void CStyle::set_name(UOp u) {
     output += prefix_;
     output.append_number(counters_[prefix_index_]);
   }
-  name_ = keep_text(u);
+  node_text_ = keep_text(u);
 }
 
 void CStyle::print_node(UOp u) {
@@ -329,7 +329,7 @@ void CStyle::print_node(UOp u) {
   if (variable) {
     append_type(u.dtype());
     output += ' ';
-    output.append_chunks(name_);
+    output.append_chunks(node_text_);
     output += " = ";
   }
   if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);

@@ -47,17 +47,17 @@ std::string_view mma_type(DType d, bool result) {
 
 // Returns a function that executes the tensor core's instruction. Operands are 4-byte registers; C is also the result.
 std::string mma_function(CStyle& c, const WmmaUse& use) {
-  DType dtypes[] = {use.in, use.in, use.output};
+  DType dtypes[] = {use.input_dtype, use.input_dtype, use.output_dtype};
   std::string types[3];
   int64_t registers[3];
   for (size_t i = 0; i < 3; i++) {
     types[i] = c.type(dtypes[i].vec(use.elements(i)));
     registers[i] = use.elements(i) * dtypes[i].itemsize() / 4;
   }
-  std::string in(mma_type(use.in, false)), out(mma_type(use.output, true));
+  std::string in(mma_type(use.input_dtype, false)), out(mma_type(use.output_dtype, true));
   if (in.empty() || out.empty())
-    throw Failure("the " + c.target().name() + " renderer has no tensor core from " + std::string(use.in.repr()) +
-                  " to " + std::string(use.output.repr()));
+    throw Failure("the " + c.target().name() + " renderer has no tensor core from " +
+                  std::string(use.input_dtype.repr()) + " to " + std::string(use.output_dtype.repr()));
   auto list = [](int64_t first, int64_t count, const std::string& before, const std::string& after) {
     std::string text;
     for (int64_t i = first; i < first + count; i++)

@@ -149,11 +149,11 @@ void define_wmma(CStyle& c, std::string& out) {
       if (size == "16x16x16") types[Scalar::BFloat16] = "bf16_1k";
       else if (size == "16x16x32") types[Scalar::BFloat16] = "_bf16", types[Scalar::Float16] = "_f16";
       else if (size == "16x16x128") types[Scalar::FP8E4M3] = types[Scalar::FP8E5M2] = "_f8f6f4";
-      out += define + "mfma_" + (use.k == 128 ? "scale_" : "") + "f32_" + size + type(use.in) + "\n";
+      out += define + "mfma_" + (use.k == 128 ? "scale_" : "") + "f32_" + size + type(use.input_dtype) + "\n";
     } else if (is_rdna4(c.target().arch)) {
-      out += define + "wmma_" + type(use.output) + "_16x16x16_" + type(use.in) + "_w32_gfx12\n";
-    } else if (use.output == dtypes::float32) {
-      out += define + "wmma_f32_16x16x16_" + (use.in == dtypes::float16 ? "f16" : "bf16") + "_w32\n";
+      out += define + "wmma_" + type(use.output_dtype) + "_16x16x16_" + type(use.input_dtype) + "_w32_gfx12\n";
+    } else if (use.output_dtype == dtypes::float32) {
+      out += define + "wmma_f32_16x16x16_" + (use.input_dtype == dtypes::float16 ? "f16" : "bf16") + "_w32\n";
     } else {
       out.append("static inline __attribute__((device)) half8 __").append(use.name).append(kHalfAccumulator);
     }

@@ -34,10 +34,10 @@ void metal_prologue(CStyle& c, std::string& out) {
   out += "#include <metal_stdlib>\nusing namespace metal;\n";
   std::vector<std::tuple<std::string_view, DType, DType>> done;
   for (const WmmaUse& use : wmma_uses(c.list())) {
-    std::tuple key(use.name, use.in, use.output);
+    std::tuple key(use.name, use.input_dtype, use.output_dtype);
     if (std::find(done.begin(), done.end(), key) != done.end()) continue;
     done.push_back(key);
-    out += simdgroup_function(c, use.name, use.in, use.output);
+    out += simdgroup_function(c, use.name, use.input_dtype, use.output_dtype);
   }
 }
 

@@ -77,9 +77,9 @@ void opencl_prologue(CStyle& c, std::string& out) {
 void intel_prologue(CStyle& c, std::string& out) {
   opencl_prologue(c, out);
   for (const WmmaUse& use : wmma_uses(c.list())) {
-    bool bf16 = use.in == dtypes::bfloat16;
-    std::string in = bf16 ? "ushort" : std::string(use.in.name()), kind = bf16 ? "bf16" : "f16",
-                result = std::string(use.output.name()) + "8";
+    bool bf16 = use.input_dtype == dtypes::bfloat16;
+    std::string in = bf16 ? "ushort" : std::string(use.input_dtype.name()), kind = bf16 ? "bf16" : "f16",
+                result = std::string(use.output_dtype.name()) + "8";
     out += result + " __" + std::string(use.name) + "(" + in + "16 a, " + in + "16 b, " + result +
            " c) {\n    return intel_sub_group_" + kind + "_" + kind +
            "_matrix_mad_k16(as_int8(a), as_int8(b), c);\n}\n";

@@ -217,7 +217,7 @@ void LlvmIr::print_hole(char letter, int number, UOp u) {
     case 't': return append_type(of.dtype());
     case 'e': return append_type(of.dtype().scalar());
     case 'p': return append_type(of.dtype().base());
-    case 'm': output += (number < 0 ? name_ : text(of)).substr(1); return;
+    case 'm': output += (number < 0 ? node_text_ : text(of)).substr(1); return;
     case 'a':
       if (!u.arg().is_tuple() || u.arg().items().empty()) throw_cannot_render(u, "its arg is not a tuple with items");
       output += u.arg()[0].str();
@@ -249,9 +249,9 @@ std::string LlvmIr::constant(UOp u) {
 }
 
 void LlvmIr::add_parameter(UOp u) {
-  name_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
+  node_text_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
   parameters_text_.append(parameters_text_.empty() ? "" : ", ").append(type(u.dtype()))
-      .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(name_);
+      .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(node_text_);
 }
 
 // Declares a buffer in registers or local memory: local memory of a GPU is a global variable, which the work group
@@ -291,11 +291,11 @@ void LlvmIr::add_amx_operands(UOp wmma) {
 
 void LlvmIr::print_node(UOp u) {
   if (has_text(u)) {
-    name_ = text(u);  // add_amx_operands() has given the node a name
+    node_text_ = text(u);  // add_amx_operands() has given the node a name
   } else {
     output += "%v";
     output.append_number(uint32_t(num_values_++));
-    name_ = keep_text(u);
+    node_text_ = keep_text(u);
   }
   if (!table_.print_row(*this, u)) throw_cannot_render(u);
   append_line(output.view());

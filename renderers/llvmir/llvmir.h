@@ -24,7 +24,7 @@ class LlvmIr : public TextRenderer {
   std::string type(DType d) {
     return print_apart([&] { append_type(d); });
   }
-  std::string_view name_of_node() const { return name_; }
+  std::string_view name_of_node() const { return node_text_; }
 
  private:
   void print_node(UOp u);

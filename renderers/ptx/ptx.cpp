@@ -177,7 +177,7 @@ void Ptx::print_hole(char letter, int number, UOp u) {
     case 'w': output += type(u, of.dtype()).substr(1); return;
     case 'h': output += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
     case 'v': output += memory(u, u.dtype()); return;
-    case 'm': output += (number < 0 ? name_ : text(of)).substr(1); return;
+    case 'm': output += (number < 0 ? node_text_ : text(of)).substr(1); return;
     case 'd': output += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
     case 'l': output += text(u.src(1), 0); return;
     default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
@@ -238,7 +238,11 @@ std::string Ptx::function_head(std::string_view function_name) {
   for (size_t i = 0; i < parameters_.size(); i++) text.append(i ? ",\n\t" : "").append(parameters_[i]);
   text += "\n)\n.maxntid " + launch_bounds_of(list()).str() + "\n{\n";
   for (const Counter& c : counters_)
-    text.append("\t.reg\t\t.").append(c.type).append(" ").append(c.name).append("<" + std::to_string(c.count) + ">;\n");
+    text.append("\t.reg\t\t.")
+        .append(c.type)
+        .append(" ")
+        .append(c.name_start)
+        .append("<" + std::to_string(c.count) + ">;\n");
   for (size_t i = special_lines_.size(); i-- > 0;) text += special_lines_[i];
   return text;
 }
@@ -249,7 +253,7 @@ std::string Ptx::render() {
   for (UOp u : list()) {
     begin_node(u);
     if (u.is(Op::SINK)) function_name = u.arg().is_none() ? function_name : function_name_of(u);
-    else if (!stands_for_registers(u)) print_node(u);
+    else if (!handle_register_node(u)) print_node(u);
     end_node(body_text_);
   }
   return function_head(function_name).append(body_text_) + "\tret;\n}";

@@ -44,7 +44,7 @@ class Ptx : public TextRenderer {
   // ---- functions defined in registers.cpp
   // Handles a node that has no value, whose value is in existing registers, or that is a buffer in registers. Prints
   // code only for a STORE to such a buffer. Returns false for any other node.
-  bool stands_for_registers(UOp u);
+  bool handle_register_node(UOp u);
   void name_node(UOp u);                    // assigns new registers to the node
   void share_registers(UOp u, UOp from);    // assigns the registers of `from` to `u`
   void share_element(UOp u, const Int& i);  // assigns element `i` of source 0 of `u` to `u`
@@ -53,7 +53,7 @@ class Ptx : public TextRenderer {
   // Counts the registers with one prefix and type; the count is the number in the next register's name.
   struct Counter {
     std::string_view prefix, type;  // such as "val" and "f32"
-    std::string name;               // a register's name without its number: "%val_f32_"
+    std::string name_start;         // a register's name without its number: "%val_f32_"
     uint32_t count;
   };
   Counter& counter(std::string_view prefix, std::string_view type);

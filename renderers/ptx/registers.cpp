@@ -17,7 +17,7 @@ Ptx::Counter& Ptx::counter(std::string_view prefix, std::string_view type) {
 Ptx::Registers Ptx::new_registers(size_t count, std::string_view prefix, std::string_view type) {
   Registers names;
   Counter& c = counter(prefix, type);
-  for (size_t i = 0; i < count; i++) names.push_back(name_arena_.copy(c.name + std::to_string(c.count++)));
+  for (size_t i = 0; i < count; i++) names.push_back(name_arena_.copy(c.name_start + std::to_string(c.count++)));
   return names;
 }
 
@@ -38,11 +38,11 @@ std::span<const std::string_view> Ptx::vector(UOp u) {
 void Ptx::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
     Counter& c = counter(prefix, type);
-    output.append(c.name).append_number(c.count++);
-    name_ = keep_text(u);
+    output.append(c.name_start).append_number(c.count++);
+    node_text_ = keep_text(u);
   };
   switch (u.op()) {
-    case Op::SPECIAL: name_ = set_text(u, "%" + std::string(u.arg().text())); return;
+    case Op::SPECIAL: node_text_ = set_text(u, "%" + std::string(u.arg().text())); return;
     case Op::LOAD:
       if (u.src(0).dtype() != dtypes::int64) throw_cannot_render(u, "its address is not an int64");
       if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
@@ -83,7 +83,7 @@ void Ptx::share_accessed(UOp u) {
   add_lines("mov." + t + " " + std::string(text(u, 0)) + ", " + std::string(text(u, 1)) + ";");
 }
 
-bool Ptx::stands_for_registers(UOp u) {
+bool Ptx::handle_register_node(UOp u) {
   DType first = u.num_src() ? u.src(0).dtype() : dtypes::void_;
   bool in_registers = first.is_ptr() && first.addrspace() == AddrSpace::REG;
   switch (u.op()) {

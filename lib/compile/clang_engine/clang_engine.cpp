@@ -198,7 +198,7 @@ std::vector<CodeLine> lines_of(std::string_view object) {
   for (const auto& unit : context->compile_units())
     if (auto* table = context->getLineTableForUnit(unit.get()))
       for (const auto& row : table->Rows) out.push_back({row.Address.Address, row.EndSequence ? 0 : row.Line});
-  std::ranges::stable_sort(out, {}, &CodeLine::at);
+  std::ranges::stable_sort(out, {}, &CodeLine::offset);
   return out;
 }
 

@@ -28,7 +28,7 @@ std::string metal_by_clang(const CompileJob& job, Artifact what) {
   std::string object = take_result(clang.compile(metal_as_cpp(job.source), "kernel.metal", args, Form::Object));
   ByteWriter out;
   out.write_text(object);
-  for (const CodeLine& l : take_result(clang.code_lines(object))) out.write_number(l.at).write_number(l.line);
+  for (const CodeLine& l : take_result(clang.code_lines(object))) out.write_number(l.offset).write_number(l.line);
   return out.take_bytes();
 }
 
@@ -49,7 +49,7 @@ Result<MetalCode> read_metal_code(std::string_view made) {
 }
 
 uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at) {
-  auto after = std::ranges::upper_bound(lines, at, {}, &CodeLine::at);
+  auto after = std::ranges::upper_bound(lines, at, {}, &CodeLine::offset);
   return after == lines.begin() ? 0 : std::prev(after)->line;
 }
 

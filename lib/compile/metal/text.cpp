@@ -37,8 +37,8 @@ std::vector<Token> tokens_of(std::string_view s) {
     else if (rest[0] == '"' || rest[0] == '\'') {
       while (length < rest.size() && rest[length] != rest[0]) length += rest[length] == '\\' ? 2 : 1;
       length++;
-    } else if (is_word(rest[0])) {
-      while (length < rest.size() && is_word(rest[length])) length++;
+    } else if (is_word_char(rest[0])) {
+      while (length < rest.size() && is_word_char(rest[length])) length++;
       out.push_back({rest.substr(0, length), at});
     } else if (static_cast<unsigned char>(rest[0]) > ' ') {
       out.push_back({rest.substr(0, 1), at});
@@ -80,7 +80,7 @@ class Reader {
         if (is(k, "=") || (is(k, ",") && depth == 0))
           refuse(source_, tokens_[k], "threadgroup memory is declared one array at a time, without values");
         named = named || is(k, "[");
-        if (!named && depth == 0 && is_word(tokens_[k].text[0])) name = k;
+        if (!named && depth == 0 && is_word_char(tokens_[k].text[0])) name = k;
       }
       if (end == tokens_.size() || name + 1 > end)
         refuse(source_, tokens_[i], "a declaration of threadgroup memory has no end");

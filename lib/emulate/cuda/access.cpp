@@ -11,7 +11,7 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
       if (!find_range(w, o, from, from + inside))
         throw_fault(
             w, o, lane, kIllegalAddress,
-            what + hex(from) + ", " + place_in(w.block->launch->memory_ranges, w.block->launch->parameters, from, to));
+            what + hex(from) + ", " + locate(w.block->launch->memory_ranges, w.block->launch->parameters, from, to));
     } else {
       uint64_t size = space == Space::Shared ? w.block->shared_memory.size() : w.block->launch->code->local_bytes;
       if (to < from || to > size)

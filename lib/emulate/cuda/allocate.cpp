@@ -40,7 +40,7 @@ struct Interval {
 class Liveness {
  public:
   Liveness(const TranslatedKernel& code, const std::vector<uint8_t>& outs, size_t registers)
-      : code_(code), outs_(outs), flow_(ControlFlow::of(code)), words_((registers + 63) / 64) {}
+      : code_(code), outs_(outs), flow_(ControlFlow::analyze(code)), words_((registers + 63) / 64) {}
 
   bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
 
@@ -149,7 +149,7 @@ class Places {
 
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   Places places(bits);
-  for (Preset& p : code.presets) places.assign_new(p.place);
+  for (Preset& p : code.presets) places.assign_new(p.register_offset);
   Liveness liveness(code, outs, bits.size());
   if (liveness.is_affordable()) {
     std::vector<Interval> intervals = liveness.intervals(bits.size());
@@ -168,7 +168,7 @@ void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs
     for (uint32_t r = 0; r < bits.size(); r++)
       if (!places.has(r)) places.assign_new(r);
   }
-  for (Preset& p : code.presets) places.resolve(p.place);
+  for (Preset& p : code.presets) places.resolve(p.register_offset);
   for (uint32_t& r : code.operands) places.resolve(r);
   for (Op& op : code.ops) {
     for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.resolve(*r);

@@ -33,13 +33,16 @@ bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid
 }  // namespace
 
 Builder::Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals)
-    : code_(code), f_(*code.function) {
+    : code_(code), function_(*code.function) {
   for (auto& [name, address] : globals) variables_[name] = {Space::Global, address};
-  for (const Register& r : f_.registers) register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
+  for (const Register& r : function_.registers)
+    register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
 }
 
 void Builder::throw_error(const std::string& why, const std::string& expected) const {
-  throw Failure(Diag{.message = "'" + std::string(i_->opcode) + "': " + why, .line = i_->line, .expected = expected});
+  throw Failure(Diag{.message = "'" + std::string(instruction_->opcode) + "': " + why,
+                     .line = instruction_->line,
+                     .expected = expected});
 }
 
 void Builder::fail_type(Type t, const std::string& expected) const {
@@ -87,10 +90,10 @@ uint32_t Builder::new_register(unsigned bits) {
   register_bits_.push_back(bits);
   return uint32_t(register_bits_.size() - 1);
 }
-uint32_t Builder::temporary(unsigned bits) { return new_register(bits); }
+uint32_t Builder::temporary_register(unsigned bits) { return new_register(bits); }
 
 const Register& Builder::check_register(int32_t reg, Type type, Width width) const {
-  const Register& r = f_.registers[size_t(reg)];
+  const Register& r = function_.registers[size_t(reg)];
   bool wider = width == Width::Wider;
   unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
   auto mismatch = [&] {
@@ -113,16 +116,16 @@ uint32_t Builder::constant(uint64_t low, unsigned bits) {
     found->second = new_register(bits);
     code_.presets.push_back({.kind = Preset::Constant,
                              .lane_bytes = uint8_t(bits / 8),  // 0 bytes for a predicate
-                             .place = found->second,
+                             .register_offset = found->second,
                              .immediate = {low, 0}});
   }
   return found->second;
 }
-uint32_t Builder::special(ptx::Special s) {
+uint32_t Builder::special_register(ptx::Special s) {
   auto [found, is_new] = specials_.emplace(s, 0);
   if (is_new) {
     found->second = new_register(32);
-    code_.presets.push_back({.kind = Preset::Special, .lane_bytes = 4, .place = found->second, .special = s});
+    code_.presets.push_back({.kind = Preset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
   }
   if (sees_lanes(s)) code_.is_lane_free = false;
   return found->second;
@@ -132,7 +135,7 @@ uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
   if (is_new) {
     found->second = new_register(std::max(bytes * 8, 16u));
     code_.presets.push_back(
-        {.kind = Preset::Parameter, .lane_bytes = uint8_t(bytes), .place = found->second, .offset = offset});
+        {.kind = Preset::Parameter, .lane_bytes = uint8_t(bytes), .register_offset = found->second, .offset = offset});
   }
   return found->second;
 }
@@ -146,9 +149,9 @@ uint32_t Builder::name_value(const Operand& o, Type t) {
     auto found = special_names().find(o.name);
     if (found == special_names().end())
       throw_error("'" + std::string(o.name) + "' is neither a register nor a special one");
-    uint32_t value = special(found->second);
+    uint32_t value = special_register(found->second);
     if (want == 32) return value;
-    uint32_t other = temporary(want);
+    uint32_t other = temporary_register(want);
     emit({.run = want < 32 ? narrow_run(32, want) : widen_run(32, want, false), .d = other, .a = value});
     return other;
   }
@@ -161,11 +164,11 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
     check_register(o.reg, t, width);
-    if (o.second >= 0) throw_error("a register pair as a source operand");
+    if (o.second_reg >= 0) throw_error("a register pair as a source operand");
     unsigned have = register_bits_[size_t(o.reg)];
     uint32_t value = uint32_t(o.reg);
     if (have != want) {
-      value = temporary(want);
+      value = temporary_register(want);
       emit({.run = narrow_run(have, want), .d = value, .a = uint32_t(o.reg)});
     }
     return value;
@@ -194,12 +197,12 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
 
 uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
-  if (o.kind == Operand::Sink) return temporary(want);
+  if (o.kind == Operand::Sink) return temporary_register(want);
   if (o.kind != Operand::Reg || o.is_negated) throw_error("the destination is not a register");
   check_register(o.reg, t, width);
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
-  uint32_t value = temporary(want);
+  uint32_t value = temporary_register(want);
   ops_after_.push_back({.run = widen_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
   return value;
 }
@@ -233,9 +236,9 @@ void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources
 }
 
 void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
-  op.guard = i_->guard < 0 ? kNone : uint32_t(i_->guard);
-  op.guard_flip = i_->is_guard_negated ? UINT32_MAX : 0;
-  op.instruction = uint32_t(i_ - f_.body.data());
+  op.guard = instruction_->guard < 0 ? kNone : uint32_t(instruction_->guard);
+  op.guard_flip = instruction_->is_guard_negated ? UINT32_MAX : 0;
+  op.instruction = uint32_t(instruction_ - function_.body.data());
   if (!outs.empty() || !ins.empty()) {
     op.more_operands = uint32_t(code_.operands.size());
     op.num_more_operands = uint32_t(outs.size() + ins.size());
@@ -247,17 +250,17 @@ void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32
 }
 
 void Builder::jump(Op op, std::string_view label) {
-  if (!f_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
+  if (!function_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
   jumps_.emplace_back(code_.ops.size(), label);
   emit(op);
 }
 
 void Builder::jump_by_table(Op op, std::string_view table) {
-  auto found = f_.branch_targets.find(table);
-  if (found == f_.branch_targets.end()) throw_error("there are no branch targets '" + std::string(table) + "'");
+  auto found = function_.branch_targets.find(table);
+  if (found == function_.branch_targets.end()) throw_error("there are no branch targets '" + std::string(table) + "'");
   op.immediate = int64_t(code_.jump_targets.size());
   op.num_more_operands = uint32_t(found->second.size());
-  for (std::string_view label : found->second) code_.jump_targets.push_back(f_.labels.find(label)->second);
+  for (std::string_view label : found->second) code_.jump_targets.push_back(function_.labels.find(label)->second);
   emit(op);
 }
 
@@ -274,10 +277,10 @@ void Builder::lay_out_variables() {
           Diag{.message = "'" + std::string(v.name) + "' exceeds 512 KiB of shared or local memory", .line = v.line});
   };
   for (int last : {0, 1})  // the second round places dynamic (.extern) shared memory after the other variables
-    for (const auto* variables : {&code_.module->globals, &f_.locals})
+    for (const auto* variables : {&code_.module->globals, &function_.locals})
       for (const Variable& v : *variables)
         if (v.space == Space::Shared && v.is_extern == bool(last)) place(v, code_.shared_bytes, Space::Shared);
-  for (const Variable& v : f_.locals)
+  for (const Variable& v : function_.locals)
     if (v.space == Space::Local) place(v, code_.local_bytes, Space::Local);
     else if (v.space != Space::Shared)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared in a function body",
@@ -291,13 +294,13 @@ Builder::VariablePlace Builder::variable(std::string_view name) const {
   return found->second;
 }
 const Variable* Builder::find_parameter(std::string_view name) const {
-  for (const Variable& p : f_.parameters)
+  for (const Variable& p : function_.parameters)
     if (p.name == name) return &p;
   return nullptr;
 }
 
 void Builder::translate(const Instruction& i) {
-  i_ = &i;
+  instruction_ = &i;
   modifiers_.clear();
   next_modifier_ = 0;
   std::string_view rest = i.opcode;
@@ -316,14 +319,15 @@ void Builder::translate(const Instruction& i) {
 
 void Builder::build_code() {
   lay_out_variables();
-  for (const Instruction& i : f_.body) {
+  for (const Instruction& i : function_.body) {
     first_op_.push_back(uint32_t(code_.ops.size()));
     translate(i);
   }
   first_op_.push_back(uint32_t(code_.ops.size()));
-  code_.ops.push_back({.run = end_run(), .instruction = uint32_t(f_.body.empty() ? 0 : f_.body.size() - 1)});
+  code_.ops.push_back(
+      {.run = end_run(), .instruction = uint32_t(function_.body.empty() ? 0 : function_.body.size() - 1)});
   num_outs_.push_back(0);
-  for (auto& [op, label] : jumps_) code_.ops[op].immediate = first_op_[f_.labels.find(label)->second];
+  for (auto& [op, label] : jumps_) code_.ops[op].immediate = first_op_[function_.labels.find(label)->second];
   for (size_t& target : code_.jump_targets) target = first_op_[target];
   finish_code(code_, num_outs_, register_bits_);
 }

@@ -24,9 +24,9 @@ class Builder {
   void build_code();
 
   // ---- the current instruction
-  const Instruction& instruction() const { return *i_; }
-  size_t operand_count() const { return i_->operands.size(); }
-  const Operand& operand(size_t n) const { return i_->operands[n]; }
+  const Instruction& instruction() const { return *instruction_; }
+  size_t operand_count() const { return instruction_->operands.size(); }
+  const Operand& operand(size_t n) const { return instruction_->operands[n]; }
   void need_operands(size_t least, size_t most);
   void need_operands(size_t n) { need_operands(n, n); }
   [[noreturn]] void throw_error(const std::string& why, const std::string& expected = "") const;
@@ -46,8 +46,8 @@ class Builder {
   uint32_t destination(const Operand& o, Type type, Width width = Width::Exact);
   uint32_t destination(size_t n, Type type, Width width = Width::Exact) { return destination(operand(n), type, width); }
   uint32_t constant(uint64_t low, unsigned register_bits);
-  uint32_t temporary(unsigned register_bits);
-  uint32_t special(ptx::Special special);
+  uint32_t temporary_register(unsigned register_bits);
+  uint32_t special_register(ptx::Special special);
   uint32_t parameter(uint32_t offset, unsigned bytes);
   std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
   std::vector<uint32_t> destinations(const Operand& list, size_t n, Type type, Width width = Width::Exact);
@@ -83,8 +83,8 @@ class Builder {
   uint32_t new_register(unsigned bits);
 
   TranslatedKernel& code_;
-  const Function& f_;
-  const Instruction* i_ = nullptr;
+  const Function& function_;
+  const Instruction* instruction_ = nullptr;
   std::vector<std::string_view> modifiers_;
   size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
@@ -138,7 +138,7 @@ struct ControlFlow {
   std::vector<Block> blocks;
   std::vector<uint32_t> block_of;  // for each op, the index of its block in `blocks`
 
-  static ControlFlow of(const TranslatedKernel& code);
+  static ControlFlow analyze(const TranslatedKernel& code);
 };
 
 // Inserts a join op before every block where diverged lanes reconverge, and sets Op::join_op of every jump that has

@@ -67,7 +67,7 @@ enum class Special : uint8_t {
 struct Preset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
   uint8_t lane_bytes;           // bytes per lane; 0 for a predicate
-  uint32_t place;
+  uint32_t register_offset;
   ptx::Special special{};
   uint32_t offset = 0;     // for a parameter: its offset in the parameter block
   std::array<uint64_t, 2> immediate{};

@@ -11,7 +11,7 @@ namespace tgc::ptx {
 namespace {
 
 constexpr uint64_t kStaticShared = 48 << 10, kMostShared = 227 << 10;
-constexpr Limits kLimits{.grid = {INT32_MAX, 65535, 65535}, .block = {1024, 1024, 64}, .threads = 1024};
+constexpr LaunchLimits kLimits{.grid = {INT32_MAX, 65535, 65535}, .block = {1024, 1024, 64}, .threads = 1024};
 
 constexpr ErrorText kErrors[] = {
     {kSuccess, "CUDA_SUCCESS", "no error"},
@@ -94,9 +94,9 @@ int Gpu::launch(const LaunchNode& node) {
   const Function& f = *code.function;
   if (int wrong = check_size(node.grid, node.block, kLimits)) return wrong;
   uint64_t threads = volume(node.block);
-  if (f.most_threads && threads > f.most_threads)
+  if (f.max_threads && threads > f.max_threads)
     return set_error(kInvalidValue, "a block of " + std::to_string(threads) + " threads, .maxntid allows " +
-                                   std::to_string(f.most_threads));
+                                   std::to_string(f.max_threads));
   const auto& [x, y, z] = node.block;
   if (f.required_threads[0] && f.required_threads != std::array<uint64_t, 3>{x, y, z})
     return set_error(kInvalidValue, "the block's size is not that of .reqntid");
@@ -140,7 +140,7 @@ void LoadedModule::place_variables() {
     if (!address)
       throw Failure(Diag{.message = "not enough device memory for '" + std::string(v.name) + "'", .line = v.line});
     std::memset(reinterpret_cast<void*>(address), 0, v.bytes);
-    std::memcpy(reinterpret_cast<void*>(address), v.initial.data(), v.initial.size());
+    std::memcpy(reinterpret_cast<void*>(address), v.initial_bytes.data(), v.initial_bytes.size());
     variables_[v.name] = {address, v.bytes};
   }
 }
@@ -207,7 +207,7 @@ class Runner {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
       return run_alone(first * threads, uint32_t(count * threads));
     }
-    block_.id = place_of(group, launch_.grid);
+    block_.id = position_of(group, launch_.grid);
     std::ranges::fill(block_.is_stored, uint8_t(0));
     if (code_.has_barrier) return run_together(threads);
     for (uint32_t t = 0; t < threads; t += kLanes) run_alone(t, std::min<uint32_t>(kLanes, threads - t));
@@ -215,17 +215,17 @@ class Runner {
 
  private:
   void make_file() {
-    std::byte* file = file_.emplace_back(zeroed<std::byte>(code_.register_file_bytes)).get();
+    std::byte* file = file_.emplace_back(allocate_zeroed<std::byte>(code_.register_file_bytes)).get();
     for (const Preset& p : code_.presets) {
       std::array<uint64_t, 2> value = p.immediate;
       if (p.kind == Preset::Special) continue;
       if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.lane_bytes);
       if (p.lane_bytes == 0) {
-        std::memcpy(file + p.place, value.data(), sizeof(uint32_t));
+        std::memcpy(file + p.register_offset, value.data(), sizeof(uint32_t));
         continue;
       }
       size_t width = std::max<size_t>(p.lane_bytes, 2);
-      for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.place + i * width, value.data(), width);
+      for (size_t i = 0; i < kLanes; i++) std::memcpy(file + p.register_offset + i * width, value.data(), width);
     }
   }
 
@@ -245,14 +245,14 @@ class Runner {
   }
 
   void set_special(Warp& w, const Preset& p) {
-    uint32_t* d = reg<uint32_t>(w, p.place);
+    uint32_t* d = reg<uint32_t>(w, p.register_offset);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
     uint32_t threads = launch_.block_threads();
     for (uint32_t i = 0; i < kLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
       uint32_t thread = block_.is_packed ? uint32_t(global % threads) : uint32_t(global);
-      Triple id = block_.is_packed ? place_of(global / threads, launch_.grid) : block_.id;
+      Triple id = block_.is_packed ? position_of(global / threads, launch_.grid) : block_.id;
       switch (p.special) {
         case Special::TidX: d[i] = thread % bx; break;
         case Special::TidY: d[i] = thread / bx % by; break;
@@ -318,7 +318,7 @@ class Runner {
 
 std::string name_thread(const Block& block, uint32_t thread) {
   const Launch& l = *block.launch;
-  Triple id = block.is_packed ? place_of(thread / l.block_threads(), l.grid) : block.id;
+  Triple id = block.is_packed ? position_of(thread / l.block_threads(), l.grid) : block.id;
   return emulate::name_thread(block.is_packed ? thread % l.block_threads() : thread, l.block, id);
 }
 

@@ -56,7 +56,7 @@ void find_meets(std::vector<ControlFlow::Block>& blocks) {
 
 }  // namespace
 
-ControlFlow ControlFlow::of(const TranslatedKernel& code) {
+ControlFlow ControlFlow::analyze(const TranslatedKernel& code) {
   const std::vector<Op>& ops = code.ops;
   std::vector<bool> leads(ops.size() + 1);
   leads[0] = true;
@@ -90,7 +90,7 @@ ControlFlow ControlFlow::of(const TranslatedKernel& code) {
 }
 
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
-  ControlFlow flow = ControlFlow::of(code);
+  ControlFlow flow = ControlFlow::analyze(code);
   std::vector<bool> is_meeting(flow.blocks.size());
   for (const ControlFlow::Block& b : flow.blocks) {
     const Op& last = code.ops[b.end - 1];

@@ -18,15 +18,15 @@ using WiderOf = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, uint32_t, std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>>>;
 
 template <class F>
-Run for_integers_1(Type t) {
+Run unary_run(Type t) {
   return with_register(t, [](auto x) -> Run { return unary<decltype(x), F>; });
 }
 template <class F>
-Run for_integers(Type t) {
+Run binary_run(Type t) {
   return with_register(t, [](auto x) -> Run { return binary<decltype(x), F>; });
 }
 template <class F>
-Run for_integers_3(Type t) {
+Run ternary_run(Type t) {
   return with_register(t, [](auto x) -> Run { return ternary<decltype(x), F>; });
 }
 

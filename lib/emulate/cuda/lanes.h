@@ -85,11 +85,11 @@ struct BfloatIn {
 };
 
 // Implements .ftz: replaces a subnormal number by a zero of the same sign.
-inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+inline float flush_subnormal(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 // Runs the operation kInner with the host's rounding mode set to kMode, such as FE_UPWARD.
 template <int kMode, Run kInner>
-void rounded(Warp& w, const Op& o) {
+void run_rounded(Warp& w, const Op& o) {
   std::fesetround(kMode);
   kInner(w, o);
   std::fesetround(FE_TONEAREST);

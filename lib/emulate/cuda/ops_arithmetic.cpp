@@ -55,7 +55,7 @@ void add_or_sub(Builder& b) {
   flags.sat = false;
   if (flags.has_any() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
     b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, saturates ? for_integers<Saturating>(t) : for_integers<F>(t));
+  emit_2(b, t, saturates ? binary_run<Saturating>(t) : binary_run<F>(t));
 }
 template <class F>
 void min_or_max(Builder& b) {
@@ -63,7 +63,7 @@ void min_or_max(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
   if (flags.has_any() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, for_integers<F>(t));
+  emit_2(b, t, binary_run<F>(t));
 }
 template <class F>
 void abs_or_neg(Builder& b) {
@@ -71,7 +71,7 @@ void abs_or_neg(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
   if (flags.has_any() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_1(b, t, for_integers_1<F>(t));
+  emit_1(b, t, unary_run<F>(t));
 }
 
 template <class T>
@@ -110,8 +110,8 @@ void multiply(Builder& b, bool adds) {
     if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
     return b.emit_value({.run = run}, twice, {t, t});
   }
-  if (adds) emit_3(b, t, part == 0 ? for_integers_3<MadLo>(t) : for_integers_3<MadHi>(t));
-  else emit_2(b, t, part == 0 ? for_integers<MulLo>(t) : for_integers<MulHi>(t));
+  if (adds) emit_3(b, t, part == 0 ? ternary_run<MadLo>(t) : ternary_run<MadHi>(t));
+  else emit_2(b, t, part == 0 ? binary_run<MulLo>(t) : binary_run<MulHi>(t));
 }
 
 void divide(Builder& b) {
@@ -119,7 +119,7 @@ void divide(Builder& b) {
   Type t = b.take_required_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
   if (flags.has_any() || kind(t) == Kind::Bits || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_2(b, t, for_integers<Div>(t));
+  emit_2(b, t, binary_run<Div>(t));
 }
 
 template <bool kSignedA, bool kSignedB>
@@ -158,7 +158,7 @@ constexpr OpcodeRow kRows[] = {
     {"rem",
      [](Builder& b) {
        Type t = integer_type(b);
-       emit_2(b, t, for_integers<Rem>(t));
+       emit_2(b, t, binary_run<Rem>(t));
      }},
     {"min", min_or_max<Min>},
     {"max", min_or_max<Max>},
@@ -167,7 +167,7 @@ constexpr OpcodeRow kRows[] = {
     {"sad",
      [](Builder& b) {
        Type t = integer_type(b);
-       emit_3(b, t, for_integers_3<Sad>(t));
+       emit_3(b, t, ternary_run<Sad>(t));
      }},
     {"dp4a", dp4a},
 };

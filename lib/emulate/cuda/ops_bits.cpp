@@ -32,7 +32,7 @@ void logic(Builder& b) {
   if (t == Type::Pred) return emit_2(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.fail_type(t, ".pred, .b16, .b32 or .b64");
-  emit_2(b, t, for_integers<F>(t));
+  emit_2(b, t, binary_run<F>(t));
 }
 template <class F>
 void logic_1(Builder& b) {
@@ -40,7 +40,7 @@ void logic_1(Builder& b) {
   if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_1(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.fail_type(t);
-  emit_1(b, t, for_integers_1<F>(t));
+  emit_1(b, t, unary_run<F>(t));
 }
 
 // Shifts left if kLeft, else right. The count has 32 bits; a count of at least the operand's width shifts all bits out.

@@ -30,7 +30,7 @@ bool compare(T a, T b) {
 // Reads a float from a register and flushes a subnormal value to zero (.ftz).
 struct Flushed {
   using Bits = float;
-  static float decode(float x) { return flush(x); }
+  static float decode(float x) { return flush_subnormal(x); }
 };
 
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
@@ -151,10 +151,10 @@ void setp(Builder& b) {
   if (info(t).count == 2) {
     b.need_operands(3);
     Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
-    if (!op.run || b.operand(0).second < 0) b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
+    if (!op.run || b.operand(0).second_reg < 0) b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
     op.d = b.destination(0, Type::Pred);
-    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second}, Type::Pred)};
+    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_reg}, Type::Pred)};
     return b.emit(op, upper, {});
   }
   Run run = find_compare(t, test.compare, test.ftz);
@@ -162,17 +162,17 @@ void setp(Builder& b) {
   Op op{.run = run};
   add_combined(b, op, test);
   op.a = b.source(1, t), op.b = b.source(2, t);
-  int32_t second = b.operand(0).second;
+  int32_t second = b.operand(0).second_reg;
   if (second < 0) {
     op.d = b.destination(0, Type::Pred);
     return b.emit(op);
   }
   if (test.combine) b.throw_error("two predicates and a third are not supported");
-  op.d = b.temporary(1);
+  op.d = b.temporary_register(1);
   b.emit(op);
   Operand q{.kind = Operand::Reg, .reg = second};
   b.emit({.run = pred_pair_not, .d = b.destination(q, Type::Pred), .a = op.d});
-  uint32_t both = b.temporary(1);
+  uint32_t both = b.temporary_register(1);
   b.emit({.run = pred_pair_not, .d = both, .a = op.d});
   b.emit({.run = pred_pair_not, .d = b.destination(0, Type::Pred), .a = both});
 }

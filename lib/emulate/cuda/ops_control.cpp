@@ -132,7 +132,7 @@ void bar(Builder& b) {
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
     b.throw_error("the barrier number is not from 0 to 15");
   if (b.operand_count() == 2) {
-    uint64_t threads = b.code().function->most_threads;
+    uint64_t threads = b.code().function->max_threads;
     if (b.operand(1).kind != Operand::Integer || b.operand(1).bits != threads)
       b.throw_error("a barrier of some threads is not supported");
   }

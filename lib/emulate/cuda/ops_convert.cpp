@@ -69,7 +69,7 @@ template <class S, class V>
   by_rounding(rounding, [&](auto n) {
     TGC_LANES {
       V x = S::decode(a[i]);
-      if constexpr (std::is_same_v<V, float>) x = ftz ? flush(x) : x;
+      if constexpr (std::is_same_v<V, float>) x = ftz ? flush_subnormal(x) : x;
       out[i] = to_whole<decltype(n)::value>(x);
     }
   });
@@ -152,10 +152,10 @@ template <class S, class D>
   bool ftz = o.num_more_operands & 1, sat = o.num_more_operands & 2;
   write<D>(w, o.d, [&](int i) {
     auto in = S::decode(a[i]);
-    if constexpr (std::is_same_v<D, double> && std::is_same_v<decltype(in), float>) in = ftz ? flush(in) : in;
+    if constexpr (std::is_same_v<D, double> && std::is_same_v<decltype(in), float>) in = ftz ? flush_subnormal(in) : in;
     D x = D(in);
     if constexpr (std::is_same_v<D, float>) {
-      if (ftz) x = flush(x);
+      if (ftz) x = flush_subnormal(x);
       if (x != x) x = std::bit_cast<float>(0x7fffffffu);
     }
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
@@ -240,9 +240,9 @@ bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 template <Run kInner>
 Run directed(int rounding) {
   return rounding <= 0   ? kInner
-         : rounding == 1 ? rounded<FE_TOWARDZERO, kInner>
-         : rounding == 2 ? rounded<FE_DOWNWARD, kInner>
-                         : rounded<FE_UPWARD, kInner>;
+         : rounding == 1 ? run_rounded<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? run_rounded<FE_DOWNWARD, kInner>
+                         : run_rounded<FE_UPWARD, kInner>;
 }
 
 Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {

@@ -57,7 +57,7 @@ template <class F, bool kFtz, bool kSat>
 struct Single {
   template <class... A>
   float operator()(A... a) const {
-    float r = kFtz ? flush(F()(flush(a)...)) : F()(a...);
+    float r = kFtz ? flush_subnormal(F()(flush_subnormal(a)...)) : F()(a...);
     return kSat ? (r > 0 ? r < 1 ? r : 1.0f : 0.0f) : r;
   }
 };
@@ -120,9 +120,9 @@ Run single_run(const FloatFlags& f) {
 template <class D, class F, int kInputs>
 Run directed_run(int rounding) {
   constexpr Run kInner = lanes_of<D, F, kInputs>;
-  return rounding == 1   ? rounded<FE_TOWARDZERO, kInner>
-         : rounding == 2 ? rounded<FE_DOWNWARD, kInner>
-                         : rounded<FE_UPWARD, kInner>;
+  return rounding == 1   ? run_rounded<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? run_rounded<FE_DOWNWARD, kInner>
+                         : run_rounded<FE_UPWARD, kInner>;
 }
 template <class As, class F, int kInputs>
 Run small_run(bool relu, bool two) {

@@ -170,7 +170,7 @@ void take_address(Builder& b, const Operand& o, Space space, Op& op) {
     }
     if (space == Space::Generic) b.throw_error("a generic address of 32 bits");
     uint32_t narrow = b.source(r, Type::B32);
-    op.a = b.temporary(64);
+    op.a = b.temporary_register(64);
     return b.emit({.run = widen_run(32, 64, false), .d = op.a, .a = narrow});
   }
   if (!o.name.empty()) {

@@ -47,8 +47,8 @@ void shfl(Builder& b) {
     b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
   constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
   uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
-  Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second};
-  uint32_t outs[] = {b.destination(d, t), d.second < 0 ? b.temporary(1) : b.destination(p, Type::Pred)};
+  Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_reg};
+  uint32_t outs[] = {b.destination(d, t), d.second_reg < 0 ? b.temporary_register(1) : b.destination(p, Type::Pred)};
   b.code().is_lane_free = false;
   b.emit({.run = kRuns[mode]}, outs, ins);
 }

@@ -118,8 +118,8 @@ class Parser {
     uint64_t number = integer("the number of a file");
     if (number > 1000) fail(lex_.peek_token(), "a .file numbered " + std::to_string(number) + " is too many");
     if (lex_.peek_token().kind != Token::String) unexpected(lex_.peek_token(), "a file's name");
-    if (m_.files.size() <= number) m_.files.resize(number + 1);
-    m_.files[number] = lex_.take_token().text;
+    if (m_.file_names.size() <= number) m_.file_names.resize(number + 1);
+    m_.file_names[number] = lex_.take_token().text;
     while (accept(',')) integer("a number of .file");
   }
   void section() {
@@ -197,14 +197,14 @@ class Parser {
   void initial(Variable& v, uint64_t element) {
     Token at = lex_.peek_token();
     if (v.bytes > m_.text.size() * 64) fail(at, "'" + std::string(v.name) + "' is too large for its initial values");
-    v.initial.resize(v.bytes);
+    v.initial_bytes.resize(v.bytes);
     uint64_t offset = 0;
     size_t depth = 0;
     do {
       while (accept('{')) depth++;
       uint64_t bits = next_is('-') ? integer("a value") : number(lex_.take_token()).bits;
       if (offset + element > v.bytes) fail(at, "'" + std::string(v.name) + "' has more initial values than room");
-      std::memcpy(v.initial.data() + offset, &bits, std::min<uint64_t>(element, 8));
+      std::memcpy(v.initial_bytes.data() + offset, &bits, std::min<uint64_t>(element, 8));
       offset += element;
       while (depth > 0 && accept('}')) depth--;
     } while (accept(','));
@@ -249,7 +249,7 @@ class Parser {
       values[n++] = size_of("a number of threads");
     } while (accept(','));
     if (required) f_->required_threads = values;
-    if (most) f_->most_threads = values[0] * values[1] * values[2];
+    if (most) f_->max_threads = values[0] * values[1] * values[2];
   }
 
   struct Scope {
@@ -411,7 +411,7 @@ class Parser {
     if (o.reg >= 0) {
       if (accept('|')) {
         Token second = lex_.take_token();
-        if (!second.is("_")) o.second = need_register(second);
+        if (!second.is("_")) o.second_reg = need_register(second);
       }
       return o;
     }

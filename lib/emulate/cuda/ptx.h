@@ -80,8 +80,8 @@ struct Operand {
   } kind = Sink;
   bool is_negated = false;  // true for a negated predicate, "!p"
   bool is_double = false;
-  int32_t reg = -1;      // index in Function::registers
-  int32_t second = -1;   // index of the register p of "d|p"; -1 if there is none
+  int32_t reg = -1;         // index in Function::registers
+  int32_t second_reg = -1;  // index of the register p of "d|p"; -1 if there is none
   uint64_t bits = 0;
   std::string_view name = {};
   std::vector<Operand> parts = {};
@@ -105,7 +105,7 @@ struct Variable {
   uint64_t align = 1;
   bool is_extern = false;
   uint64_t offset = 0;               // for a parameter: its offset in the parameter block
-  std::vector<std::byte> initial = {};
+  std::vector<std::byte> initial_bytes = {};
 };
 
 struct Function {
@@ -120,13 +120,13 @@ struct Function {
   std::vector<Variable> locals = {};                                         // variables in .shared and .local
   uint64_t parameter_bytes = 0;
   std::array<uint64_t, 3> required_threads{};  // block size required by .reqntid; 0 without .reqntid
-  uint64_t most_threads = 0;                   // maximum threads per block (product of .maxntid); 0 without .maxntid
+  uint64_t max_threads = 0;                    // maximum threads per block (product of .maxntid); 0 without .maxntid
 };
 
 struct Module {
-  std::vector<char> text;               // not std::string: moving the module must not invalidate views
-  std::string_view target;              // "sm_80"
-  std::vector<std::string> files = {};  // file names by .file number
+  std::vector<char> text;                    // not std::string: moving the module must not invalidate views
+  std::string_view target;                   // "sm_80"
+  std::vector<std::string> file_names = {};  // file names by .file number
   std::deque<Function> functions = {};
   std::vector<Variable> globals = {};   // variables in .global, .const and .shared
 };

@@ -8,7 +8,7 @@ std::string what_at(Access access, uint32_t bytes, const std::string& place) {
 }
 
 std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
-  return place_in(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
+  return locate(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
 }
 
 // Computes each lane's address or offset, unchecked.
@@ -62,7 +62,7 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
     throw_fault(w, o, lane, kIllegalAddress,
                 what_at(access, o.bytes, std::to_string(int64_t(at)) + " of " + std::to_string(size)) + " bytes of " +
               (is_private ? "private" : "shared") + " memory");
-  std::byte* base = is_private ? w.own_memory + lane * size : w.group->lds_bytes.data();
+  std::byte* base = is_private ? w.private_memory + lane * size : w.group->lds_bytes.data();
   if (!is_private) {
     uint8_t* stored = w.group->is_stored.data() + at;
     if (access == Access::Store) std::memset(stored, 1, o.bytes);
@@ -112,7 +112,7 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     });
     if (!is_global) return;
   } else if constexpr (kSpace == Space::Private) {
-    uint64_t size = w.code->descriptor.private_bytes, base = reinterpret_cast<uint64_t>(w.own_memory);
+    uint64_t size = w.code->descriptor.private_bytes, base = reinterpret_cast<uint64_t>(w.private_memory);
     uint64_t high = bounds(w, to).end;
     if (high <= size && size - high >= o.bytes)
       for (uint32_t lane = 0; lane < w.halves * kLanes; lane++) to.host[lane] += base + lane * size;

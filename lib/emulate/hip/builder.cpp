@@ -137,7 +137,7 @@ Source Builder::source(const Operand& o, Type type) {
       s.place = uint16_t(o.place), s.is_vector = o.kind == Operand::Vector;
       break;
     case Operand::Integer: s = constant(integer_bits(o, type), words_of(type)); break;
-    case Operand::Float: s = constant(float_bits(o.number, type), words_of(type)); break;
+    case Operand::Float: s = constant(float_bits(o.float_value, type), words_of(type)); break;
     case Operand::Null: s = constant(0, words_of(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);

@@ -96,7 +96,7 @@ struct Wave {
   Group* group = nullptr;
   const TranslatedKernel* code = nullptr;
   uint32_t first_thread = 0;
-  std::byte* own_memory = nullptr;  // private memory of the wave's threads, one after another
+  std::byte* private_memory = nullptr;  // private memory of the wave's threads, one after another
   uint32_t mask[2] = {};            // the lane mask that the current operation computes, one word per half of the wave
   uint32_t outer_exec[2] = {};      // during a DPP instruction, which runs in fewer lanes: EXEC before it
   uint64_t num_executed = 0;        // executed instructions; a vector instruction counts once per active lane

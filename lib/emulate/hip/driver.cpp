@@ -12,7 +12,7 @@ namespace tgc::hip {
 
 namespace {
 
-constexpr Limits kLimits{.grid = {INT32_MAX, 65536, 65536}, .block = {1024, 1024, 1024}, .threads = 1024};
+constexpr LaunchLimits kLimits{.grid = {INT32_MAX, 65536, 65536}, .block = {1024, 1024, 1024}, .threads = 1024};
 constexpr uint32_t kMostGroupBytes = 64 << 10, kHiddenArguments = 256;
 
 constexpr ErrorText kErrors[] = {
@@ -125,16 +125,16 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
     if (!made.ok) throw Failure("LLVM does not disassemble the code object: " + made.compiler_error.message);
     std::unique_ptr<LoadedModule> out(new LoadedModule(memory));
     out->listing_ = std::move(made.value);
-    out->image_ = memory.allocate(std::max<size_t>(object.image().size(), 1));
-    if (!out->image_) throw Failure("not enough device memory for the code object");
-    std::memcpy(reinterpret_cast<void*>(out->image_), object.image().data(), object.image().size());
+    out->image_address_ = memory.allocate(std::max<size_t>(object.image().size(), 1));
+    if (!out->image_address_) throw Failure("not enough device memory for the code object");
+    std::memcpy(reinterpret_cast<void*>(out->image_address_), object.image().data(), object.image().size());
     for (const KernelEntry& entry : object.kernels()) {
       check(entry);
       auto code = std::make_unique<TranslatedKernel>();
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
       code->processor = processor.name;
       code->halves = entry.descriptor.is_wave32() ? 1 : 2;
-      code->image_address = out->image_, code->has_waits = watches;
+      code->image_address = out->image_address_, code->has_waits = watches;
       if (processor.family == Family::Gfx9 && code->halves == 1)
         throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
       code->instructions = read_listing(out->listing_, entry.begin, entry.end);
@@ -147,7 +147,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
 }
 
 LoadedModule::~LoadedModule() {
-  if (image_) memory_.free(image_);
+  if (image_address_) memory_.free(image_address_);
 }
 
 const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
@@ -174,9 +174,9 @@ class Runner {
     group_.is_stored.resize(group_.lds_bytes.size());
     if (launch.checks_races) group_.race_detector = std::make_unique<Races>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
-      storage_.push_back({zeroed<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
-                          zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
-                          zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
+      storage_.push_back({allocate_zeroed<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
+                          allocate_zeroed<uint32_t>(size_t(kVectors) * lanes_ * sizeof(uint32_t)),
+                          allocate_zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
     for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
     if (launch.checks_races) waits_.resize(storage_.size());
     set_float_mode(code_.descriptor.float_mode());
@@ -188,7 +188,7 @@ class Runner {
 
   // Runs group `number`; throws its Fault.
   void run(uint64_t number) {
-    group_.id = place_of(number, launch_.grid);
+    group_.id = position_of(number, launch_.grid);
     std::ranges::fill(group_.is_stored, uint8_t(0));
     if (group_.race_detector) group_.race_detector->forget_accesses();
     if (code_.has_barrier) return run_together();
@@ -203,7 +203,7 @@ class Runner {
   Wave begin(uint32_t number, size_t index) {
     Wave w;
     WaveStorage& storage = storage_[index];
-    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.own_memory = storage.own.get();
+    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.private_memory = storage.own.get();
     w.halves = code_.halves, w.group = &group_, w.code = &code_;
     w.first_thread = number * lanes_;
     w.jumps_left = launch_.max_jumps;

@@ -67,13 +67,13 @@ class LoadedModule {
 
   const TranslatedKernel* kernel(std::string_view name) const;  // null if there is no kernel of that name
   const std::vector<std::unique_ptr<TranslatedKernel>>& kernels() const { return kernels_; }
-  uint64_t image_address() const { return image_; }  // host address of the image
+  uint64_t image_address() const { return image_address_; }  // host address of the image
 
  private:
   explicit LoadedModule(Memory& memory) : memory_(memory) {}
 
   Memory& memory_;
-  uint64_t image_ = 0;
+  uint64_t image_address_ = 0;
   std::string listing_;
   std::vector<std::unique_ptr<TranslatedKernel>> kernels_;
 };

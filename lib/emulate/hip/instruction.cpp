@@ -67,7 +67,7 @@ Operand parse_operand(std::string_view text) {
   bool minus = take(rest, "-");
   if (rest.empty() || !std::isdigit(static_cast<unsigned char>(rest[0]))) return o.kind = Operand::Word, o;
   if (rest.find('.') != rest.npos && !rest.starts_with("0x")) {
-    o.kind = Operand::Float, o.number = std::strtod(std::string(text).c_str(), nullptr);
+    o.kind = Operand::Float, o.float_value = std::strtod(std::string(text).c_str(), nullptr);
     return o;
   }
   o.kind = Operand::Integer;

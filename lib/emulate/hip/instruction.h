@@ -19,7 +19,7 @@ struct Operand {
   uint32_t place = 0, count = 1;  // for registers: index of the first register, number of registers
   int64_t integer = 0;
   bool is_literal = false;  // for an Integer: true for a literal (printed in hexadecimal), false for an inline constant
-  double number = 0;        // value of a Float
+  double float_value = 0;   // value of a Float
   bool is_negative = false, is_absolute = false, is_sign_extended = false;
   std::string_view text;
 

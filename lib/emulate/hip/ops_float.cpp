@@ -231,7 +231,7 @@ void build_mix(Builder& b) {
     bool is_half = bit("op_sel_hi", n);
     *from[n] = b.source(b.operand(n + 1), Type::F32);
     if (is_half && b.operand(n + 1).kind == Operand::Float)
-      *from[n] = b.constant(encode(b.operand(n + 1).number, kHalf), 1),
+      *from[n] = b.constant(encode(b.operand(n + 1).float_value, kHalf), 1),
       from[n]->is_negative = b.operand(n + 1).is_negative;
     from[n]->is_half = is_half;
     if (is_half) from[n]->part = bit("op_sel", n) ? Part::Word1 : Part::Word0;

@@ -39,7 +39,7 @@ class TestWave {
     group.launch = &launch;
     group.lds_bytes.resize(1024), group.is_stored.resize(1024, 1);
     wave.s = scalar_.data(), wave.v = vector_.data(), wave.halves = halves;
-    wave.group = &group, wave.code = &code, wave.own_memory = own_.data();
+    wave.group = &group, wave.code = &code, wave.private_memory = own_.data();
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = halves == 2 ? UINT32_MAX : 0;
   }
 

@@ -83,7 +83,7 @@ Runner& Runner::current_runner() { return *running; }
 
 Runner::Runner(const Grid& grid)
     : grid_(grid),
-      memory_(grid.memory, grid.check_races),
+      memory_(grid.memory, grid.checks_races),
       group_threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
       waiting_threads_(group_threads_) {}
 
@@ -102,7 +102,7 @@ Position Runner::position_of(uint32_t thread) const {
   return {group_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
 }
 
-void Runner::body() { current_runner().run_threads(); }
+void Runner::fiber_body() { current_runner().run_threads(); }
 
 // Runs on a fiber: starts threads one after another until all threads of the group have started.
 void Runner::run_threads() {
@@ -135,7 +135,7 @@ void Runner::run_group(const std::array<uint32_t, 3>& group) {
   memory_.begin_group();
   do {
     while (next_thread_ < group_threads_ && !fault_) {
-      if (idle_fibers_.empty()) idle_fibers_.push_back(&fibers_.emplace_back(body));
+      if (idle_fibers_.empty()) idle_fibers_.push_back(&fibers_.emplace_back(fiber_body));
       Fiber* fiber = idle_fibers_.back();
       idle_fibers_.pop_back();
       enter(fiber);
@@ -166,8 +166,8 @@ bool Runner::resume_ready_threads() {
     if (held == group_threads_) held = t;
     if (w.fragments)
       return report_thread_fault(t, "calls a function of its SIMD group, which not all 32 threads reach"), false;
-    same &= barrier == 0 || barrier == w.at;
-    barrier = w.at, at_barrier++;
+    same &= barrier == 0 || barrier == w.return_address;
+    barrier = w.return_address, at_barrier++;
   }
   if (at_barrier < group_threads_)
     return report_thread_fault(held, "waits at a barrier that " + std::to_string(group_threads_ - at_barrier) +
@@ -208,7 +208,7 @@ void Runner::multiply(uint32_t first) {
 }
 
 void Runner::report_thread_fault(uint32_t thread, std::string what) {
-  fault_ = Fault{std::move(what), waiting_threads_[thread].at, position_of(thread)};
+  fault_ = Fault{std::move(what), waiting_threads_[thread].return_address, position_of(thread)};
 }
 
 void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
@@ -223,7 +223,7 @@ std::string three_numbers(const std::array<uint32_t, 3>& n) {
 }
 
 std::string Fault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
-  uint32_t line = line_of(at), other = other_return_address ? line_of(other_return_address) : 0;
+  uint32_t line = line_of(return_address), other = other_return_address ? line_of(other_return_address) : 0;
   return problem + (line ? ", line " + std::to_string(line) : "") + ", thread " + three_numbers(position.thread) +
          " of group " + three_numbers(position.group) +
          (other ? "; the other access is in line " + std::to_string(other) : "");
@@ -245,14 +245,14 @@ Fiber::Fiber(void (*body)()) {
   }
   // lay out the stack as tgc_metal_switch leaves it, so that the first switch to the fiber returns into `body`
   void** at = reinterpret_cast<void**>(stack_ + kStack) - kBefore - kKept;
-  own_ = at;
+  own_pointer_ = at;
   at[kReturn] = reinterpret_cast<void*>(body);
 }
 
 Fiber::~Fiber() { munmap(reinterpret_cast<void*>(stack_ - kGuard), kGuard + kStack); }
 
 uint64_t Fiber::stack_bytes() const { return kStack; }
-void Fiber::enter() { tgc_metal_switch(&host_, own_); }
-void Fiber::leave() { tgc_metal_switch(&own_, host_); }
+void Fiber::enter() { tgc_metal_switch(&host_pointer_, own_pointer_); }
+void Fiber::leave() { tgc_metal_switch(&own_pointer_, host_pointer_); }
 
 }  // namespace tgc::metal

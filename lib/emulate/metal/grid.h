@@ -29,14 +29,14 @@ struct Grid {
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<Range> memory;
-  bool check_races = false;  // true: finds races (--race, lib/emulate/races.h)
+  bool checks_races = false;  // true: finds races (--race, lib/emulate/races.h)
 };
 
 // An error of a running kernel, which ends the launch.
 struct Fault {
   std::string problem;    // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
-  uint64_t at = 0;     // return address of the failing check, that is, the instruction after the check
-  Position position;   // position of the failing thread
+  uint64_t return_address = 0;  // return address of the failing check, that is, the instruction after the check
+  Position position;            // position of the failing thread
   uint64_t other_return_address = 0;  // for a race, the return address of the other access's check; else 0
   // Returns the message with source lines, thread and group. `line_of` maps an address to a source line, 0 if unknown.
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
@@ -71,7 +71,7 @@ class Fiber {
 
  private:
   uint64_t stack_ = 0;
-  void *own_ = nullptr, *host_ = nullptr;  // saved stack pointers of the fiber and of the host
+  void *own_pointer_ = nullptr, *host_pointer_ = nullptr;  // saved stack pointers of the fiber and of the host
 };
 
 }  // namespace tgc::metal

@@ -12,8 +12,8 @@ Memory::Memory(const std::vector<Range>& ranges, bool check_races) : checks_race
 }
 
 void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
-  if (number >= threadgroup_.size()) threadgroup_.resize(number + 1);
-  if (!threadgroup_[number]) {
+  if (number >= threadgroup_ranges_.size()) threadgroup_ranges_.resize(number + 1);
+  if (!threadgroup_ranges_[number]) {
     if (bytes > kMostThreadgroupBytes - threadgroup_bytes_) return nullptr;
     threadgroup_bytes_ += bytes;
     KnownRange made{.name = name, .bytes = bytes, .is_threadgroup = true};
@@ -21,9 +21,9 @@ void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
     made.begin = (reinterpret_cast<uint64_t>(made.allocation.get()) + 15) / 16 * 16;
     made.storing_groups.resize(bytes);
     ranges_.push_back(std::move(made));
-    threadgroup_[number] = ranges_.size();
+    threadgroup_ranges_[number] = ranges_.size();
   }
-  return reinterpret_cast<void*>(ranges_[threadgroup_[number] - 1].begin);
+  return reinterpret_cast<void*>(ranges_[threadgroup_ranges_[number] - 1].begin);
 }
 
 bool Memory::find(const Access& a) {

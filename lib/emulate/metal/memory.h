@@ -63,7 +63,7 @@ class Memory {
   bool find(const Access& a);
 
   std::vector<KnownRange> ranges_;
-  std::vector<size_t> threadgroup_;  // for each array number, index in ranges_ plus 1; 0: not allocated
+  std::vector<size_t> threadgroup_ranges_;  // for each array number, index in ranges_ plus 1; 0: not allocated
   size_t recent_range_ = 0;
   uint64_t threadgroup_bytes_ = 0;
   uint32_t group_number_ = 0;

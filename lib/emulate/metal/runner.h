@@ -36,9 +36,9 @@ class Runner {
   struct WaitingThread {
     Fiber* fiber = nullptr;  // null if the thread does not wait
     Fragments* fragments = nullptr;
-    uint64_t at = 0;
+    uint64_t return_address = 0;
   };
-  static void body();
+  static void fiber_body();
   void run_threads();
   void run_group(const std::array<uint32_t, 3>& group);
   void enter(Fiber* fiber);

@@ -114,7 +114,7 @@ class ClDevice : public Device {
   }
 
   Status open() override;
-  Result<std::string> compile(const KernelSource& source) override { return closed_source(source, Language::OpenCl); }
+  Result<std::string> compile(const KernelSource& source) override { return check_source(source, Language::OpenCl); }
   std::string target() const override {
     return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL";
   }

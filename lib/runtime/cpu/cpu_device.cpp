@@ -60,7 +60,7 @@ class CpuKernel : public Kernel {
         code_(std::move(code)),
         function_(function),
         variables_before_core_(source.variables_before_core.value_or(SIZE_MAX)),
-        threads_in_turn_(source.threads_in_turn) {}
+        threads_in_turn_(source.runs_threads_in_turn) {}
 
   Status launch(const LaunchArguments& a) override {
     size_t count = a.buffers.size() + a.variables.size() + 1;

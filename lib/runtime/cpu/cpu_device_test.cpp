@@ -108,7 +108,7 @@ TEST_CASE("CPU: the core number can stand before a variable") {
 
 TEST_CASE("CPU: the threads of a launch can run one after another, also in a worker") {
   KernelSource source = c_kernel("int* out, int core_id", "out[0] = out[0] * 10 + core_id + 1;");
-  source.threads_in_turn = true;
+  source.runs_threads_in_turn = true;
   auto device = std::move(make_device("CPU:CLANG").value_or_throw());
   ContainedDevice contained(*device, "CPU", 20);
   for (Device* d : std::initializer_list<Device*>{device.get(), &contained}) {

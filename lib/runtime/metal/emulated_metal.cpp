@@ -49,7 +49,7 @@ class EmulatedKernel : public Kernel {
                      .threads = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1}),
                      .arguments = {},
                      .memory = {},
-                     .check_races = watches_races()};
+                     .checks_races = watches_races()};
     uint64_t threads = uint64_t(grid.threads[0]) * grid.threads[1] * grid.threads[2];
     if (threads > metal::kMostThreads)
       throw Failure("a group of " + std::to_string(threads) + " threads is more than Metal's " +
@@ -75,8 +75,8 @@ class EmulatedKernel : public Kernel {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
     auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
     Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
-    out.context = shown_lines(
-        source_.text, {line_of(fault.at), fault.other_return_address ? line_of(fault.other_return_address) : 0});
+    out.context = shown_lines(source_.text, {line_of(fault.return_address),
+                                             fault.other_return_address ? line_of(fault.other_return_address) : 0});
     return out;
   }
 

@@ -117,7 +117,7 @@ TEST_CASE("Metal emulator: a forbidden operation is reported with its line, thre
 
 TEST_CASE("Metal emulator: --race finds accesses of two threads to one address without a barrier between them") {
   LaunchSize size{.global_size = {1, 1, 1}, .local_size = {{64, 1, 1}}};
-  WithEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
+  ScopedEnvironment race("TGC_METAL_EMULATOR_RACE", "1");
   Ran ran = run(kernel_text(kTwo, "  data0[lid.x/2] = data1[lid.x];\n"), std::vector<float>(64), counted(64), size);
   Ran fine = run(kernel_text(kTwo, kSum), std::vector<float>(64), counted(64), size);
   CHECK(has(ran.error,

@@ -82,7 +82,7 @@ class MetalDevice : public Device {
     if (!queue_) return Diag{"Metal gives no command queue"};
     return Unit{};
   }
-  Result<std::string> compile(const KernelSource& source) override { return closed_source(source, Language::C); }
+  Result<std::string> compile(const KernelSource& source) override { return check_source(source, Language::C); }
   std::string target() const override { return "METAL:METAL"; }
   std::string description() const override {
     Pool pool(objc);

@@ -79,7 +79,7 @@ Reg Builder::constant(Type type, uint64_t bits) {
   if (added) {
     it->second = new_register(type, false);
     Register& r = registers_.back();
-    r.constant = true, r.bits = bits, r.scope_depth = 0;
+    r.is_constant = true, r.bits = bits, r.scope_depth = 0;
   }
   return it->second;
 }
@@ -111,14 +111,14 @@ Reg Builder::emit(Virtual v, Type result, bool varying) {
   return v.dst;
 }
 
-bool Builder::constant_operands(const Virtual& v) const {
+bool Builder::has_constant_operands(const Virtual& v) const {
   for (Reg r : {v.a, v.b, v.c})
     if (r != kNone && !is_constant(r)) return false;
   return true;
 }
 
 // Executes an instruction on constants while the code is built and returns the constant result.
-Reg Builder::evaluated(Virtual v, Type result) {
+Reg Builder::evaluate_constant(Virtual v, Type result) {
   alignas(8) uint8_t memory[32] = {};
   Instruction ins{};
   int32_t at = 8;
@@ -157,7 +157,7 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
   Type result = is_comparison(op) ? Type::Bool : type(a);
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opc::IDiv || op == Opc::Mod;
-  if (constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluated(v, result);
+  if (has_constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluate_constant(v, result);
   if (!is_float(type(a)) && type(a) != Type::Bool) {  // fold x + 0 and x * 1, which are frequent in index arithmetic
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opc::Add && is_constant(b) && constant_bits(b) == 0) return a;
@@ -170,13 +170,13 @@ Reg Builder::binary(Opc op, Reg a, Reg b) {
 Reg Builder::unary(Opc op, Reg a) {
   Virtual v{.op = op, .type = uint8_t(type(a)), .a = a};
   Type result = unary_result(op, type(a));
-  return constant_operands(v) ? evaluated(v, result) : emit(v, result, is_varying_register(a));
+  return has_constant_operands(v) ? evaluate_constant(v, result) : emit(v, result, is_varying_register(a));
 }
 
 Reg Builder::cast(Reg a, Type to) {
   if (type(a) == to) return a;
   Virtual v{.op = Opc::Cast, .type = uint8_t(to), .type2 = uint8_t(type(a)), .a = a};
-  return constant_operands(v) ? evaluated(v, to) : emit(v, to, is_varying_register(a));
+  return has_constant_operands(v) ? evaluate_constant(v, to) : emit(v, to, is_varying_register(a));
 }
 
 Reg Builder::bitcast(Reg a, Type to) {
@@ -213,12 +213,12 @@ Reg Builder::copy(Reg a) {
 
 void Builder::wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
                    const std::vector<Reg>& c, std::vector<Reg>& d) {
-  Wmma w{.layout = layout, .varying = in_lanes(), .out = out};
+  Wmma w{.layout = layout, .is_varying = in_lanes(), .result_scalar = out};
   auto take = [&](std::vector<int32_t>& to, const std::vector<Reg>& from) {
-    for (Reg r : from) to.push_back(w.varying ? splat(r) : r);
+    for (Reg r : from) to.push_back(w.is_varying ? splat(r) : r);
   };
   take(w.a, a), take(w.b, b), take(w.c, c);
-  for (size_t i = 0; i < c.size(); i++) w.d.push_back(new_register(Type::F32, w.varying));
+  for (size_t i = 0; i < c.size(); i++) w.d.push_back(new_register(Type::F32, w.is_varying));
   d = w.d;
   scopes_.back().code.push_back({.op = Opc::Wmma, .imm = int64_t(code_.wmmas.size())});
   code_.wmmas.push_back(std::move(w));
@@ -266,7 +266,7 @@ Builder::Virtual Builder::access(Opc op, int32_t memory, Reg offset, Reg gate, R
                             .memory = memory,
                             .is_store = op == Opc::Store,
                             .has_narrow_offset = type(offset) == Type::I32,
-                            .varying = any});
+                            .is_varying = any});
   if (in_lanes()) code_.accesses.back().axes = lane_axes_.back();
   if (!grouped) return v;
 
@@ -346,7 +346,7 @@ std::vector<Reg> Builder::open_lanes(const std::vector<LaneAxis>& axes, int64_t 
   Reg total = constant_int(Type::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {
     Reg extent = cast(axes[i].extent, Type::I64);
-    infos[i] = {axes[i].name, total, extent};
+    infos[i] = {axes[i].loop_name, total, extent};
     total = binary(Opc::Mul, total, extent);
   }
   Virtual begin{.op = Opc::Lanes, .a = total, .imm = int64_t(lane_axes_.size()), .raw_field = int32_t(group)};

@@ -62,7 +62,7 @@ class Builder {
   void close_loop();
   struct LaneAxis {
     Reg extent;  // a uniform I64
-    std::string name;
+    std::string loop_name;
   };
   // Opens lanes, one per combination of positions along `axes`; the last axis varies fastest. A chunk holds whole
   // groups of `group` lanes. `most` is an upper bound of the number of lanes. Returns each lane's position along each
@@ -85,7 +85,7 @@ class Builder {
   // ---- properties of registers. These functions throw Unsupported for kNone.
   Type type(Reg r) const { return at(r).type; }
   bool is_varying_register(Reg r) const { return at(r).is_varying_register; }
-  bool is_constant(Reg r) const { return at(r).constant; }
+  bool is_constant(Reg r) const { return at(r).is_constant; }
   uint64_t constant_bits(Reg r) const { return at(r).bits; }
   bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
   bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
@@ -95,7 +95,7 @@ class Builder {
  private:
   struct Register {
     Type type;
-    bool is_varying_register = false, constant = false;
+    bool is_varying_register = false, is_constant = false;
     uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
     uint64_t bits = 0;         // value of a constant
     // the first and last index into instructions_ at which the register is needed
@@ -124,8 +124,8 @@ class Builder {
   Reg new_register(Type type, bool varying);
   Reg emit(Virtual v, Type result, bool varying);
   Reg splat(Reg r);
-  Reg evaluated(Virtual v, Type result);  // runs an instruction on constants while building; returns a constant
-  bool constant_operands(const Virtual& v) const;
+  Reg evaluate_constant(Virtual v, Type result);  // runs an instruction on constants while building; returns a constant
+  bool has_constant_operands(const Virtual& v) const;
   Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
   void open_scope(Virtual begin, Virtual end);
@@ -152,7 +152,7 @@ class Builder {
   void lay_out();
   bool is_varying(const Virtual& v) const;
   Selector selector(const Virtual& v) const;
-  int32_t place_of(Reg r) const;
+  int32_t offset_of(Reg r) const;
   void write_instructions();
 
   bool counts_evaluations_;

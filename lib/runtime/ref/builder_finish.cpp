@@ -157,7 +157,7 @@ void Builder::assign_slots() {
   };
   // constants and variables keep their slots for the whole run, so their slots are never shared
   for (Register& r : registers_)
-    if (r.constant) r.slot = int32_t(slots_[0]++);
+    if (r.is_constant) r.slot = int32_t(slots_[0]++);
   for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
   for (size_t at = 0; at < instructions_.size(); at++)
     for_each_register(instructions_[at], [&](Reg reg) {
@@ -183,7 +183,7 @@ void Builder::lay_out() {
 }
 
 // Returns the byte offset of a register. Call it after lay_out().
-int32_t Builder::place_of(Reg reg) const {
+int32_t Builder::offset_of(Reg reg) const {
   if (reg == kNone) return -1;
   const Register& r = registers_[size_t(reg)];
   TGC_CHECK(r.slot >= 0, "a register without a place");
@@ -204,24 +204,24 @@ bool Builder::is_varying(const Virtual& v) const {
 
 Selector Builder::selector(const Virtual& v) const {
   auto is = [&](Reg r) { return r != kNone && is_varying_register(r); };
-  return {.op = v.op, .type = v.type, .type2 = v.type2, .varying = is_varying(v), .a_varying = is(v.a),
-          .b_varying = is(v.b), .has_gate = v.b != kNone, .rounding = v.rounding};
+  return {.op = v.op, .type = v.type, .type2 = v.type2, .is_varying = is_varying(v), .is_a_varying = is(v.a),
+          .is_b_varying = is(v.b), .has_gate = v.b != kNone, .rounding = v.rounding};
 }
 
 void Builder::write_instructions() {
   std::vector<size_t> open;
   for (const Virtual& v : instructions_) {
-    Instruction ins{select(selector(v)), place_of(v.dst), place_of(v.a), place_of(v.b), place_of(v.c), v.imm};
+    Instruction ins{select(selector(v)), offset_of(v.dst), offset_of(v.a), offset_of(v.b), offset_of(v.c), v.imm};
     if (ins.fn == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
     if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw_field;
     if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw_field;
-    if (begins(v.op)) open.push_back(code_.ins.size());
+    if (begins(v.op)) open.push_back(code_.instructions.size());
     if (ends(v.op)) {
-      code_.ins[open.back()].imm = int64_t(code_.ins.size()) + 1;
+      code_.instructions[open.back()].imm = int64_t(code_.instructions.size()) + 1;
       ins.imm = int64_t(open.back()) + 1;
       open.pop_back();
     }
-    code_.ins.push_back(ins);
+    code_.instructions.push_back(ins);
   }
 }
 
@@ -238,13 +238,13 @@ RefCode Builder::finish_code() {
   write_instructions();
   for (Wmma& w : code_.wmmas)
     for (auto* registers : {&w.a, &w.b, &w.c, &w.d})
-      for (int32_t& r : *registers) r = place_of(r);
+      for (int32_t& r : *registers) r = offset_of(r);
   for (Access& a : code_.accesses) {
-    for (auto& range : a.ranges) range.second = place_of(range.second);
-    for (Access::LaneAxis& axis : a.axes) axis.stride = place_of(axis.stride), axis.extent = place_of(axis.extent);
+    for (auto& range : a.ranges) range.second = offset_of(range.second);
+    for (Access::LaneAxis& axis : a.axes) axis.stride = offset_of(axis.stride), axis.extent = offset_of(axis.extent);
   }
   for (const Register& r : registers_)
-    if (r.constant) code_.constants.push_back({r.slot * 8, r.bits});
+    if (r.is_constant) code_.constants.push_back({r.slot * 8, r.bits});
   for (auto& [name, reg] : variables_) code_.variables.push_back({registers_[size_t(reg)].slot * 8, name});
   return std::move(code_);
 }

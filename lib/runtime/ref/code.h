@@ -81,8 +81,8 @@ struct WmmaLayout;  // wmma.h
 struct Wmma {
   const WmmaLayout* layout = nullptr;
   std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces each by its byte offset
-  bool varying = true;
-  Scalar out = Scalar::Float32;
+  bool is_varying = true;
+  Scalar result_scalar = Scalar::Float32;
 };
 
 struct Memory {
@@ -103,7 +103,7 @@ struct Access {
   std::vector<LaneAxis> axes;
   int32_t memory = 0;
   bool is_store = false;
-  bool has_narrow_offset = false, varying = false;
+  bool has_narrow_offset = false, is_varying = false;
 };
 
 struct MemoryInfo {
@@ -115,7 +115,7 @@ struct MemoryInfo {
 };
 
 struct RefCode {
-  std::vector<Instruction> ins;
+  std::vector<Instruction> instructions;
   std::vector<Wmma> wmmas;
   std::vector<Access> accesses;
   std::vector<MemoryInfo> memories;
@@ -128,7 +128,7 @@ struct RefCode {
 // The state of a run.
 struct Frame {
   uint8_t* registers;
-  int64_t n = 1;           // number of lanes in the current chunk; 1 outside lanes
+  int64_t num_lanes = 1;   // number of lanes in the current chunk; 1 outside lanes
   int64_t first_lane = 0;  // number of the chunk's first lane
   int64_t total_lanes = 0;
   int64_t chunk_lanes = 1;
@@ -136,7 +136,7 @@ struct Frame {
   const Memory* memories;
   const Wmma* wmmas;
   RefNotes notes;
-  uint64_t evaluations = 0;
+  uint64_t num_evaluations = 0;
   const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
   int64_t iterations_left = 0;  // until refuel() checks the limits
@@ -157,14 +157,14 @@ struct Budget {
 // limit is exceeded, sets `is_exhausted` and returns false.
 bool refuel(Frame& f);
 // Counts one iteration of all lanes of the chunk. Returns false if a limit ends the run.
-inline bool step(Frame& f) { return (f.iterations_left -= f.n) >= 0 || refuel(f); }
+inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || refuel(f); }
 
 // What select() needs to choose an instruction's function for uniform (one lane) or varying operands. For Load and
 // Store, `type` is a Scalar. select() returns null if there is no such function.
 struct Selector {
   Opc op;
   uint8_t type = 0, type2 = 0;
-  bool varying = false, a_varying = true, b_varying = true, has_gate = false;
+  bool is_varying = false, is_a_varying = true, is_b_varying = true, has_gate = false;
   Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);

@@ -26,16 +26,16 @@ int64_t chunk_lanes(const Frame& f, int64_t group) {
 const Instruction* lanes_begin(Frame& f, const Instruction* i) {
   f.total_lanes = *f.at<int64_t>(i->a);
   f.first_lane = 0;
-  if (f.total_lanes <= 0) return f.n = 1, f.code + i->imm;
-  f.n = chunk_lanes(f, i->b);
+  if (f.total_lanes <= 0) return f.num_lanes = 1, f.code + i->imm;
+  f.num_lanes = chunk_lanes(f, i->b);
   return i + 1;
 }
 
 const Instruction* lanes_end(Frame& f, const Instruction* i) {
   if (!step(f)) return nullptr;
-  f.first_lane += f.n;
-  if (f.first_lane < f.total_lanes) return f.n = chunk_lanes(f, i->b), f.code + i->imm;
-  f.n = 1;
+  f.first_lane += f.num_lanes;
+  if (f.first_lane < f.total_lanes) return f.num_lanes = chunk_lanes(f, i->b), f.code + i->imm;
+  f.num_lanes = 1;
   f.first_lane = 0;
   return i + 1;
 }
@@ -44,11 +44,11 @@ const Instruction* axis(Frame& f, const Instruction* i) {
   int64_t* d = f.at<int64_t>(i->dst);
   int64_t stride = *f.at<int64_t>(i->a), extent = *f.at<int64_t>(i->b);
   int64_t value = f.first_lane / stride % extent, within = f.first_lane % stride;
-  if (stride == 1 && value + f.n <= extent) {
-    for (int64_t k = 0, n = f.n; k < n; k++) d[k] = value + k;
+  if (stride == 1 && value + f.num_lanes <= extent) {
+    for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = value + k;
     return i + 1;
   }
-  for (int64_t k = 0; k < f.n; k++) {
+  for (int64_t k = 0; k < f.num_lanes; k++) {
     d[k] = value;
     if (++within == stride) within = 0, value = value + 1 == extent ? 0 : value + 1;
   }
@@ -57,7 +57,7 @@ const Instruction* axis(Frame& f, const Instruction* i) {
 
 const Instruction* group_base(Frame& f, const Instruction* i) {
   int64_t* d = f.at<int64_t>(i->dst);
-  for (int64_t k = 0, group = 0, within = 0; k < f.n; k++) {
+  for (int64_t k = 0, group = 0, within = 0; k < f.num_lanes; k++) {
     d[k] = group * i->imm;
     if (++within == i->a) within = 0, group++;
   }
@@ -65,7 +65,7 @@ const Instruction* group_base(Frame& f, const Instruction* i) {
 }
 
 const Instruction* count(Frame& f, const Instruction* i) {
-  f.evaluations += uint64_t(i->a) * uint64_t(f.n) + uint64_t(i->imm);
+  f.num_evaluations += uint64_t(i->a) * uint64_t(f.num_lanes) + uint64_t(i->imm);
   return i + 1;
 }
 
@@ -74,7 +74,7 @@ const Instruction* halt(Frame&, const Instruction*) { return nullptr; }
 template <class T>
 const Instruction* max_lane(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
-  *f.at<T>(i->dst) = *std::max_element(a, a + f.n);
+  *f.at<T>(i->dst) = *std::max_element(a, a + f.num_lanes);
   return i + 1;
 }
 
@@ -96,7 +96,7 @@ template <class T, Opc O, T (*Round)(T)>
 const Instruction* fold(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
   T sum = *f.at<T>(i->dst);
-  for (int64_t k = 0, n = f.n; k < n; k++) {
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) {
     sum = combine<T, O>(sum, a[k]);
     if constexpr (kRounds<T, Round>) sum = Round(sum);
   }
@@ -108,7 +108,7 @@ template <Opc O>
 const Instruction* fold_bool(Frame& f, const Instruction* i) {
   const uint8_t* a = f.at<uint8_t>(i->a);
   uint8_t& sum = *f.at<uint8_t>(i->dst);
-  for (int64_t k = 0; k < f.n; k++) sum = O == Opc::Mul ? sum & a[k] : sum | a[k];
+  for (int64_t k = 0; k < f.num_lanes; k++) sum = O == Opc::Mul ? sum & a[k] : sum | a[k];
   return i + 1;
 }
 

@@ -36,7 +36,7 @@ const Instruction* unary_on_lanes(Frame& f, const Instruction* i) {
   const T* a = f.at<T>(i->a);
   R* d = f.at<R>(i->dst);
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op()(a[k], f.notes);
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(a[k], f.notes);
   return i + 1;
 }
 
@@ -53,18 +53,18 @@ const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
   R* d = f.at<R>(i->dst);
   T a0 = a[0], b0 = b[0];
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
-Fn pick1(const Selector& s) { return s.varying ? unary_on_lanes<R, T, Op> : once1<R, T, Op>; }
+Fn pick1(const Selector& s) { return s.is_varying ? unary_on_lanes<R, T, Op> : once1<R, T, Op>; }
 
 template <class R, class T, class Op>
 Fn pick2(const Selector& s) {
-  if (!s.varying) return once2<R, T, Op>;
-  if (s.a_varying && s.b_varying) return binary_on_lanes<R, T, Op, true, true>;
-  return s.a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
+  if (!s.is_varying) return once2<R, T, Op>;
+  if (s.is_a_varying && s.is_b_varying) return binary_on_lanes<R, T, Op, true, true>;
+  return s.is_a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
 }
 
 // Binary operations that integers and floats share.

@@ -84,7 +84,7 @@ const Instruction* load_lanes(Frame& f, const Instruction* i) {
   const Off* off = f.at<Off>(i->a);
   auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
   typename S::Reg* d = f.at<typename S::Reg>(i->dst);
-  const int64_t n = f.n;
+  const int64_t n = f.num_lanes;
   if (is_block(off, n)) {
     if (off[0] < 0 || int64_t(off[0]) > m.size - n)
       return out_of_bounds(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
@@ -107,7 +107,7 @@ const Instruction* load_gated(Frame& f, const Instruction* i) {
   const Reg* alt = i->c >= 0 ? f.at<Reg>(i->c) : nullptr;
   auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
   Reg* d = f.at<Reg>(i->dst);
-  const int64_t n = Varying ? f.n : 1;
+  const int64_t n = Varying ? f.num_lanes : 1;
   if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
   for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : Reg(0);
   return i + 1;
@@ -142,7 +142,7 @@ const Instruction* store(Frame& f, const Instruction* i) {
   const uint8_t* gate = Gated ? f.at<uint8_t>(i->b) : nullptr;
   const typename S::Reg* v = f.at<typename S::Reg>(i->c);
   auto* mem = reinterpret_cast<typename S::Mem*>(m.data);
-  const int64_t n = Varying ? f.n : 1;
+  const int64_t n = Varying ? f.num_lanes : 1;
   if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
   if (!Gated && Varying && is_block(off, n) && first_time(m, int64_t(off[0]), n)) {
     typename S::Mem* to = mem + off[0];
@@ -157,7 +157,7 @@ const Instruction* store(Frame& f, const Instruction* i) {
 
 template <class Off, bool Gated, bool Varying>
 const Instruction* check(Frame& f, const Instruction* i) {
-  const int64_t n = Varying ? f.n : 1;
+  const int64_t n = Varying ? f.num_lanes : 1;
   int64_t bad =
       first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n, memory_of(f, i).copy_size);
   return bad < n ? out_of_bounds(f, i, bad) : i + 1;
@@ -165,18 +165,18 @@ const Instruction* check(Frame& f, const Instruction* i) {
 
 template <class Off>
 Fn pick_check(const Selector& s) {
-  if (s.has_gate) return s.varying ? check<Off, true, true> : check<Off, true, false>;
-  return s.varying ? check<Off, false, true> : check<Off, false, false>;
+  if (s.has_gate) return s.is_varying ? check<Off, true, true> : check<Off, true, false>;
+  return s.is_varying ? check<Off, false, true> : check<Off, false, false>;
 }
 
 template <class S, class Off>
 Fn pick_access(const Selector& s) {
   if (s.op == Opc::Store) {
-    if (s.has_gate) return s.varying ? store<S, Off, true, true> : store<S, Off, true, false>;
-    return s.varying ? store<S, Off, false, true> : store<S, Off, false, false>;
+    if (s.has_gate) return s.is_varying ? store<S, Off, true, true> : store<S, Off, true, false>;
+    return s.is_varying ? store<S, Off, false, true> : store<S, Off, false, false>;
   }
-  if (s.has_gate) return s.varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
-  return s.varying ? load_lanes<S, Off> : load_once<S, Off>;
+  if (s.has_gate) return s.is_varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
+  return s.is_varying ? load_lanes<S, Off> : load_once<S, Off>;
 }
 
 template <class Off>

@@ -89,13 +89,13 @@ template <class T>
 const Instruction* splat(Frame& f, const Instruction* i) {
   T v = *f.at<T>(i->a);
   T* d = f.at<T>(i->dst);
-  for (int64_t k = 0, n = f.n; k < n; k++) d[k] = v;
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = v;
   return i + 1;
 }
 
 template <class T>
 const Instruction* mov_lanes(Frame& f, const Instruction* i) {
-  std::memmove(f.at<T>(i->dst), f.at<T>(i->a), size_t(f.n) * sizeof(T));
+  std::memmove(f.at<T>(i->dst), f.at<T>(i->a), size_t(f.num_lanes) * sizeof(T));
   return i + 1;
 }
 
@@ -104,7 +104,7 @@ const Instruction* where(Frame& f, const Instruction* i) {
   const uint8_t* a = f.at<uint8_t>(i->a);
   const T *b = f.at<T>(i->b), *c = f.at<T>(i->c);
   T* d = f.at<T>(i->dst);
-  int64_t n = Varying ? f.n : 1;
+  int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
     T yes = b[k], no = c[k];  // read both values, so that the loop has no branch
@@ -116,9 +116,9 @@ const Instruction* where(Frame& f, const Instruction* i) {
 template <class T>
 Fn moves(const Selector& s) {
   switch (s.op) {
-    case Opc::Mov: return s.varying ? mov_lanes<T> : once1<T, T, OpMov>;
+    case Opc::Mov: return s.is_varying ? mov_lanes<T> : once1<T, T, OpMov>;
     case Opc::Splat: return splat<T>;
-    default: return s.varying ? where<T, true> : where<T, false>;
+    default: return s.is_varying ? where<T, true> : where<T, false>;
   }
 }
 
@@ -127,7 +127,7 @@ template <class T, bool Varying>
 const Instruction* mulacc(Frame& f, const Instruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
   T* d = f.at<T>(i->dst);
-  int64_t n = Varying ? f.n : 1;
+  int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
     if constexpr (std::is_same_v<T, float>) d[k] = float(double(a[k]) * double(b[k]) + double(c[k]));
@@ -139,7 +139,7 @@ const Instruction* mulacc(Frame& f, const Instruction* i) {
 
 template <class T>
 Fn pick_type(const Selector& s) {
-  if (s.op == Opc::MulAcc) return s.varying ? mulacc<T, true> : mulacc<T, false>;
+  if (s.op == Opc::MulAcc) return s.is_varying ? mulacc<T, true> : mulacc<T, false>;
   if constexpr (std::is_floating_point_v<T>) return float_unary<T>(s);
   else return int_unary<T>(s);
 }

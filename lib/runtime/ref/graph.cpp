@@ -307,7 +307,7 @@ class GraphLowering {
 
   UOp sink_;
   std::vector<UOp> nodes_;
-  Ranges ranges_;
+  KernelRanges ranges_;
   Builder builder_;
   Values values_;
   Loops loops_;

@@ -51,7 +51,7 @@ struct Level {
 // Decides which ranges of a graph become lanes. REF is fast when many lanes execute each instruction.
 class LanePlan {
  public:
-  explicit LanePlan(const Ranges& ranges) : ranges_(ranges) {}
+  explicit LanePlan(const KernelRanges& ranges) : ranges_(ranges) {}
   // Records the loads and stores of each DEFINE_REG. Call it before the other functions, after
   // values.find_value_uses(nodes).
   void find_register_uses(std::span<const UOp> nodes, const Values& values);
@@ -80,7 +80,7 @@ class LanePlan {
     RangeSet common_ranges;  // the ranges that contain all loads and stores of the DEFINE_REG
     std::vector<UOp> use_nodes;
   };
-  const Ranges& ranges_;
+  const KernelRanges& ranges_;
   std::vector<RegisterUses> registers_;  // one per DEFINE_REG
 };
 

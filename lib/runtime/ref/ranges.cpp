@@ -20,7 +20,7 @@ AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
 // Extends ops.py _ranges to the ranges that a CONTRACT ends and those that an UNROLL depends on.
-Ranges::Ranges(Graph& graph, std::span<const UOp> nodes)
+KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
     : node_positions_(graph), ranges_around_(graph), ended_ranges_(graph) {
   for (UOp u : nodes)
     if (u.is(Op::RANGE)) all_ranges_.push_back(u);
@@ -53,13 +53,13 @@ Ranges::Ranges(Graph& graph, std::span<const UOp> nodes)
   }
 }
 
-RangeSet Ranges::set_of(std::span<const UOp> ranges) const {
+RangeSet KernelRanges::set_of(std::span<const UOp> ranges) const {
   RangeSet out = empty_set();
   for (UOp r : ranges) out.add(number_of(r));
   return out;
 }
 
-std::vector<UOp> Ranges::ended_by(UOp u) const {
+std::vector<UOp> KernelRanges::ended_by(UOp u) const {
   std::vector<UOp> left, out;
   for (size_t i = size_t(range_start(u.op())); i < u.num_src(); i++)
     for (UOp r : all_ranges_)
@@ -79,7 +79,7 @@ std::vector<UOp> Ranges::ended_by(UOp u) const {
   return out;
 }
 
-std::vector<UOp> Ranges::expanded_ranges_of(const Arg& axes) const {
+std::vector<UOp> KernelRanges::expanded_ranges_of(const Arg& axes) const {
   std::vector<UOp> out;
   for (const Arg& axis : axes.items())
     for (UOp r : all_ranges_)
@@ -87,7 +87,7 @@ std::vector<UOp> Ranges::expanded_ranges_of(const Arg& axes) const {
   return out;
 }
 
-std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
+std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) const {
   std::vector<UOp> out, stack(roots.begin(), roots.end());
   if (roots.empty()) return out;
   UOpSet seen(roots[0].graph());
@@ -111,7 +111,7 @@ std::vector<UOp> Ranges::body_of(UOpSpan roots, const RangeSet& ranges) const {
 }
 
 // Returns, for each node that `roots` need, those of `ranges` that are still open on some path from a root to the node.
-std::unordered_map<UOp, RangeSet> Ranges::reached_ranges(UOpSpan roots, const RangeSet& ranges) const {
+std::unordered_map<UOp, RangeSet> KernelRanges::reached_ranges(UOpSpan roots, const RangeSet& ranges) const {
   std::unordered_map<UOp, RangeSet> out;
   std::vector<std::pair<UOp, RangeSet>> stack;
   for (UOp u : roots) stack.emplace_back(u, ranges);
@@ -131,7 +131,7 @@ std::unordered_map<UOp, RangeSet> Ranges::reached_ranges(UOpSpan roots, const Ra
   return out;
 }
 
-bool Ranges::is_in(const std::vector<UOp>& body, UOp u) const {
+bool KernelRanges::is_in(const std::vector<UOp>& body, UOp u) const {
   return std::binary_search(body.begin(), body.end(), u, [&](UOp a, UOp b) { return stands_before(a, b); });
 }
 

@@ -45,10 +45,10 @@ class RangeSet {
 AxisType axis_type(UOp range);
 int64_t axis_id(UOp range);
 
-class Ranges {
+class KernelRanges {
  public:
   // `nodes`: all nodes of the kernel, sources first.
-  Ranges(Graph& graph, std::span<const UOp> nodes);
+  KernelRanges(Graph& graph, std::span<const UOp> nodes);
 
   const std::vector<UOp>& all_ranges() const { return all_ranges_; }
   // Returns the ranges that node u depends on, except those that u, or a direct or indirect source of u, ends.

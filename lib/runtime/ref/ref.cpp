@@ -45,7 +45,7 @@ class Run {
     Frame f{};
     f.registers = registers_.data();
     f.chunk_lanes = code_.chunk_lanes;
-    f.code = code_.ins.data();
+    f.code = code_.instructions.data();
     f.memories = memories_.data();
     f.wmmas = code_.wmmas.data();
     const Deadline deadline = deadline_within(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
@@ -57,7 +57,7 @@ class Run {
     if (f.is_exhausted) throw Failure(is_default ? over_limit(Limit::RefSeconds) : out_of_time(deadline.limit_seconds));
     if (f.failed_access) fail(f);
     for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
-    return {f.notes, f.evaluations};
+    return {f.notes, f.num_evaluations};
   }
 
  private:
@@ -115,7 +115,7 @@ class Run {
     const Instruction* i = f.failed_access;
     const Access& a = code_.accesses[size_t(i->imm >> 32)];
     const MemoryInfo& m = code_.memories[size_t(a.memory)];
-    int64_t lane = a.varying ? f.failed_lane : 0;
+    int64_t lane = a.is_varying ? f.failed_lane : 0;
     int64_t offset = a.has_narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
     std::string where;
     for (auto& axis : a.axes)
@@ -139,9 +139,9 @@ class Run {
 
 bool ref::refuel(Frame& f) {
   Budget& b = *f.run_budget;
-  b.num_steps += std::max(Budget::kRound, f.n);
+  b.num_steps += std::max(Budget::kRound, f.num_lanes);
   f.is_exhausted = b.num_steps > b.max_steps || Clock::now() > b.deadline;
-  f.iterations_left = std::max(Budget::kRound, f.n);
+  f.iterations_left = std::max(Budget::kRound, f.num_lanes);
   return !f.is_exhausted;
 }
 

@@ -11,6 +11,6 @@ DType coarsest_rounding(UOp root);
 
 // Returns whether the kernel adds up terms, or may do so in registers: a small sum is only as exact as its large terms.
 // Takes a graph at any stage.
-bool adds_up(UOp root);
+bool sums_terms(UOp root);
 
 }  // namespace tgc

@@ -49,7 +49,7 @@ void Values::leave_scope() {
 
 void Values::enter_lanes(std::span<const UOp> own) {
   for (UOp define : own)
-    if (int32_t f = file_of(define); f >= 0)
+    if (int32_t f = register_file_of(define); f >= 0)
       for (size_t i = 0; i < register_files_[size_t(f)].elements.size(); i++) {
         Reg& r = register_files_[size_t(f)].elements[i];
         if (r == kNone) continue;
@@ -61,14 +61,15 @@ void Values::enter_lanes(std::span<const UOp> own) {
 }
 
 void Values::leave_lanes() {
-  for (const LaneRegister& r : lane_registers_) register_files_[size_t(r.file)].elements[r.element] = r.outer_register;
+  for (const LaneRegister& r : lane_registers_)
+    register_files_[size_t(r.register_file)].elements[r.element] = r.outer_register;
   lane_registers_.clear();
 }
 
 std::vector<Values::SavedRegister> Values::save_registers(std::span<const UOp> own) {
   std::vector<SavedRegister> out;
   for (UOp define : own)
-    if (int32_t f = file_of(define); f >= 0)
+    if (int32_t f = register_file_of(define); f >= 0)
       for (Reg r : register_files_[size_t(f)].elements)
         if (r != kNone) out.push_back({r, builder_.copy(r)});
   return out;
@@ -79,9 +80,9 @@ void Values::restore_registers(std::span<const SavedRegister> registers) {
 }
 
 // Returns the index in register_files_ of a DEFINE_REG; -1 if the DEFINE_REG has not been lowered yet or is in memory.
-int32_t Values::file_of(UOp define) const {
+int32_t Values::register_file_of(UOp define) const {
   auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, Value>::first);
-  return found == lowered_defines_.end() ? -1 : found->second[0].file;
+  return found == lowered_defines_.end() ? -1 : found->second[0].register_file;
 }
 
 namespace {
@@ -249,7 +250,7 @@ Value Values::lower_value(UOp u) {
     case Op::AFTER: return value_of(u.src(0));
     case Op::VECTORIZE:
     case Op::CAT:
-    case Op::PTRCAT: return concatenated(u);
+    case Op::PTRCAT: return concatenate(u);
     case Op::GEP: {
       const Value& from = value_of(u.src(0));
       Value out;
@@ -278,7 +279,7 @@ Value Values::lower_const(UOp u) {
   Value out;
   auto add = [&](Const c) {
     if (c.is_invalid())
-      out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .valid = builder_.constant(Type::Bool, 0)});
+      out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .gate = builder_.constant(Type::Bool, 0)});
     else out.push_back({.reg = constant(u.dtype(), c)});
   };
   if (u.arg().is_tuple())
@@ -314,14 +315,14 @@ Value Values::lower_define(UOp u) {
     e.memory = scratch("reg" + u.arg().repr(), base, size, 1);
   } else {
     if (size < 0 || size > (1 << 24)) cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
-    e.file = int32_t(register_files_.size());
+    e.register_file = int32_t(register_files_.size());
     register_files_.push_back({base.scalar(), std::vector<Reg>(size_t(size), kNone)});
   }
   lowered_defines_.push_back({u, {e}});
   return {e};
 }
 
-Value Values::concatenated(UOp u) {
+Value Values::concatenate(UOp u) {
   Value out;
   for (UOp s : u.src()) {
     const Value& v = value_of(s);
@@ -353,7 +354,7 @@ Value Values::lower_elementwise(UOp u) {
       operands[k] = e.reg;
       if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0]))
         cannot_run(u, "its operands have different dtypes");
-      out[i].valid = builder_.logical_and(out[i].valid, e.valid);
+      out[i].gate = builder_.logical_and(out[i].gate, e.gate);
     }
     if (pointers) {
       out[i] = pointer_arithmetic(u, i);
@@ -373,14 +374,14 @@ Value Values::lower_where(UOp u) {
   for (size_t i = 0; i < n; i++) {
     Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) cannot_run(u, "it chooses between pointers");
-    auto invalid = [&](const Element& e) { return e.valid != kNone && builder_.is_false(e.valid); };
+    auto invalid = [&](const Element& e) { return e.gate != kNone && builder_.is_false(e.gate); };
     // if `yes` or `no` is an Invalid node, the result takes the other operand's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
     else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
-    if (y.valid == kNone && x.valid == kNone) continue;
-    if (invalid(x)) out[i].valid = builder_.logical_and(c.reg, y.valid);
-    else out[i].valid = builder_.where(c.reg, y.valid == kNone ? true_ : y.valid, x.valid == kNone ? true_ : x.valid);
+    if (y.gate == kNone && x.gate == kNone) continue;
+    if (invalid(x)) out[i].gate = builder_.logical_and(c.reg, y.gate);
+    else out[i].gate = builder_.where(c.reg, y.gate == kNone ? true_ : y.gate, x.gate == kNone ? true_ : x.gate);
   }
   return out;
 }
@@ -409,7 +410,7 @@ Value Values::lower_bitcast(UOp u) {
   };
   Value out;
   for (const Element& e : value_of(u.src(0)))
-    out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .valid = e.valid});
+    out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .gate = e.gate});
   return out;
 }
 

@@ -17,12 +17,12 @@ namespace tgc::ref {
 // One element of a value: a number or a pointer.
 struct Element {
   Reg reg = kNone;                // the number; for a pointer the offset (kNone: 0)
-  Reg valid = kNone;              // for an index or pointer: the gate, a Bool (kNone: always true)
+  Reg gate = kNone;               // for an index or pointer: the gate, a Bool (kNone: always true)
   int32_t memory = -1;            // for a pointer into memory: the memory's index
-  int32_t file = -1;              // for a pointer into registers: the index in Values::register_files_
+  int32_t register_file = -1;     // for a pointer into registers: the index in Values::register_files_
   bool is_byte_offset = false;    // true if the offset counts bytes, not elements: the pointer was cast to an integer
   bool is_pixel_pointer = false;  // true if the pointer is to the four elements of an image's pixel
-  bool is_pointer() const { return memory >= 0 || file >= 0; }
+  bool is_pointer() const { return memory >= 0 || register_file >= 0; }
 };
 using Value = std::vector<Element>;
 
@@ -102,14 +102,14 @@ class Values {
   Value lower_where(UOp u);
   Value lower_bitcast(UOp u);
   Value lower_wmma(UOp u);
-  Value concatenated(UOp u);
+  Value concatenate(UOp u);
   Element load_element(const Element& pointer, int64_t plus, Reg alt);
   void store_element(const Element& pointer, int64_t plus, Reg value);
-  int32_t file_of(UOp define) const;
-  Reg& file_element(const Element& pointer, int64_t plus, bool for_load);
+  int32_t register_file_of(UOp define) const;
+  Reg& register_element(const Element& pointer, int64_t plus, bool for_load);
   Reg offset_plus(Reg offset, int64_t plus);
   Element pointer_arithmetic(UOp u, size_t i);
-  Element viewed_as(Element pointer, DType scalar);
+  Element view_as(Element pointer, DType scalar);
 
   Builder& builder_;
   size_t num_nodes_;                        // number of nodes of the graph
@@ -126,7 +126,7 @@ class Values {
   std::vector<UOp> dynamic_registers_;  // DEFINE_REGs with variable indices, which need memory
   std::vector<RegisterFile> register_files_;
   struct LaneRegister {
-    int32_t file;
+    int32_t register_file;
     size_t element;
     Reg outer_register;
   };

@@ -22,7 +22,7 @@ Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
       const Element& index = element_of(buffer, at, i);
       out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
                                    builder_.cast(index.reg, Type::I64));
-      out[i].valid = builder_.logical_and(out[i].valid, index.valid);
+      out[i].gate = builder_.logical_and(out[i].gate, index.gate);
     }
   }
   return out;
@@ -35,7 +35,7 @@ void Values::store_buffer(UOp u, int32_t memory) {
   if (each * at.size() != values.size()) cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
     Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
-    store_element({.reg = offset, .valid = at[i / each].valid, .memory = memory}, int64_t(i % each), values[i].reg);
+    store_element({.reg = offset, .gate = at[i / each].gate, .memory = memory}, int64_t(i % each), values[i].reg);
   }
 }
 
@@ -67,7 +67,7 @@ Value Values::lower_index(UOp u) {
       p.reg = p.reg == kNone
                   ? offset
                   : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
-      p.valid = builder_.logical_and(p.valid, index.valid);
+      p.gate = builder_.logical_and(p.gate, index.gate);
       out.push_back(p);
     }
   }
@@ -76,7 +76,7 @@ Value Values::lower_index(UOp u) {
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
       cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
-      out[i].valid = builder_.logical_and(out[i].valid, gate[gate.size() == 1 ? 0 : i].reg);
+      out[i].gate = builder_.logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
   // the INDEX is used as a number: keep the pointer in the node's second slot and load the element
@@ -99,7 +99,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
     auto inside = [&](Reg v, int64_t size) {
       return builder_.logical_and(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
     };
-    p.valid = builder_.logical_and(builder_.logical_and(at[2 * i].valid, at[2 * i + 1].valid),
+    p.gate = builder_.logical_and(builder_.logical_and(at[2 * i].gate, at[2 * i + 1].gate),
                                    builder_.logical_and(inside(x, shape[1]), inside(y, shape[0])));
     p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x),
                             number(4));
@@ -113,7 +113,7 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
 Element Values::pointer_arithmetic(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, value_of(u.src(k)), i); };
   Element p = element(0);
-  if (u.is(Op::CAST) && p.file < 0 && !p.is_byte_offset) {
+  if (u.is(Op::CAST) && p.register_file < 0 && !p.is_byte_offset) {
     Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
     if (p.reg != kNone) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
     p.is_byte_offset = true;
@@ -125,14 +125,14 @@ Element Values::pointer_arithmetic(UOp u, size_t i) {
   if (!u.is(Op::ADD) || !p.is_byte_offset || plus.is_pointer()) cannot_run(u, "arithmetic on a pointer");
   Reg by = builder_.cast(plus.reg, Type::I64);
   p.reg = p.reg == kNone ? by : builder_.binary(Opc::Add, p.reg, by);
-  p.valid = builder_.logical_and(p.valid, plus.valid);
+  p.gate = builder_.logical_and(p.gate, plus.gate);
   return p;
 }
 
 // Converts a pointer to one to elements of type `scalar`. Adds a view of the memory if its elements have another type.
-Element Values::viewed_as(Element p, DType scalar) {
+Element Values::view_as(Element p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
-  if (p.file >= 0 || p.is_pixel_pointer) return p;
+  if (p.register_file >= 0 || p.is_pixel_pointer) return p;
   if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
   const MemoryInfo info = builder_.memory(p.memory);
   DType own = dtypes::of(info.scalar);
@@ -169,7 +169,7 @@ Value Values::lower_load(UOp u) {
   Value out;
   for (size_t i = 0; i < n; i++) {
     Reg other = alt ? element_of(u, *alt, i).reg : kNone;
-    out.push_back(load_element(viewed_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
+    out.push_back(load_element(view_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
     out.back().reg = builder_.cast(out.back().reg, type_of(u.dtype()));
   }
   return out;
@@ -183,7 +183,7 @@ void Values::lower_store(UOp u) {
   if (std::ranges::any_of(values, &Element::is_pointer)) cannot_run(u, "it stores a pointer");
   DType dtype = u.src(1).dtype().scalar();
   for (size_t i = 0; i < n; i++)
-    store_element(viewed_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
+    store_element(view_as(pointers[i / each], dtype), int64_t(i % each), values[values.size() == 1 ? 0 : i].reg);
 }
 
 // Adds one number to one element. Refuses lanes, because several lanes may add to the same element.
@@ -193,15 +193,15 @@ void Values::lower_atomic_add(UOp u) {
     cannot_run(u, "it does not add a number to an element");
   if (builder_.in_lanes()) cannot_run(u, "its iterations cannot run at the same time");
   const DType dtype = u.src(1).dtype().scalar();
-  const Element target = viewed_as(pointers[0], dtype);
+  const Element target = view_as(pointers[0], dtype);
   const Reg operands[] = {load_element(target, 0, kNone).reg, values[0].reg};
   store_element(target, 0, alu(Op::ADD, dtype, operands));
   builder_.count_evaluation(false);
 }
 
 // Returns the register that a pointer into a DEFINE_REG refers to. A load before any store gets a constant 0.
-Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
-  RegisterFile& file = register_files_[size_t(pointer.file)];
+Reg& Values::register_element(const Element& pointer, int64_t plus, bool for_load) {
+  RegisterFile& file = register_files_[size_t(pointer.register_file)];
   int64_t at = plus;
   if (pointer.reg != kNone) {
     if (!builder_.is_constant(pointer.reg)) throw Failure("REF can index registers with constants only");
@@ -214,30 +214,30 @@ Reg& Values::file_element(const Element& pointer, int64_t plus, bool for_load) {
   Type type = type_of(file.dtype);
   if (r == kNone) {
     r = builder_.mutable_register(type, builder_.in_lanes());
-    if (builder_.in_lanes()) lane_registers_.push_back({pointer.file, size_t(at), kNone});
-    if (for_load || builder_.lane_mask() != kNone || pointer.valid != kNone)
+    if (builder_.in_lanes()) lane_registers_.push_back({pointer.register_file, size_t(at), kNone});
+    if (for_load || builder_.lane_mask() != kNone || pointer.gate != kNone)
       builder_.assign(r, builder_.constant(type, 0));
   }
   return r;
 }
 
 Element Values::load_element(const Element& p, int64_t plus, Reg alt) {
-  if (p.file < 0)
-    return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.valid, alt,
+  if (p.register_file < 0)
+    return {.reg = builder_.load(p.memory, offset_plus(p.reg, plus), p.gate, alt,
                                  "load from " + builder_.memory(p.memory).name)};
-  Reg r = builder_.copy(file_element(p, plus, true));
-  if (p.valid == kNone) return {.reg = r};
-  return {.reg = builder_.where(p.valid, r, alt == kNone ? builder_.constant(builder_.type(r), 0) : alt)};
+  Reg r = builder_.copy(register_element(p, plus, true));
+  if (p.gate == kNone) return {.reg = r};
+  return {.reg = builder_.where(p.gate, r, alt == kNone ? builder_.constant(builder_.type(r), 0) : alt)};
 }
 
 void Values::store_element(const Element& p, int64_t plus, Reg value) {
-  if (p.file < 0) {
+  if (p.register_file < 0) {
     Type type = type_of(dtypes::of(builder_.memory(p.memory).scalar));
-    return builder_.store(p.memory, offset_plus(p.reg, plus), p.valid, builder_.cast(value, type),
+    return builder_.store(p.memory, offset_plus(p.reg, plus), p.gate, builder_.cast(value, type),
                           "store to " + builder_.memory(p.memory).name);
   }
-  Reg& r = file_element(p, plus, false);
-  Reg gate = builder_.logical_and(p.valid, builder_.lane_mask());
+  Reg& r = register_element(p, plus, false);
+  Reg gate = builder_.logical_and(p.gate, builder_.lane_mask());
   builder_.assign(r, gate == kNone ? value : builder_.where(gate, value, r));
 }
 

@@ -134,7 +134,7 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
 const Instruction* run_wmma(Frame& f, const Instruction* i) {
   const Wmma& w = f.wmmas[i->imm];
   const WmmaLayout& l = *w.layout;
-  const int64_t lanes = w.varying ? f.n : 1;
+  const int64_t lanes = w.is_varying ? f.num_lanes : 1;
   std::vector<double> a(l.a.size()), b(l.b.size());
   for (int64_t warp = 0; warp + l.threads <= lanes; warp += l.threads) {
     auto value = [&](const std::vector<int32_t>& registers, Place p) -> float& {
@@ -147,7 +147,7 @@ const Instruction* run_wmma(Frame& f, const Instruction* i) {
         Place p = l.c[size_t(row * l.n + col)];
         double sum = 0;
         for (int k = 0; k < l.k; k++) sum += a[size_t(row * l.k + k)] * b[size_t(k * l.n + col)];
-        value(w.d, p) = round_to(float(sum + double(value(w.c, p))), w.out);
+        value(w.d, p) = round_to(float(sum + double(value(w.c, p))), w.result_scalar);
       }
   }
   return i + 1;

@@ -29,7 +29,7 @@ class Fakes {
 
  private:
   std::string log_ = (std::filesystem::temp_directory_path() / ("tgc_fakes." + std::to_string(getpid()))).string();
-  WithEnvironment cuda_{"TGC_CUDA_LIBRARY", TGC_FAKE_CUDA}, hip_{"TGC_HIP_LIBRARY", TGC_FAKE_HIP},
+  ScopedEnvironment cuda_{"TGC_CUDA_LIBRARY", TGC_FAKE_CUDA}, hip_{"TGC_HIP_LIBRARY", TGC_FAKE_HIP},
       objc_{"TGC_OBJC_LIBRARY", TGC_FAKE_METAL}, metal_{"TGC_METAL_LIBRARY", TGC_FAKE_METAL},
       fake_log_{"TGC_FAKE_LOG", log_}, fail_;
   size_t seen_ = 0;
@@ -171,7 +171,7 @@ TEST_CASE("METAL on a fake runtime: sends the expected messages") {
 }
 
 TEST_CASE("a missing driver is an error that names the library") {
-  WithEnvironment cuda("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so"),
+  ScopedEnvironment cuda("TGC_CUDA_LIBRARY", "/nonexistent/libcuda.so"),
       hip("TGC_HIP_LIBRARY", "/nonexistent/libhip.so"), cl("TGC_OPENCL_LIBRARY", "/nonexistent/libcl.so");
   for (auto [name, words] : {std::pair("CUDA", "no NVIDIA driver: /nonexistent/libcuda.so"),
                              {"AMD", "no AMD driver (ROCm): /nonexistent/libhip.so"},
@@ -181,7 +181,7 @@ TEST_CASE("a missing driver is an error that names the library") {
     CHECK(info.detail_text.starts_with(words));
   }
   // this library can be loaded, but is not a CUDA driver
-  WithEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
+  ScopedEnvironment other("TGC_CUDA_LIBRARY", TGC_FAKE_HIP);
   CHECK(probe_device("CUDA").detail_text.find("has no function 'cuInit'") != std::string::npos);
   CHECK(!make_device("TPU").ok());
 }

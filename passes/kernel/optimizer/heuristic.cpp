@@ -114,7 +114,7 @@ bool optimize_matvec(Scheduler& k) {
     if (!is_divisible(reduced.src(0), s.MV_THREADS_PER_ROW) ||
         !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD))
       continue;
-    if (debugs(k.graph(), 3)) {
+    if (has_debug_level(k.graph(), 3)) {
       auto option = [](const char* name, int64_t value) {
         return std::string(" ") + name + "=" + std::to_string(value);
       };
@@ -138,7 +138,7 @@ bool group_reduce(Scheduler& k) {
   if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
       if (try_opt(k, {OptOps::GROUPTOP, axis, 16})) break;
-  return k.has({AxisType::GROUP_REDUCE});
+  return k.has_axis_of({AxisType::GROUP_REDUCE});
 }
 
 // ---- upcasts and unrolls
@@ -152,7 +152,7 @@ void upcast_masked(Scheduler& k) {
     if (size > Int(7) || product * size > Int(7 * 7)) continue;
     auto& wheres = k.facts().wheres;
     if (std::none_of(wheres.begin(), wheres.end(), [&](UOp w) { return k.depends_on(w.src(0), axis); })) continue;
-    if (debugs(k.graph(), 4)) debug_line("upcasting masked axis : " + std::to_string(axis));
+    if (has_debug_level(k.graph(), 4)) debug_line("upcasting masked axis : " + std::to_string(axis));
     chosen.push_back(axis);
     product *= size;
   }
@@ -242,7 +242,7 @@ void upcast_reused(Scheduler& k) {
       // if both 3 and 4 divide the axis, upcast by 3, as tinygrad does
       UpcastChoice choice{uses[axis].num_strides, uses[axis].sum_strides, axis, by3 ? 3 : 4};
       if (!best || choice < *best) best = choice;
-      if (!debugs(k.graph(), 4)) continue;
+      if (!has_debug_level(k.graph(), 4)) continue;
       shown.push_back(choice);
       if (by3 && by4) shown.push_back(choice), shown.back().amount = 4;
     }
@@ -260,7 +260,7 @@ void unroll_reduce(Scheduler& k) {
   auto unroll_last = [&](int64_t amount) {
     return try_opt(k, {OptOps::UNROLL, int64_t(k.unrollable_dims().size()) - 1, amount});
   };
-  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has({AxisType::UNROLL})) ||
+  if (k.unrollable_dims().empty() || (k.upcast_size() > Int(4) && k.has_axis_of({AxisType::UNROLL})) ||
       k.upcast_size() >= Int(64))
     return;
   if (Int size = last_size(); size > Int(32)) {
@@ -273,7 +273,7 @@ void unroll_reduce(Scheduler& k) {
 // If nothing is upcast yet, upcasts the last axis by 4 if 4 divides it.
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
-  if (!k.has(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
+  if (!k.has_axis_of(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
     k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
 }
 

@@ -47,7 +47,7 @@ ImageBuffers& image_buffers(KernelJob& job, UOp sink) {
 }  // namespace
 
 bool makes_images(const KernelJob& job) {
-  return job.optimize && job.settings().IMAGE == 1 && (job.target.device == "CL" || job.target.device == "QCOM");
+  return job.runs_optimizer && job.settings().IMAGE == 1 && (job.target.device == "CL" || job.target.device == "QCOM");
 }
 
 const RuleSet& pm_create_image_buffers() {
@@ -58,10 +58,13 @@ const RuleSet& pm_create_image_buffers() {
 }
 
 const RuleSet& pm_remove_unfoldable_image_stores() {
-  static const RuleSet set("pm_remove_unfoldable_image_stores", {
-      rule("undo-image-store", node(Op::STORE, node(Op::INDEX, node(Op::DEFINE_GLOBAL).as(buf), anything()).as(idx), anything()).as(s),
-           with<undo_image_store>(s, idx, buf)),
-  });
+  static const RuleSet set(
+      "pm_remove_unfoldable_image_stores",
+      {
+          rule("undo-image-store",
+               node(Op::STORE, node(Op::INDEX, node(Op::DEFINE_GLOBAL).as(buf), anything()).as(idx), anything()).as(s),
+               with<undo_image_store>(s, idx, buf)),
+      });
   return set;
 }
 

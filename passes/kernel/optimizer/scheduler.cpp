@@ -95,7 +95,7 @@ void Scheduler::set_ast(UOp ast) {
   if (ast == ast_) return;
   ast_ = ast;
   facts_.reset();
-  reach_.reset();
+  axes_of_nodes_.reset();
 }
 
 // ---- properties of the kernel
@@ -130,16 +130,16 @@ const Scheduler::Facts& Scheduler::facts() const {
 }
 
 bool Scheduler::depends_on(UOp u, size_t axis) const {
-  if (!reach_) reach_ = std::make_shared<AxesBelow>(graph(), facts());
-  return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return reach_->has(s, axis); });
+  if (!axes_of_nodes_) axes_of_nodes_ = std::make_shared<AxesBelow>(graph(), facts());
+  return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return axes_of_nodes_->has(s, axis); });
 }
 
 std::vector<size_t> Scheduler::axes_below(UOp u) const {
-  if (!reach_) reach_ = std::make_shared<AxesBelow>(graph(), facts());
+  if (!axes_of_nodes_) axes_of_nodes_ = std::make_shared<AxesBelow>(graph(), facts());
   std::vector<size_t> out;
-  for (size_t w = 0; w < reach_->words; w++) {
+  for (size_t w = 0; w < axes_of_nodes_->words; w++) {
     uint64_t bits = 0;
-    for (UOp s : u.src()) bits |= reach_->bits[*reach_->row.find(s) * reach_->words + w];
+    for (UOp s : u.src()) bits |= axes_of_nodes_->bits[*axes_of_nodes_->row.find(s) * axes_of_nodes_->words + w];
     for (; bits; bits &= bits - 1) out.push_back(w * 64 + size_t(std::countr_zero(bits)));
   }
   return out;
@@ -164,7 +164,7 @@ std::vector<UOp> Scheduler::ranges_of(AxisTypes types) const {
   return out;
 }
 
-bool Scheduler::has(AxisTypes types) const {
+bool Scheduler::has_axis_of(AxisTypes types) const {
   return std::any_of(facts().types.begin(), facts().types.end(), [&](AxisType t) { return types.contains(t); });
 }
 

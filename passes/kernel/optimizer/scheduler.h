@@ -95,7 +95,7 @@ class Scheduler {
   std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
   std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
   Int upcast_size() const;                      // product of UPCAST and UNROLL sizes; throws Failure if one is symbolic
-  bool has(AxisTypes types) const;
+  bool has_axis_of(AxisTypes types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 
   // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.
@@ -158,7 +158,7 @@ class Scheduler {
   int64_t next_range_;                          // id of the next new axis
   mutable std::shared_ptr<const Facts> facts_;  // facts of ast_, computed when they are first needed
   // the axes that each node depends on, computed when they are first needed
-  mutable std::shared_ptr<const AxesBelow> reach_;
+  mutable std::shared_ptr<const AxesBelow> axes_of_nodes_;
 };
 
 }  // namespace tgc

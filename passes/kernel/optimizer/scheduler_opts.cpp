@@ -50,9 +50,11 @@ Int steps(UOp rng) { return rng.vmax().as_int() + 1; }
 
 // Removes all tags. SWAP tags the ranges that it has replaced, so that they are not replaced again.
 const RuleSet& swap_remove_tags() {
-  static const RuleSet set("swap remove tags", {
-      rule("remove-tag", node(OpSet::all()).as(x), with(x, [](UOp x) { return x.tag().is_none() ? UOp() : x.rtag(Arg()); })),
-  });
+  static const RuleSet set("swap remove tags",
+                           {
+                               rule("remove-tag", node(OpSet::all()).as(x),
+                                    with(x, [](UOp x) { return x.tag().is_none() ? UOp() : x.rtag(Arg()); })),
+                           });
   return set;
 }
 
@@ -69,7 +71,7 @@ int64_t Scheduler::real_axis(const Opt& opt) const {
 // Throws KernelOptError if the local buffer of a grouped reduce exceeds the limit of shared memory.
 void Scheduler::check_shared_memory(const Opt& opt, int64_t amount) const {
   UOp reduce = reduceop();
-  if (!reduce || !(is_group(opt.op) || has({AxisType::GROUP_REDUCE}))) return;
+  if (!reduce || !(is_group(opt.op) || has_axis_of({AxisType::GROUP_REDUCE}))) return;
   Int bytes = Int(amount) * Int(reduce.dtype().itemsize());
   for (size_t i : axes_of({AxisType::UPCAST, AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}))
     bytes *= full_shape()[i].int64_or_throw("the size of a local axis");
@@ -111,7 +113,7 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
     case OptOps::THREAD:
       check_opt(target_->has_threads, "target does not support threads");
       check_opt(target_->global_max && amount <= (*target_->global_max)[0], "too many threads");
-      check_opt(!has({AxisType::THREAD}), "already threaded");
+      check_opt(!has_axis_of({AxisType::THREAD}), "already threaded");
       check_opt(is_globalizable(rng), "can't apply range to this dim");
       break;
     default:
@@ -172,7 +174,7 @@ void Scheduler::apply_swap(const Opt& opt, UOp rng) {
 std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool append) {
   std::vector<UOp> out;
   if (opt.op == OptOps::NOLOCALS) {
-    check_opt(!has({AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}), "no locals can't have locals");
+    check_opt(!has_axis_of({AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}), "no locals can't have locals");
     dont_use_locals_ = true;
   } else if (opt.op == OptOps::TC) {
     out = apply_tc(opt);

@@ -87,7 +87,7 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
-  if (debugs(graph(), 3))
+  if (has_debug_level(graph(), 3))
     debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
                ids_and_sizes(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
