@@ -4,6 +4,7 @@
 #include "apps/tgc/options.h"
 #include "lib/bisect/bisect.h"
 #include "lib/driver/source.h"
+#include "lib/run/repro_command.h"
 
 namespace tgc {
 namespace {

@@ -55,8 +55,8 @@ class Explanation {
   NanReport explain() {
     const std::string path = stem_of(recording_) + ".nan.json";
     if (!std::filesystem::exists(path))
-      throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched, or the " +
-                                    "program was terminated before",
+      throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched, " +
+                                    "or the program was terminated before",
                          .expected = "a recording of tinygrad_export.py --watch-nan"});
     const std::string text = read_file(path).value_or_throw();
     if (text.size() > kMostBytes) throw Failure(Diag{.message = "a find of more than 64 MiB", .file = path});

@@ -18,10 +18,10 @@ struct ResultCache {
 template <class What, class Compute>
 auto memoize(Graph& graph, uint64_t key, Compute compute) {
   auto once = [&] {
-    auto& by_key = graph.extension<ResultCache<What, decltype(compute())>>().by_key;
-    if (auto it = by_key.find(key); it != by_key.end()) return it->second;
+    auto& results = graph.extension<ResultCache<What, decltype(compute())>>().results;
+    if (auto it = results.find(key); it != results.end()) return it->second;
     auto out = compute();  // compute() may itself call memoize() for other keys
-    by_key.emplace(key, out);
+    results.emplace(key, out);
     return out;
   };
   return shortcut(What::kShortcut, graph, once, compute);
