@@ -1,4 +1,4 @@
-"""Programs that make a NaN in ten ways: `find_nan` names the line (the one that ends with `# made here`), the method and the operation."""
+"""Programs that make a NaN in eleven ways: `find_nan` names the line (the one that ends with `# made here`), the method and the operation."""
 from __future__ import annotations
 
 import inspect
@@ -95,12 +95,22 @@ def masked_by_where() -> None:
   y.realize()
 
 
+def masked_by_later_kernel() -> None:
+  from tinygrad import Tensor
+  x = Tensor([1., -1, 4]).realize()
+  root = x.sqrt().realize()
+  safe = (x > 0).where(root, 0).realize()  # reads a NaN and stores none
+  y = (safe * 2 - 2).log2()  # made here
+  y.realize()
+
+
 @pytest.mark.parametrize(("program", "method", "operation"), [
   (zero_by_zero, "__truediv__", "0*inf = nan"), (infinity_less_infinity, "__sub__", "inf+(-inf) = nan"),
   (log_of_negative, "log", "log2(-0.5) = nan"), (sqrt_of_negative, "sqrt", "sqrt(-1.33333) = nan"),
   (overflow_of_half, "__truediv__", "inf*0 = nan"), (overflow_of_exp, "__truediv__", "inf*0 = nan"),
   (uninitialized_memory, "sqrt", "sqrt(-8) = nan"), (normalization, "__truediv__", "0*inf = nan"),
-  (third_call_of_jit, "rsqrt", "sqrt(-4) = nan"), (masked_by_where, "log2", "log2(-2) = nan")])
+  (third_call_of_jit, "rsqrt", "sqrt(-4) = nan"), (masked_by_where, "log2", "log2(-2) = nan"),
+  (masked_by_later_kernel, "log2", "log2(-2) = nan")])
 def test_nan_programs(program: Callable[[], None], method: str, operation: str) -> None:
   lines, first = inspect.getsourcelines(program)
   line = first + next(i for i, text in enumerate(lines) if text.endswith("# made here\n"))

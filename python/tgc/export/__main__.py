@@ -19,8 +19,8 @@ writes:
                             by name)
   out.inputs/ID.out.npz     with --save-inputs: the arrays that it stored (data0, ...)
 
-With --watch-nan, out.nan.json and out.inputs hold the first kernel call that makes a NaN of numbers, and
-`tgc run out.jsonl.gz --nan` explains it.
+With --watch-nan, out.nan.json and out.inputs have the first call that makes a NaN of numbers, of each of up to eight
+kernels, and `tgc run out.jsonl.gz --nan` explains the first one that no later kernel masks.
 
 `tgc check out*.jsonl.gz` replays the records. This runs a kernel on the program's values and compares the results:
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
@@ -132,7 +132,7 @@ def main() -> int:
   parser.add_argument("--save-inputs", action="store_true",
                       help="save the arrays that each kernel read and stored when it first ran")
   parser.add_argument("--watch-nan", nargs="?", const="nan", choices=["nan", "inf"], default="", metavar="inf",
-                      help="find the first kernel call that makes a NaN (=inf: or an infinity) of numbers; runs kernels one by one (JIT=2)")
+                      help="find the kernel calls that make a NaN (=inf: or an infinity) of numbers; runs kernels one by one (JIT=2)")
   parser.add_argument("--stop", action="store_true", help="with --watch-nan: end the program there")
   parser.add_argument("--walk", action="store_true",
                       help="keep each graph as its nodes, not as tinygrad prints it; implied for releases other than 0.12.0")
