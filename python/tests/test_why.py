@@ -13,5 +13,5 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/tests/why_kernel
 
 @pytest.mark.skipif(RELEASE.startswith(("0.11", "0.12")), reason="needs tinygrad 0.13")
 def test_known_causes() -> None:
-  done = subprocess.run([sys.executable, SCRIPT], text=True, capture_output=True)
+  done = subprocess.run([sys.executable, SCRIPT], text=True, capture_output=True, check=False)
   assert done.returncode == 0, done.stdout + done.stderr

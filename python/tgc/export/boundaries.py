@@ -192,7 +192,8 @@ def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
   if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None
   values = buffer.__dict__[PLANNED] + ([found] if isinstance(found, dict) else [])
   if own := [v for v in values if v.get("made_by", [None])[0] in metadata]: values = own
-  if all(v == values[0] for v in values): return cast(JSON, values[0])
+  # a copy or an assignment is in no metadata; a value that has a method belongs to the kernel of that method
+  if (own or "made_by" not in values[0]) and all(v == values[0] for v in values): return cast(JSON, values[0])
   reasons = [v["reasons"] for v in values]
   return {"reasons": reasons[0] if all(r == reasons[0] for r in reasons) else [{"why": "other"}]}
 
