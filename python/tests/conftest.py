@@ -5,9 +5,10 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+from forks import Forks
 
 os.environ.setdefault("CPU", "1")
 os.environ.setdefault("DEV", "CPU")
@@ -47,17 +48,28 @@ def recording() -> tgc.Recording:
 def kernel(recording: tgc.Recording) -> tgc.Kernel: return recording.kernels[0]
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+  """Returns the process whose forks run the programs of the tests, with the tinygrad of this process."""
+  made = Forks(sys.executable, {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PARALLEL": "0"})
+  yield made
+  made.close()
+
+
 Export = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def export(tmp_path: pathlib.Path) -> Export:
-  """Returns a function that runs the exporter in a folder of its own, which has prog.py and short.py."""
+def export(tmp_path: pathlib.Path, forks: Forks) -> Export:
+  """Returns a function that runs the exporter in a folder of its own, which has prog.py and short.py: in a fork, or with `fresh` or
+  variables in a process that loads tinygrad."""
   (tmp_path / "prog.py").write_text(PROGRAM)
   (tmp_path / "short.py").write_text(SHORT)
-  def run(*words: str, text: str | None = None, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "tgc.export", *words], cwd=tmp_path, input=text, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}, check=False)
+  def run(*words: str, text: str | None = None, code: int = 0, fresh: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
+    command, environment = ["-m", "tgc.export", *words], {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    if fresh or variables:
+      done = subprocess.run([sys.executable, *command], cwd=tmp_path, input=text, capture_output=True, text=True, env=environment, check=False)
+    else: done = forks.run(*command, cwd=tmp_path, environment=environment, text=text)
     assert done.returncode == code, done.stderr
     return done
   return run

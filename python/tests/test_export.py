@@ -23,7 +23,7 @@ since_0_12 = pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygr
 
 
 def test_program(export: Export, tmp_path: pathlib.Path) -> None:
-  said = export("-o", "run.jsonl.gz", "--walk", "--letters", "--rewrites", "--save-inputs", "--", "prog.py").stderr
+  said = export("-o", "run.jsonl.gz", "--walk", "--letters", "--rewrites", "--save-inputs", "--", "prog.py", fresh=True).stderr
   assert "run.jsonl.gz" in said
   made = tgc.load(tmp_path / "run.jsonl.gz")
   assert len(made.kernels) >= 4
@@ -53,7 +53,7 @@ for i in range(4):
 def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
   """The first call that makes a NaN of numbers is found, also in a replay of a TinyJit, and explained with its line."""
   (tmp_path / "nans.py").write_text(NANS)
-  said = export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  said = export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py", fresh=True).stderr
   assert "makes a NaN of numbers" in said
   found = json.loads((tmp_path / "run.nan.json").read_text())["found"]
   assert found["jit"] == {"function": "step", "call": 4}
@@ -63,7 +63,7 @@ def test_watch_nan(export: Export, tmp_path: pathlib.Path) -> None:
   assert "call 4 of TinyJit step" in done.stdout
   # a NaN that the program masks is not reported, and the report of an earlier run is removed
   (tmp_path / "nans.py").write_text("from tinygrad import Tensor\nx = Tensor([-1., 4]).realize()\n(x > 0).where(x.sqrt(), 0).realize()\n")
-  assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py").stderr
+  assert "none made a NaN of numbers" in export("-o", "run.jsonl.gz", "--watch-nan", "--", "nans.py", fresh=True).stderr
   assert not (tmp_path / "run.nan.json").exists()
 
 
@@ -159,7 +159,7 @@ def test_text_recording_is_replayed(export: Export, tmp_path: pathlib.Path) -> N
 
 @pytest.mark.parametrize("command", [["-c", SHORT], ["-"], ["-m", "short"]])
 def test_ways_to_run(export: Export, tmp_path: pathlib.Path, command: list[str]) -> None:
-  export("-o", "run.jsonl", "--", *command, text=SHORT)
+  export("-o", "run.jsonl", "--", *command, text=SHORT, fresh=True)
   ids = {k.id.partition(".")[0] for k in tgc.load(tmp_path / "run.jsonl").kernels}
   assert ids == {{"-c": "code", "-": "stdin", "-m": "short"}[command[0]]}
 
@@ -169,7 +169,7 @@ def test_child_processes(export: Export, tmp_path: pathlib.Path) -> None:
     "from tinygrad import Tensor\nTensor.empty(3, 5).sum(0).realize()\n"
     "subprocess.run([sys.executable, 'short.py'], check=True)\n"
     "if os.fork() == 0:\n  Tensor.empty(3, 9).sum(1).realize()\n  os._exit(0)\nos.wait()\n")
-  export("-o", "run.jsonl.gz", "--", "parent.py")
+  export("-o", "run.jsonl.gz", "--", "parent.py", fresh=True)
   ids = {k.id for k in tgc.load(tmp_path / "run.jsonl.gz").kernels}
   assert any(i.startswith("parent.p1.") for i in ids)
   assert any(i.startswith("parent.p2.") for i in ids)

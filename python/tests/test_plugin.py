@@ -5,13 +5,12 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 import tgc
 from conftest import RELEASE
+from forks import Forks
 from tgc.golden_of_tests import numbered_buffers
 
 TESTS = """
@@ -33,21 +32,23 @@ def file_with(product: str = PRODUCT, exp: str = EXP) -> str: return TESTS.repla
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester) -> Run:
-  """Returns a function that runs the tests with options of the plugin, in a process of their own."""
-  def run(*words: str, **parts: str) -> pytest.RunResult:
+def run(pytester: pytest.Pytester, forks: Forks) -> Run:
+  """Returns a function that runs the tests with options of the plugin: in a fork, or with `fresh` in a process that loads tinygrad."""
+  def run(*words: str, fresh: bool = False, **parts: str) -> pytest.RunResult:
     pytester.makepyfile(test_it=file_with(**parts))
-    return pytester.runpytest_subprocess(*WORDS, *words)
+    if fresh: return pytester.runpytest_subprocess(*WORDS, *words)
+    no_others = {} if "-n" in words else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = forks.run("-m", "pytest", *WORDS, *words, cwd=pytester.path, environment={**os.environ, **no_others})
+    return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0)
   return run
 
 
 @pytest.fixture(scope="module")
-def made_golden(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def made_golden(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> pathlib.Path:
   """Makes a folder with the golden of the tests, and returns it."""
   folder = tmp_path_factory.mktemp("golden")
   (folder / "test_it.py").write_text(file_with())
-  done = subprocess.run([sys.executable, "-m", "pytest", *WORDS, "--tgc-golden=golden.jsonl.gz", "--tgc-update"], cwd=folder,
-                        capture_output=True, text=True, check=False)
+  done = forks.run("-m", "pytest", *WORDS, "--tgc-golden=golden.jsonl.gz", "--tgc-update", cwd=folder, environment=os.environ)
   assert "4 passed" in done.stdout, done.stdout + done.stderr
   return folder
 
@@ -63,7 +64,7 @@ def ids(path: pathlib.Path) -> list[str]: return sorted({k.id for k in tgc.load(
 
 
 def test_record(run: Run, pytester: pytest.Pytester) -> None:
-  run("--tgc-record=run.jsonl.gz").assert_outcomes(passed=4)
+  run("--tgc-record=run.jsonl.gz", fresh=True).assert_outcomes(passed=4)
   made = tgc.load(pytester.path / "run.jsonl.gz")
   assert {i.rpartition(".")[0] for i in ids(made.path)} >= {"test_it.py::test_product", "test_it.py::TestClass::test_exp"}
   assert "test_it.py::TestClass::test_exp.0" in ids(made.path)
@@ -110,7 +111,7 @@ def test_rule_is_named(run: Run, pytester: pytest.Pytester, golden: pathlib.Path
   file.write_text("".join(lines))
   monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(copy), os.environ["PYTHONPATH"]]))
   monkeypatch.setenv("TINYGRAD_COPY", "1")
-  changed = run("--tgc-golden=golden.jsonl.gz")
+  changed = run("--tgc-golden=golden.jsonl.gz", fresh=True)
   changed.assert_outcomes(passed=3, failed=1)
   changed.stdout.fnmatch_lines([f"*first rule: codegen/decomp/op.py:{number + 1}*", "*FAILED test_it.py::test_product*"])
 
@@ -143,12 +144,11 @@ tgc.reports.run = lambda kernel: Run((KernelRun.from_json({"kernel": kernel.id, 
 
 
 def test_xdist(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> None:
-  run("--tgc-record=two.jsonl.gz", "-n", "2").assert_outcomes(passed=4)
+  same = run("--tgc-record=two.jsonl.gz", "--tgc-golden=golden.jsonl.gz", "-n", "2")
+  same.assert_outcomes(passed=4)
+  assert same.ret == 0
   assert {i.rpartition(".")[0] for i in ids(pytester.path / "two.jsonl.gz")} == {i.rpartition(".")[0] for i in ids(golden)}
   assert not list(pytester.path.glob("*part*"))
-  again = run("--tgc-golden=golden.jsonl.gz", "-n", "2")
-  again.assert_outcomes(passed=4)
-  assert again.ret == 0
   other = run("--tgc-golden=golden.jsonl.gz", "-n", "2", exp="pass", product="(Tensor.empty(8, 8) @ Tensor.empty(8, 8)).exp().realize()")
   other.assert_outcomes(passed=3, failed=1)
   other.stdout.fnmatch_lines(["*missing: test_it.py::TestClass::test_exp.0 of the golden*"])
