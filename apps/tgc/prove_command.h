@@ -39,13 +39,14 @@ class ProgramWriter {
   // Throws Failure if --program is given without --live, or if --live needs $TGC_TINYGRAD and it is not set.
   explicit ProgramWriter(const ProveOptions& options);
   // Asks the tinygrad of --live for a program that shows a refuted rule, or one of a kernel's first refuted rewrites,
-  // and writes it to the next file. Stores in the proof which file it is, or why there is no program.
+  // and writes it to the next file. Stores in the proof which file it is, or why there is no program. If tinygrad
+  // computes the left side of a rule rightly as a kernel, the program applies the rule alone.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 
  private:
   void write_proof(const ProgramQuestion& question, ShownProgram& out);
-  std::string program_path_;
+  std::string program_path_, rule_file_;  // the values of --program and, with --rules, of --rule
   size_t num_written_ = 0;
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };

@@ -6,7 +6,8 @@
 
 namespace tgc {
 
-ProgramWriter::ProgramWriter(const ProveOptions& o) : program_path_(o.program_path) {
+ProgramWriter::ProgramWriter(const ProveOptions& o)
+    : program_path_(o.program_path), rule_file_(o.proves_rules ? o.rule : "") {
   if (program_path_.empty()) return;
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
@@ -14,8 +15,10 @@ ProgramWriter::ProgramWriter(const ProveOptions& o) : program_path_(o.program_pa
 }
 
 void ProgramWriter::write_proof(LiveRuleProof& rule) {
-  for (auto& [graph, values] : rule.verdict == "conditional" ? rule.conditional_instances : rule.refuted_instances)
-    if (tinygrad_ && rule.program.program_file.empty()) write_proof({rule.rule_location, graph, values}, rule.program);
+  for (bool is_rule_alone : {false, true})
+    for (auto& [graph, values] : rule.verdict == "conditional" ? rule.conditional_instances : rule.refuted_instances)
+      if (tinygrad_ && rule.program.program_file.empty())
+        write_proof({rule.rule_location, graph, values, is_rule_alone, rule_file_}, rule.program);
 }
 
 void ProgramWriter::write_proof(KernelProof& proof) {
@@ -43,7 +46,7 @@ void ProgramWriter::write_proof(const ProgramQuestion& question, ShownProgram& o
   const size_t end = path.ends_with(".py") ? path.size() - 3 : path.size();
   if (++num_written_ > 1) path.insert(end, "-" + std::to_string(num_written_));
   require(write_file(path, answer.program));
-  out = {.program_file = path, .printed_text = answer.printed_text};
+  out = {.program_file = path, .printed_text = answer.printed_text, .is_rule_alone = question.is_rule_alone};
 }
 
 }  // namespace tgc

@@ -145,6 +145,8 @@ std::string ProgramQuestion::json() const {
   return json_object([&](JsonWriter& json) {
     json.key("program").object([&] {
       json.member("place", place).member("values", values);
+      if (is_rule_alone) json.member("alone", true);
+      if (!file.empty()) json.member("file", file);
       json.key("graph").raw(nodes);
     });
   });

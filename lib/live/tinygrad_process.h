@@ -62,6 +62,8 @@ struct ProgramQuestion {
   std::string graph;                          // the left side, as tgc's JSON
   std::map<std::string, std::string> values;  // values of the graph's leaves by name; "before" and "after": the values
                                               // of the two sides
+  bool is_rule_alone = false;  // the program applies the rule alone to the left side, and computes both sides
+  std::string file = {};       // the file outside of tinygrad that the user named with --rule; it may have the rule
 
   std::string json() const;
 };
@@ -83,7 +85,7 @@ class TinygradProcess {
   // ran and the error. Fails as Answerer::ask_question does, and for an invalid answer.
   Result<GoldenRecord> ask(const CompileQuestion& question);
   // Returns a program that shows a wrong rewrite: this tinygrad ran it, and it printed the value of the rewrite's right
-  // side. If there is no such program, returns why.
+  // side (with `is_rule_alone`, those of both sides). If there is no such program, returns why.
   Result<ProgramAnswer> ask(const ProgramQuestion& question);
   // Returns the JSON text of the answer to any other question.
   Result<std::string> ask_text(const std::string& question);

@@ -9,14 +9,18 @@ namespace tgc {
 
 struct ShownProgram {
   std::string program_file = {}, printed_text = {};  // the program's file, and its output; empty if there is no program
-  std::string missing_reason = {};           // the reason why there is no program; empty if no program was requested
+  bool is_rule_alone = false;       // the program applies the rule alone; tinygrad computes the whole kernel rightly
+  std::string missing_reason = {};  // the reason why there is no program; empty if no program was requested
   // Returns a line for a report; "" if no program was requested.
   std::string text() const {
-    if (!program_file.empty()) return "  program: " + program_file + " prints " + printed_text + "\n";
+    const char* kind = is_rule_alone ? "this rule alone changes the value; tinygrad computes the whole kernel rightly"
+                                     : "tinygrad computes this kernel wrongly";
+    if (!program_file.empty()) return "  program: " + program_file + " prints " + printed_text + " (" + kind + ")\n";
     return missing_reason.empty() ? "" : "  no program: " + missing_reason + "\n";
   }
   void add_members(JsonWriter& json) const {
     if (!program_file.empty()) json.member("program", program_file).member("printed", printed_text);
+    if (!program_file.empty()) json.member("shows", is_rule_alone ? "rule" : "kernel");
     if (!missing_reason.empty()) json.member("no_program", missing_reason);
   }
 };

@@ -151,6 +151,16 @@ def test_a_program_prints_the_value_of_the_right_side(monkeypatch: pytest.Monkey
   assert answer.get("printed") == printed, answer
 
 
+@pytest.mark.skipif(RELEASE != "0.12.0", reason="the gate of a load is an operand of INDEX")
+def test_a_load_with_a_gate_is_written_as_a_load_of_an_invalid_index(monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
+  gate = element(1, dtypes.bool)
+  load = UOp.placeholder((16,), dtypes.char, 2).index(constant_of(3), gate).load()
+  answer = answer_program({"place": "codegen/late/devectorizer.py:282", "graph": gate.where(load.cast(dtypes.int), element(3, dtypes.int)),
+                           "values": {"data1": "False", "data2": "0", "data3": "300", "before": "300", "after": "44"}})
+  assert answer.get("printed") == "44 right: 300", answer
+
+
 def test_there_is_no_program_if_tinygrad_computes_the_left_side(monkeypatch: pytest.MonkeyPatch) -> None:
   monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
   question = {"place": "uop/symbolic.py:1", "graph": element(1, dtypes.int), "values": {"data1": "3", "before": "3", "after": "4"}}
@@ -162,6 +172,30 @@ def test_a_program_has_no_text_of_the_question(monkeypatch: pytest.MonkeyPatch) 
   monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
   question = {"place": "x\nprint(1)", "graph": element(1, dtypes.int), "values": {"data1": "3", "before": "2", "after": "3"}}
   assert "print(1)" not in answer_program(question)["program"]
+  assert "no matcher" in answer_program({**question, "alone": True})["why"]
+
+
+def test_a_program_applies_a_rule_alone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
+  file, marker = tmp_path / "mine.py", tmp_path / "imported"
+  file.write_text("import pathlib\nfrom tinygrad.uop.ops import PatternMatcher, UPat\n"
+                  f"pathlib.Path({str(marker)!r}).write_text('')\nmine = PatternMatcher([(UPat.var('x') * 3, lambda x: x)])\n")
+  question = {"place": f"{file}:4", "graph": element(1, dtypes.int) * 3, "values": {"data1": "5", "before": "15", "after": "5"}, "alone": True}
+  assert "no matcher" in answer_program(question)["why"] and not marker.exists()  # a question does not choose what is imported
+  answer = answer_program({**question, "file": str(file)})
+  assert answer.get("printed") == "before: 15 after: 5", answer
+  assert "computes before: 15 after: 5" in answer_program({**question, "file": str(file), "values": {"data1": "5", "before": "15", "after": "6"}})["why"]
+
+
+@pytest.mark.skipif(RELEASE != "0.14.0", reason="names a line of tinygrad 0.14.0")
+def test_a_rule_alone_is_found_in_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+  monkeypatch.setattr(rule_program, "parse_nodes", lambda graph: [graph])
+  left = element(1, dtypes.double).cast(dtypes.short) + element(2, dtypes.short)
+  question = {"place": "codegen/simplify.py:101", "graph": (element(1, dtypes.float) + element(2, dtypes.float)).cast(dtypes.int) < element(3, dtypes.int),
+              "values": {"data1": "0.0", "data2": "-0.5", "data3": "0", "before": "0", "after": "1"}}
+  assert "computes False" in answer_program(question)["why"]
+  assert answer_program({**question, "alone": True})["printed"] == "before: False after: True"
+  assert "the rule does not apply" in answer_program({**question, "alone": True, "graph": left})["why"]
 
 
 @pytest.mark.skipif(RELEASE != "0.14.0", reason="names a line of tinygrad 0.14.0")

@@ -1,10 +1,15 @@
 """Writes a short Python program that shows, without tgc, the wrong value that a rule makes with the installed tinygrad
-(`tgc prove --program`): a kernel that stores the left side of the rule, for inputs at which both sides differ. The program
-counts only if it prints what the right side gives.
+(`tgc prove --program`), for inputs at which both sides of the rule differ. There are two kinds:
+
+- a kernel that stores the left side. The program counts only if it prints what the right side gives.
+- If tinygrad computes that kernel rightly, because other rules change it first or the rule is used only in other graphs: the
+  rule, taken from tinygrad's matcher, is applied alone to the left side, and both sides are computed, as a kernel each. The
+  program counts only if it prints what both sides give.
 
 A question has "place" (FILE:LINE of the rule), "graph" (its left side, in tgc's JSON), and "values": a text for each leaf
-(data1, r0, the name of a variable), and for both sides ("before", "after"). The program has numbers and names of its own
-from the question, and no text of it but the place."""
+(data1, r0, the name of a variable), and for both sides ("before", "after"). "alone" asks for the second kind, and "file" is
+the file that the user named with --rule, which may have the rule. The program has numbers and names of its own from the
+question, and no text of it but the place and, if it has the rule, the path of the user's file."""
 from __future__ import annotations
 
 import inspect
@@ -17,12 +22,14 @@ from typing import Any
 
 from tgc.export.graph_reader import parse_nodes
 from tgc.export.kinds import JSON, Node
+from tgc.export.matches import rule_location
 from tgc.export.versions import installed_version
 
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
 MOST_ELEMENTS = 1 << 16  # most elements of an array
 LONGEST = 70  # maximum length of an expression without a name of its own
+PLACE = re.compile(r"[\w/.]+:\d+", re.ASCII)
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
 OPERATORS = {"ADD": "+", "MUL": "*", "AND": "&", "OR": "|", "XOR": "^"}  # the same for all releases and dtypes
 
@@ -70,10 +77,10 @@ def slot_of(node: Node) -> int | None:
 class Writer:
   """Writes the expressions of a graph as Python."""
 
-  def __init__(self, root: Node, values: dict[str, str]) -> None:
+  def __init__(self, root: Node, values: dict[str, str], keeps_loads: bool = False) -> None:
     from tinygrad.dtype import dtypes
     from tinygrad.uop.ops import UOp
-    self.dtypes, self.values, self.root = dtypes, values, root
+    self.dtypes, self.values, self.root, self.keeps_loads = dtypes, values, root, keeps_loads
     self.puts_dtype_first = next(iter(inspect.signature(UOp.const).parameters)) == "dtype"
     self.imports = "dtypes"
     self.lines: list[str] = []
@@ -137,10 +144,15 @@ class Writer:
       base = getattr(node.dtype, "base", node.dtype)
       self.arrays[slot] = f"data{slot}", base, int(size)
       return f"data{slot}"
-    if op == "LOAD" and len(src) == 1: return self.of(src[0])
+    if self.keeps_loads and op == "INDEX" and slot_of(src[0]) is not None:
+      is_address = ", ptr=True" if hasattr(node.dtype, "size") else ""  # before 0.13, a load has a pointer
+      return f"{self.of(src[0])}.index({', '.join(self.of(s) for s in src[1:])}{is_address})"
+    if self.keeps_loads and op == "LOAD": return f"{self.of(src[0])}.load({', '.join(self.of(s) for s in src[1:])})"
     if op == "LOAD" and (gate := self.gate_of(node)) is not None:  # write the load as it was before the gate became a part of it
       memory, at, gate_text = self.of(src[0].src[0]), self.of(src[0].src[1]), self.of(gate)
-      return f"{gate_text}.where({memory}.index({gate_text}.where({at}, {self.invalid()})), {self.of(src[1])})"
+      loaded = f"{memory}.index({gate_text}.where({at}, {self.invalid()}))"
+      return f"{gate_text}.where({loaded}, {self.of(src[1])})" if len(src) > 1 else loaded
+    if op == "LOAD" and len(src) == 1: return self.of(src[0])
     if op == "INDEX" and len(src) == 2 and slot_of(src[0]) is not None: return f"{self.of(src[0])}.index({self.of(src[1])})"
     if op == "REDUCE":
       kind = node.arg[0] if isinstance(node.arg, tuple) else node.arg
@@ -156,7 +168,7 @@ class Writer:
     return f"{operands[0]}.alu({', '.join(['Ops.' + op, *operands[1:]])})"
 
   def gate_of(self, load: Node) -> Any:
-    """Returns the gate of a load that has an alternative value; None if it has none."""
+    """Returns the gate of a load; None if it has none."""
     index = load.src[0]
     if index.op.name != "INDEX" or slot_of(index.src[0]) is None: return None
     return load.src[2] if len(load.src) == 3 else index.src[2] if len(index.src) == 3 else None
@@ -175,41 +187,111 @@ class Writer:
     return f"[{', '.join(in_python(as_element(number_of(x), dtype)) for x in elements)}]"
 
 
+class Kernel:
+  """The left side of a question as lines of Python, and the texts of a kernel that stores it: the index and the loops of the
+  store, the arrays, the position of the value to look at. Raises NoProgram if no kernel can store it."""
+
+  def __init__(self, question: JSON, keeps_loads: bool = False) -> None:
+    from tinygrad.dtype import dtypes
+    self.root = root = parse_nodes(question["graph"])[-1]
+    if root.dtype == dtypes.void: raise NoProgram("the left side has no value")
+    self.writer = writer = Writer(root, question["values"], keeps_loads)
+    self.value = writer.of(root)
+    self.dtype = dtypes.long if is_index(root.dtype) else root.dtype
+    self.size = math.prod(n for _, n, _ in writer.loops)
+    if self.size > MOST_ELEMENTS: raise NoProgram(f"the loops have {self.size} iterations")
+    at, self.position = "", 0
+    for name, n, chosen in writer.loops:
+      if not 0 <= chosen < n: raise NoProgram("a value lies outside of its loop")
+      at, self.position = (f"({at}) * {n} + {name}" if " " in at else f"{at} * {n} + {name}" if at else name), self.position * n + chosen
+    self.at = at or writer.constant(writer.weak(), 0)
+    self.ends = f".end({', '.join(name for name, *_ in writer.loops)})" if writer.loops else ""
+    self.arrays = [writer.arrays[slot] for slot in sorted(writer.arrays)]
+    self.result = "Tensor.custom_kernel(*tensors, fxn=lambda *_: kernel)[0]" + (".float()" if self.dtype.name in NARROW else "")
+
+  def tensors(self, dtype: str) -> str:
+    """Returns the text of a list of the result, of this dtype, and of the arrays."""
+    arrays = [f"Tensor({self.writer.filled(*a)}, dtype={self.writer.dtype(a[1])})" for a in self.arrays]
+    return f"tensors = [{', '.join([f'Tensor.empty({self.size}, dtype={dtype})', *arrays])}]"
+
+  def placeholders(self) -> list[str]:
+    return [f"{name} = UOp.placeholder(({n},), {self.writer.dtype(d)}, {i})" for i, (name, d, n) in enumerate(self.arrays, 1)]
+
+
 def program_of(question: JSON) -> str:
-  """Returns the text of a program. Raises NoProgram if the left side cannot be a kernel of its own."""
-  from tinygrad.dtype import dtypes
-  values = question["values"]
-  root = parse_nodes(question["graph"])[-1]
-  if root.dtype == dtypes.void: raise NoProgram("the left side has no value")
-  writer = Writer(root, values)
-  value = writer.of(root)
-  dtype = dtypes.long if is_index(root.dtype) else root.dtype
-  if is_index(root.dtype): value = f"{writer.named(value)}.cast(dtypes.long)"
-  size = math.prod(n for _, n, _ in writer.loops)
-  if size > MOST_ELEMENTS: raise NoProgram(f"the loops have {size} iterations")
-  at, position = "", 0
-  for name, n, chosen in writer.loops:
-    if not 0 <= chosen < n: raise NoProgram("a value lies outside of its loop")
-    at, position = (f"({at}) * {n} + {name}" if " " in at else f"{at} * {n} + {name}" if at else name), position * n + chosen
-  at = at or writer.constant(writer.weak(), 0)
-  ends = f".end({', '.join(name for name, *_ in writer.loops)})" if writer.loops else ""
-  arrays = [writer.arrays[slot] for slot in sorted(writer.arrays)]
-  kinds = [("out", dtype, size), *arrays]
-  tensors = [f"Tensor.empty({size}, dtype={writer.dtype(dtype)})",
-             *[f"Tensor({writer.filled(*a)}, dtype={writer.dtype(a[1])})" for a in arrays]]
-  result = "Tensor.custom_kernel(*tensors, fxn=lambda *_: kernel)[0]" + (".float()" if dtype.name in NARROW else "")
-  where = question["place"] if re.fullmatch(r"[\w/.]+:\d+", question["place"], re.ASCII) else "a rule"
+  """Returns a program that computes the left side as a kernel. Raises NoProgram if the left side cannot be a kernel of its own."""
+  left = Kernel(question)
+  writer, value = left.writer, left.value
+  if is_index(left.root.dtype): value = f"{writer.named(value)}.cast(dtypes.long)"
+  where = question["place"] if PLACE.fullmatch(question["place"]) else "a rule"
+  right = in_python(as_element(number_of(question["values"]["before"]), left.dtype))
   return "\n".join([
-    f"# {where} of tinygrad {installed_version()} makes the value of this kernel wrong. Run it with DEV=CPU.",
+    f"# tinygrad {installed_version()} computes this kernel wrongly, as {where} changes it. Run it with DEV=CPU.",
     "from tinygrad import Tensor",
     f"from tinygrad.dtype import {writer.imports}",
     "from tinygrad.uop.ops import KernelInfo, Ops, UOp",
-    *[f"{name} = UOp.placeholder(({n},), {writer.dtype(d)}, {i})" for i, (name, d, n) in enumerate(kinds)],
-    *writer.lines,
-    f'kernel = out.index({at}).store({value}){ends}.sink(arg=KernelInfo(name="left_side"))',
-    f"tensors = [{', '.join(tensors)}]",
-    f'print({result}.tolist()[{position}], "right:", {in_python(as_element(number_of(values["before"]), dtype))})',
+    f"out = UOp.placeholder(({left.size},), {writer.dtype(left.dtype)}, 0)",
+    *left.placeholders(), *writer.lines,
+    f'kernel = out.index({left.at}).store({value}){left.ends}.sink(arg=KernelInfo(name="left_side"))',
+    left.tensors(writer.dtype(left.dtype)),
+    f'print({left.result}.tolist()[{left.position}], "right:", {right})',
   ]) + "\n"
+
+
+def matcher_of(question: JSON) -> tuple[str, str]:
+  """Returns two expressions of Python: the matcher that has the question's rule, and a condition that selects the rule `r` of
+  it. Both have names of tinygrad only, and the file that the user named. Raises NoProgram if there is no such matcher."""
+  from tgc.export.rules import compiler_modules, matchers_of, module_outside
+  place, found = question["place"], []
+  def add_from(module: Any) -> bool:
+    for name, matcher in matchers_of(module):
+      rules = [p for p, _ in matcher.patterns if rule_location(p) == place]
+      if rules: found.append((len(matcher.patterns), module, name, rules[0].location))
+    return bool(found)
+  own = "tinygrad." + place.rpartition(".py:")[0].replace("/", ".")
+  for module in sorted(compiler_modules(), key=lambda module: module.__name__ != own):
+    if add_from(module): break
+  else:
+    if "file" in question and (outside := module_outside(question["file"])) is not None: add_from(outside)
+  if not found: raise NoProgram("no matcher of the compiler's modules has the rule")
+  _, module, name, (file, line) = min(found, key=lambda row: row[0])
+  imported = f"from {module.__name__} import {name} as matcher"
+  if not module.__name__.startswith("tinygrad."): imported = f"import runpy; matcher = runpy.run_path({str(module.__file__)!r})[{name!r}]"
+  condition = f"r[0].location[1] == {line}"
+  if any(p.location[1] == line and p.location[0] != file for p, _ in vars(module)[name].patterns):
+    condition += f" and r[0].location[0].endswith({place.rpartition(':')[0]!r})"
+  return imported, condition
+
+
+def rule_program_of(question: JSON) -> str:
+  """Returns a program that applies the rule alone to the left side, and computes both sides as kernels. Raises NoProgram if one
+  cannot be a kernel of its own."""
+  left = Kernel(question, keeps_loads=True)
+  writer, (matcher, condition) = left.writer, matcher_of(question)
+  where = question["place"] if PLACE.fullmatch(question["place"]) else "of a file"
+  lines = [
+    f"# The rule {where}, applied alone, changes the value of `left`. tinygrad {installed_version()} computes `left` rightly,",
+    "# because other rules change that kernel first, or because it uses this rule only in other graphs. Run it with DEV=CPU.",
+    "from tinygrad import Tensor",
+    matcher,
+    f"from tinygrad.dtype import {writer.imports}",
+    "from tinygrad.uop.ops import KernelInfo, Ops, PatternMatcher, UOp",
+    *left.placeholders(), *writer.lines,
+    f"left = {left.value}",
+    f"rule = PatternMatcher([r for r in matcher.patterns if {condition}])",
+    "def computed(side):",
+    *(["  side = side.cast(dtypes.long)"] if is_index(left.root.dtype) else []),
+    f"  store = UOp.placeholder(({left.size},), side.dtype, 0).index({left.at}).store(side){left.ends}",
+    '  kernel = store.sink(arg=KernelInfo(name="side"))',
+    f"  {left.tensors('side.dtype')}",
+    f"  return {left.result}",
+    "right = rule.rewrite(left, {})",
+    'assert right is not None, "the rule does not apply"',
+    "before, after = computed(left), computed(right)",
+    "before.realize(after)",  # together: in 0.12, the second schedule would be that of the first, because only their kernels differ
+    f'print("before:", before.tolist()[{left.position}], "after:", after.tolist()[{left.position}])',
+  ]
+  return "\n".join(lines) + "\n"
 
 
 def are_equal(a: Any, b: Any) -> bool:
@@ -220,21 +302,31 @@ def are_equal(a: Any, b: Any) -> bool:
 
 
 def run(text: str) -> str:
-  """Returns what the program prints. Raises NoProgram if tinygrad refuses it, or needs more than MOST_SECONDS."""
+  """Returns what the program prints. Raises NoProgram if it fails, or needs more than MOST_SECONDS."""
   try: done = subprocess.run([sys.executable, "-c", text], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MOST_SECONDS,
                              check=False, env=os.environ | {"DEV": "CPU"})
-  except subprocess.TimeoutExpired: raise NoProgram(f"tinygrad needs more than {MOST_SECONDS} s for the left side") from None
-  if done.returncode: raise NoProgram("tinygrad refuses the left side as a kernel: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:120])
+  except subprocess.TimeoutExpired: raise NoProgram(f"tinygrad needs more than {MOST_SECONDS} s for the program") from None
+  if done.returncode: raise NoProgram("tinygrad refuses the program: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:120])
   return done.stdout.strip()
 
 
+def is_value(printed: str, wanted: str) -> bool:
+  """Returns True if a program printed the wanted value, or this value modulo 2**64."""
+  number = number_of(wanted)
+  return are_equal(number_of(printed), number) or are_equal(number_of(printed), number % (1 << 64))
+
+
 def answer_program(question: JSON) -> JSON:
-  """Returns the program and what it prints, or why there is none."""
+  """Returns the program and what it prints, or why there is none. If the question has "alone", it is a program that applies the
+  rule alone."""
   before, after = (question["values"].get(side, "") for side in ("before", "after"))
   try:
-    printed = run(text := program_of(question))
-    result = number_of(printed.split(" right:")[0])
-    if not are_equal(result, number_of(after)) and not are_equal(result, number_of(after) % (1 << 64)):
+    printed = run(text := (rule_program_of if question.get("alone") else program_of)(question))
+    if question.get("alone"):
+      values = printed.removeprefix("before: ").split(" after: ")
+      if len(values) != 2 or values[0] == values[1] or not is_value(values[0], before) or not is_value(values[1], after):
+        raise NoProgram(f"with the rule alone, tinygrad computes {printed}, where the left side is {before} and the right side {after}")
+    elif not is_value(result := printed.split(" right:")[0], after):
       raise NoProgram(f"a kernel of the left side alone computes {result}, where the left side is {before} and the right side {after}: "
                       "the rule is not used there, or other rules change the kernel first")
   except NoProgram as why: return {"why": str(why)}

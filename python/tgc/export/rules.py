@@ -33,26 +33,34 @@ MOST_NEAR = 5  # rules that an error names
 FEW = 4  # rules with fewer instances also use those of rule_programs; see MOST_OF_FEW
 
 
-def all_rules() -> Iterator[tuple[Any, Function]]:
-  """Yields the pattern and the function of each rule in the modules of the compiler, each once."""
+def compiler_modules() -> Iterator[Any]:
+  """Imports and yields the modules of the compiler."""
   names = []
   for room in ROOMS:
     try: module = importlib.import_module(room)
     except ImportError: continue
     names.append(room)
     if hasattr(module, "__path__"): names += [m.name for m in pkgutil.walk_packages(module.__path__, room + ".")]
-  seen: set[Any] = set()
   for name in names:
-    try: module = importlib.import_module(name)
-    except Exception: continue  # a backend whose libraries are missing
-    yield from rules_of(module, seen)
+    # the libraries of a backend may be missing
+    with contextlib.suppress(Exception): yield importlib.import_module(name)
+
+
+def all_rules() -> Iterator[tuple[Any, Function]]:
+  """Yields the pattern and the function of each rule in the modules of the compiler, each once."""
+  seen: set[Any] = set()
+  for module in compiler_modules(): yield from rules_of(module, seen)
+
+
+def matchers_of(module: Any) -> list[tuple[str, Any]]:
+  """Returns the names and values of the module's variables that are matchers."""
+  from tinygrad.uop.ops import PatternMatcher
+  return [(name, value) for name, value in vars(module).items() if isinstance(value, PatternMatcher)]
 
 
 def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
   """Yields the rules of a module's matchers, without those that were seen before."""
-  from tinygrad.uop.ops import PatternMatcher
-  for matcher in vars(module).values():
-    if not isinstance(matcher, PatternMatcher): continue
+  for _, matcher in matchers_of(module):
     for pattern, function in matcher.patterns:
       where = rule_location(pattern)
       if (key := (id(pattern), getattr(function, "__code__", function))) in seen or where.startswith(NO_REWRITES): continue
@@ -60,22 +68,22 @@ def rules_of(module: Any, seen: set[Any]) -> Iterator[tuple[Any, Function]]:
       yield pattern, function
 
 
-def rules_outside(wanted: str) -> list[tuple[Any, Function]]:
-  """Returns the rules of the file that `wanted`, FILE or FILE:LINE, names outside of ROOMS: a file of the installed
-  tinygrad, or a path from the working directory. Imports the file, which may raise. Empty if there is no such file."""
+def module_outside(wanted: str) -> Any:
+  """Imports and returns the module of the file that `wanted`, FILE or FILE:LINE, names outside of ROOMS: a file of the installed
+  tinygrad, or a path from the working directory. The file may raise. Returns None if there is no such file."""
   import tinygrad
   file = pathlib.Path(wanted.rpartition(":")[0] if wanted.rpartition(":")[2].isdigit() else wanted)
   package = pathlib.Path(tinygrad.__path__[0])
   found = next((p for p in (package / file, package.parent / file, file) if file.suffix == ".py" and p.is_file()), None)
-  if found is None: return []
+  if found is None: return None
   if found.resolve().is_relative_to(package.resolve()):
     parts = found.resolve().relative_to(package.resolve()).with_suffix("").parts
-    return list(rules_of(importlib.import_module(".".join(["tinygrad", *parts])), set()))
+    return importlib.import_module(".".join(["tinygrad", *parts]))
   spec = importlib.util.spec_from_file_location(found.stem, found.resolve())
-  if spec is None or spec.loader is None: return []
+  if spec is None or spec.loader is None: return None
   module = importlib.util.module_from_spec(spec)
   spec.loader.exec_module(module)
-  return list(rules_of(module, set()))
+  return module
 
 
 def no_rule(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
@@ -123,7 +131,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
     return [(p, f) for p, f in among if is_place_of(rule_location(p), only) or is_function_of(f, only)]
   known, why = list(all_rules()), ""
   if not (rules := selected(known)):
-    try: known += (others := rules_outside(only))
+    try: known += (others := list(rules_of(module, set())) if (module := module_outside(only)) else [])
     except Exception as e: others, why = [], f"the file raises {type(e).__name__} when it is imported: {str(e)[:100]}"
     rules = selected(others)
   most = MOST_OF_FEW if len(rules) <= FEW else MOST_INSTANCES
