@@ -159,7 +159,8 @@ TEST_CASE("check: the texts of a recording of another release are parsed and pri
   CHECK(run_tgc("diff " + file + " " + file).code == 0);
   CHECK(run_tgc("dump " + file + " --stage=s").code == 0);
   for (const char* what : {"--target=CUDA", "--set NOOPT=1"})  // both need compiling, which tgc refuses for this graph
-    expect_error("dump " + file + " --stage=s " + what, "expected --live=PYTHON, or --native, or what was recorded, without --target");
+    expect_error("dump " + file + " --stage=s " + what,
+                 "expected --live=PYTHON, or --native, or what was recorded, without --target");
 }
 
 TEST_CASE("cli: a pipe is an INPUT of every command, although commands open it more than once") {
