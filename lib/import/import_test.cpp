@@ -156,6 +156,9 @@ TEST_CASE("import: Invalid") {
                "UOp.const(Invalid, dtypes.bool))");
   for (UOp u : toposort(store.imported.root))
     if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
+  // a condition that is a constant does not hide another one
+  UOp kept = Import("x.index(UOp.const(False, dtypes.bool).alu(Ops.WHERE, " + gated + ", i))").stored();
+  CHECK(std::ranges::any_of(toposort(kept), [](UOp u) { return u.is(Op::CMPLT); }));
   // a load at an index that is always Invalid is 0, and a store does nothing
   CHECK(Import("x.index(UOp.const(Invalid, dtypes.bool))").stored().arg() == Arg(0.0));
   Import none("s = x.index(UOp.const(Invalid, dtypes.bool)).store(x.index(i))", "s.end(i).sink()");

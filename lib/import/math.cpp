@@ -64,6 +64,7 @@ Value make_cast(Importer& im, UOp u) {
 Value make_bitcast(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
+  if (im[u.src(0)].is_invalid()) return im[u.src(0)];
   Value from = im.number_value(u.src(0));
   const int64_t in = from.dtype.itemsize(), out_size = type.dtype.itemsize();
   if (!in || !out_size || from.is_weak || type.is_weak) throw Refusal{"it is a bitcast of a dtype without a size"};
@@ -145,7 +146,11 @@ UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
 // Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
 UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
   if (!yes.valid && !no.valid) return cond.valid;
-  UOp if_yes = logical_and(cond.node, yes.valid), if_no = logical_and(negate(cond.node), no.valid);
+  // keep a condition that is a constant beside what it decides, because the other side of a rewrite may have the latter
+  auto both = [](UOp c, UOp valid) {
+    return valid && is_false(c) && !is_false(valid) ? c.alu(Op::AND, valid) : logical_and(c, valid);
+  };
+  UOp if_yes = both(cond.node, yes.valid), if_no = both(negate(cond.node), no.valid);
   UOp valid = is_false(yes.valid) ? if_no : is_false(no.valid) ? if_yes : if_yes.alu(Op::OR, if_no);
   return logical_and(cond.valid, valid);
 }

@@ -117,6 +117,7 @@ class Encoder {
   SmtValue integer_op(UOp u, int lane);
   SmtValue bits_op(UOp u, int lane);
   SmtValue float_op(UOp u, int lane);
+  std::string real_reciprocal(UOp u, const SmtValue& value, int lane);
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
   void count_ieee(Op op, DType d, const std::vector<std::string>& x);
   std::string float_cast(DType from, DType to, const std::string& x);

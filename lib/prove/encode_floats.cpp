@@ -42,6 +42,14 @@ SmtValue Encoder::rounded_value(UOp u, int lane) {
   return out;
 }
 
+// Returns the term 1 / u over the reals. The reciprocal of a product is the product of the reciprocals, which Z3 does
+// not find for several factors.
+std::string Encoder::real_reciprocal(UOp u, const SmtValue& value, int lane) {
+  if (!u.is(Op::MUL)) return call("/", "1.0", value.term);
+  const SmtValue a = source(u, 0, lane), b = source(u, 1, lane);
+  return call("*", real_reciprocal(u.src(0), a, lane), real_reciprocal(u.src(1), b, lane));
+}
+
 SmtValue Encoder::float_op(UOp u, int lane) {
   DType d = u.dtype().scalar();
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
@@ -56,7 +64,7 @@ SmtValue Encoder::float_op(UOp u, int lane) {
       case Op::MAX: return made(ite(call("<", a.term, b.term), b.term, a.term));
       case Op::RECIPROCAL:
       case Op::FDIV: {  // defined only if the divisor is not zero
-        SmtValue out = made(u.is(Op::FDIV) ? call("/", a.term, b.term) : call("/", "1.0", a.term));
+        SmtValue out = made(u.is(Op::FDIV) ? call("/", a.term, b.term) : real_reciprocal(u.src(0), a, lane));
         out.definedness = both(out.definedness, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
         return out;
       }

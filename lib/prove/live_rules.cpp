@@ -7,6 +7,7 @@
 #include "lib/prove/node_values.h"
 #include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
+#include "lib/rewrite/rewrite.h"
 #include "lib/support/deadline.h"
 #include "lib/text/graph_json.h"
 #include "lib/uop/graph.h"
@@ -55,8 +56,11 @@ bool has_float_bits(UOp root) {
 constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
 constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
 
+constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
+
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
 constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
+constexpr size_t kMostCases = 3;     // most bools that are split into cases
 constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
 constexpr size_t kMostSpecial = 24;  // most proven instances that are searched for NaNs and infinities that differ
 
@@ -88,6 +92,12 @@ class LiveRulesProver {
       }
       if (proof && pairs.empty()) {
         list(rule, *m, pairs, "structural");
+        continue;
+      }
+      if (proof && proof->kind == Kind::Sampled && is_nan_of_constants(pairs)) {
+        rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Finite);
+        list(rule, *m, pairs, "a NaN of constants");
+        find_special(rule, pairs);
         continue;
       }
       rule.num_instances++;
@@ -146,9 +156,11 @@ class LiveRulesProver {
       SidePairs pairs;
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
-      if (is_open && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
+      if (is_open) proof = catch_failures([&] { return decide_cases(pairs, kMostCases); });
+      const bool is_left = is_open && (!proof || proof->kind != Kind::Proven);
+      if (is_left && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
         proof = catch_failures([&] { return prover_.decide_sides(as_int64(pairs)); });
-      if (is_open && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
+      if (is_left && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.ignores_fp8 = true;
         continue;
       }
@@ -168,13 +180,37 @@ class LiveRulesProver {
       rule.num_general++;
       rule.has_floats |= proof->has_floats, rule.sense = std::max(rule.sense, proof->sense);
     }
-    if (rule.num_general) rule.verdict = "proven", rule.missing_cases.clear();
+    if (rule.num_general == 0) return;
+    rule.verdict = "proven", rule.missing_cases.clear();
+    if (rule.rounds_twice) rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Rounding);
   }
 
  private:
   static bool any_node(const SidePairs& pairs, bool (*test)(UOp)) {
     auto has = [&](UOp side) { return std::ranges::any_of(toposort(side), test); };
     return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
+  }
+
+  // Decides the sides for both values of each bool that chooses a value in them and is read from memory; of at most
+  // `most` such bools.
+  RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
+    UOp choice;
+    for (const Sides& s : pairs)
+      for (UOp side : {s.before, s.after})
+        for (UOp u : toposort(side))
+          if (!choice && u.is(Op::WHERE) && u.src(0).in({Op::LOAD, Op::INDEX})) choice = u.src(0);
+    if (!choice || most == 0) return prover_.decide_sides(pairs);
+    RewriteProof out{.kind = Kind::Proven};
+    for (bool value : {false, true}) {
+      const Substitution of_choice{{choice, graph().constant(dtypes::bool_, value)}};
+      SidePairs one;
+      for (const Sides& s : pairs)
+        one.push_back({substitute(s.before, of_choice), substitute(s.after, of_choice), s.tolerance});
+      const RewriteProof proof = decide_cases(one, most - 1);
+      if (proof.kind != Kind::Proven) return proof;
+      out.has_floats |= proof.has_floats, out.sense = std::max(out.sense, proof.sense);
+    }
+    return out;
   }
 
   // Returns the sides with 64-bit integers in place of indices, because bits of unbounded integers cannot be encoded.
@@ -228,6 +264,14 @@ class LiveRulesProver {
     if (differs_in_zeros(found))
       rule.zero_sign_inputs = rule.zero_sign_inputs.empty() ? std::move(found) : rule.zero_sign_inputs;
     else rule.special_inputs = std::move(found);
+  }
+  // Returns true if the left side is a float without operands that is no number: no sense but the exact ones says what
+  // the right side must be.
+  bool is_nan_of_constants(const SidePairs& pairs) {
+    if (pairs.size() != 1 || !dtypes::is_float(pairs[0].before.dtype())) return false;
+    const auto point = prover_.special_counterexample(pairs);
+    const auto before = point.find("before");
+    return point.size() == 2 && before != point.end() && is_special(*before);
   }
   static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
     auto is_zero = [&](const char* side) {
@@ -306,8 +350,11 @@ class LiveRulesProver {
       proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
     if (rule.has_context) return set_unknown("its sides differ, but the rule reads a context or tags");
-    if (proof.counterexample["before"] == "Invalid")
-      return set_unknown("it gives an Invalid index a value, which is right only if nothing is read or stored there");
+    if (proof.counterexample["before"] == "Invalid") {
+      SidePairs numbers;  // a number that is Invalid may have any value on the right
+      for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
+      return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
+    }
     if (std::ranges::any_of(pairs, [](const Sides& s) { return has_float_bits(s.before) || has_float_bits(s.after); }))
       return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
     SidePairs restricted;
@@ -319,15 +366,20 @@ class LiveRulesProver {
       const UOp zero = s.before.const_like(0);
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
-    const RewriteProof again = decide(restricted);
-    if (again.kind != Kind::Proven && again.kind != Kind::Sampled) return;
     // the condition is only for overflows, and not for a NaN or an infinity
     if (std::ranges::any_of(proof.counterexample, is_special)) return;
+    add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
+  }
+
+  // Sets the verdict of an instance that is wrong, as `proof` says, to the one that it has under the condition.
+  void add_condition(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof, const RewriteProof& under,
+                     const char* condition) {
+    if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
     if (rule.condition.empty()) {
-      rule.condition = "no integer overflows", rule.counterexample = proof.counterexample;
+      rule.condition = condition, rule.counterexample = proof.counterexample;
       show(rule, pairs);
     }
-    proof.kind = again.kind, proof.has_floats = again.has_floats, proof.sense = again.sense;
+    proof.kind = under.kind, proof.has_floats = under.has_floats, proof.sense = under.sense;
   }
 
   RewriteProof decide(const SidePairs& pairs) {
@@ -400,6 +452,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
       rule.function_name = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
     rule.has_value_root = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
+    rule.rounds_twice = m.caller.find(kRoundsTwice) != m.caller.npos;
     const size_t because = m.caller.find(kBecause);
     if (because != m.caller.npos) rule.missing_cases = m.caller.substr(because + kBecause.size());
     const DeadlineScope limit(options.limit_seconds.value_or(0));

@@ -38,6 +38,7 @@ struct LiveRuleProof {
   size_t num_general = 0;
   bool ignores_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
   std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
+  bool rounds_twice = false;  // it makes floats of integer constants by way of doubles, which rounds them twice
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
   size_t num_instances = 0, num_proven = 0;  // numbers of decided and of proven instances
   size_t num_untried = 0;  // number of instances for which there was no time

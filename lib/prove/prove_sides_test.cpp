@@ -237,6 +237,19 @@ TEST_CASE("SidesProver: the decomposition of THREEFRY is the cipher") {
   CHECK(decide_sides(g, random, threefry2x32(key, x)).kind != RewriteProof::Kind::Proven);
 }
 
+TEST_CASE("SidesProver: the reciprocal of a product is the product of the reciprocals over the reals") {
+  Graph g;
+  auto load = [&](int64_t i) {
+    return g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(16), {}, 1).index_ptr(g.constant(dtypes::index, i)).load();
+  };
+  auto reciprocal = [](UOp u) { return u.alu(Op::RECIPROCAL); };
+  const UOp x = load(0), y = load(1), z = load(2), left = reciprocal(x * y * z);
+  const RewriteProof proof = decide_sides(g, left, reciprocal(x) * reciprocal(y) * reciprocal(z));
+  CHECK(proof.kind == RewriteProof::Kind::Proven);
+  CHECK(proof.sense == FloatSense::Real);
+  CHECK(decide_sides(g, left, reciprocal(x) * reciprocal(y) * reciprocal(y)).kind != RewriteProof::Kind::Proven);
+}
+
 TEST_CASE("SidesProver: constants are what REF computes") {
   Graph g;
   ProofCache cache;

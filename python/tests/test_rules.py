@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from conftest import RELEASE
 from tgc.export import rule_program, rule_programs
-from tgc.export.general_rules import general_sides
+from tgc.export.general_rules import ROUNDS_TWICE, general_sides
 from tgc.export.matches import rule_location
-from tgc.export.rule_instances import constant_of
+from tgc.export.rule_instances import constant_of, is_invalid
 from tgc.export.rule_program import answer_program
 from tgc.export.rule_search import Search
 from tgc.export.rules import all_rules, write_rules
 from tinygrad import Tensor
 from tinygrad.dtype import dtypes
-from tinygrad.uop.ops import Ops, UOp, UPat
+from tinygrad.uop.ops import GroupOp, Ops, UOp, UPat
 
 X, C = UPat.var("x"), UPat.cvar("c")
 
@@ -88,6 +88,10 @@ def wrapped(v: Any) -> bool: return bool(v == 78) or with_defaults(v)
   lambda x, c: wrong(x) if c.arg | 1 == 77 else c * x,
   lambda x, c: wrong(x) if c.arg >> 1 == 38 else c * x,
   lambda x, c: x.src[0] if x.op is Ops.ADD else c * x,
+  lambda x, c: wrong(x) if c.arg > 9 and c.arg & (c.arg - 1) == 0 else c * x,
+  lambda x, c: wrong(x) if (1 << c.arg) == 1 << 29 else c * x,
+  lambda x, c: wrong(x) if x.is_invalid else c * x,
+  lambda x, c: wrong(x) if c in x.backward_slice else c * x,
   by_table, by_error])
 def test_a_special_case_is_not_left_out(function: Any) -> None:
   sides, why = general_sides(UPat.var("x", dtypes.ints) * C, function)
@@ -99,6 +103,46 @@ def test_a_special_case_is_not_left_out(function: Any) -> None:
 def test_a_special_float_is_not_left_out(is_special: Any) -> None:
   sides = sides_of(UPat.var("x", dtypes.float) * C, lambda x, c: wrong(x) if isinstance(c.arg, float) and is_special(c.arg) else c * x)
   assert any(u.op is Ops.CONST and u.arg == 0 for _, after in sides for u in (after, *after.src[1:2]))
+
+
+def test_each_dtype_and_op_of_a_large_pattern_is_made() -> None:
+  unary = UPat(GroupOp.Unary | {Ops.CAST, Ops.BITCAST}, src=(UPat.var("c").where(UPat.var("x"), UPat.var("y")),), name="u")
+  sides = sides_of(unary, lambda c, x, y, u: c.where(u.replace(src=(x,)), u.replace(src=(y,))))
+  ints = [dtypes.uchar, dtypes.char, dtypes.ushort, dtypes.short, dtypes.uint, dtypes.int, dtypes.ulong, dtypes.long]
+  made = {(before.op, before.src[0].dtype, before.dtype) for before, _ in sides}
+  assert made >= {(Ops.CAST, a, b) for a in (*ints, dtypes.float, dtypes.half, dtypes.bool) for b in ints}
+  assert made >= {(Ops.BITCAST, dtypes.float, dtypes.int), (Ops.SQRT, dtypes.half, dtypes.half), (Ops.EXP2, dtypes.double, dtypes.double)}
+
+
+def test_an_operand_is_invalid_in_one_run() -> None:
+  sides = sides_of(UPat.var("c", dtypes.bool).where(UPat.var("x", dtypes.int), UPat.var("y")), lambda c, x, y: c.where(x, x) if y.is_invalid else x)
+  assert {is_invalid(before.src[2]) for before, _ in sides} == {True, False}
+
+
+def test_a_substitution_has_a_value_only_where_it_changes_none() -> None:
+  (_, after), *others = sides_of(UPat.var("c", dtypes.bool).where(UPat.var("x", dtypes.int), UPat.var("y")),
+                                 lambda c, x, y: x.substitute({c: c.const_like(True)}))
+  assert not others and after.op is Ops.WHERE and is_invalid(after.src[1])
+  assert not sides_of(X * C, lambda x, c: x.substitute({c: c.const_like(3)}, name="named"))
+
+
+def test_a_shift_by_a_constant_is_made_for_each_count() -> None:
+  sides = sides_of(UPat.var("x", dtypes.ushort) >> UPat.cvar("k"), lambda x, k: x // (1 << k.arg))
+  assert {before.src[1].arg for before, _ in sides} == set(range(16))
+
+
+def test_constants_become_floats_only_if_they_have_the_digits_of_their_dtype() -> None:
+  sides, why = general_sides(UPat(Ops.CAST, dtypes.floats, name="u", src=(C,)), lambda u, c: u.const_like(c.arg))
+  has_digits = constant_of(0.1, dtypes.half).arg == 0.1
+  assert why == ("it makes a constant of another dtype" if has_digits else ROUNDS_TWICE) and bool(sides) != has_digits
+
+
+def test_operands_without_a_width_are_beside_others_if_the_rule_needs_them() -> None:
+  weak = dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index
+  sides = sides_of(UPat(Ops.ADD, name="u"), lambda u: u.src[0].cast(dtypes.int) + u.src[1].cast(dtypes.int) if u.src[0].dtype != u.src[1].dtype else None)
+  assert {tuple(s.dtype for s in before.src) for before, _ in sides} >= {(weak, dtypes.int), (dtypes.int, weak), (dtypes.half, weak)}
+  sides = sides_of(UPat(Ops.SQRT, src=(X,), name="u"), lambda x, u: u.replace(src=(x.cast(dtypes.float),)) if not dtypes.is_float(x.dtype) else None)
+  assert {before.src[0].dtype for before, _ in sides} >= {dtypes.ulong, dtypes.uchar, dtypes.bool}
 
 
 def test_odd_operands_are_made_for_rules_that_have_no_other_instances() -> None:

@@ -9,14 +9,13 @@ import functools
 import inspect
 import itertools
 import math
-import operator
 import random
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, dtype_of, known_options, patterns_below
+from tgc.export.rule_instances import Maker, Unmakeable, dtype_of, known_options, patterns_below
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,
@@ -24,6 +23,7 @@ from tgc.export.rule_symbols import (
   Run,
   Value,
   contains_unknown,
+  is_bound_of_bool,
   is_special,
   is_unknown,
   kind_of,
@@ -35,27 +35,37 @@ VECTORS = {"STACK", "VECTORIZE", "VCONST", "GEP"}  # ops of vectors, which are l
 PARTS = {"backward_slice", "backward_slice_with_self", "ranges"}  # members of a node that hold nodes below it
 PURE = {all, any, sum, len, tuple, list, zip, reversed, enumerate, abs, min, max, bool}  # functions that only use methods of their operands, which an unknown value has
 INSPECTING = (eval, exec, locals, globals, vars, dir)
+ROUNDS_TWICE = "rounds-twice"  # constants of integers with many digits become floats by way of doubles, so that they may be rounded twice
 STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
 
 
 class GeneralMaker(Maker):
-  """Makes an instance whose operands and captured constants are unknown values. `turn` numbers the combinations of dtypes
-  and ops that the pattern admits and, with `permutes`, of the orders of its sources."""
+  """Makes an instance whose operands and captured constants are unknown values. `path` has the numbers of the first
+  choices of dtypes, ops, alternatives and, with `permutes`, orders of sources; the first option is taken for each choice
+  after them, and added to it. With `mixes`, also makes operands without a width beside others, and integers as operands of
+  float ops."""
 
-  def __init__(self, kinds: list[Any], kinds_of_root: list[Any], turn: int, permutes: bool) -> None:
+  def __init__(self, kinds: list[Any], kinds_of_root: list[Any], pattern: Any, path: list[int], permutes: bool, mixes: bool) -> None:
     super().__init__(None, random.Random(1))
-    self.turn, self.combinations, self.permutes, self.makes_own_casts = turn, 1, permutes, True
+    self.path, self.counts, self.permutes, self.mixes, self.makes_own_casts = path, list[int](), permutes, mixes, True
     self.fixed: set[Node] = set()
     self.constants: set[Node] = set()
     self.leaves_made: set[Node] = set()
-    self.kinds = kinds
+    self.kinds, self.kinds_of_root, self.pattern = kinds, kinds_of_root, pattern
     self.dtype = self.choice(kinds_of_root)
 
   def choice(self, options: Any) -> Any:
     options = [o for o in dict.fromkeys(known_options(options)) if getattr(o, "name", "") not in VECTORS]
-    self.combinations *= len(options)
-    self.turn, chosen = divmod(self.turn, len(options))
-    return options[chosen]
+    if not options: raise Unmakeable("nothing to choose from")
+    self.counts.append(len(options))
+    if len(self.path) < len(self.counts): self.path.append(0)
+    return options[self.path[len(self.counts) - 1]]
+
+  def next_path(self) -> list[int]:
+    """Returns the choices of the next instance; empty if there is none."""
+    path = self.path[:len(self.counts)]
+    while path and path[-1] + 1 == self.counts[len(path) - 1]: path.pop()
+    return [*path[:-1], path[-1] + 1] if path else []
 
   def patterns(self, p: Any, count: int) -> list[Any]:
     if p.src is None: return [None] * count
@@ -68,7 +78,15 @@ class GeneralMaker(Maker):
     self.leaves_made.add(out)
     return out
 
+  def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
+    # such a root chooses all dtypes itself
+    if p is self.pattern and not has_dtype and self.dtype is not self.kinds_of_root[0]: raise Unmakeable("made for another dtype")
+    return super().cast(p, op, dtype, has_dtype)
+
+  def odd(self) -> bool: return self.mixes
+  def makes_weak(self, dtype: Any) -> bool: return bool(self.mixes and self.choice([False, True]))
   def cast_kinds(self) -> list[Any]: return self.kinds
+  def dtype_of_float_operand(self) -> Any: return self.choice(self.kinds)
   def compared_dtype(self) -> Any: return self.choice(self.kinds)
 
   def leaf(self, dtype: Any) -> Any: return self.unknown(dtype)
@@ -119,6 +137,10 @@ class Instrumented(ast.NodeTransformer):
   def visit_Call(self, node: ast.Call) -> Any:
     value = searched_node(node)
     self.generic_visit(node)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "substitute" and len(node.args) == 1 and isinstance(node.args[0], ast.Dict):
+      if node.keywords or None in node.args[0].keys: raise NotGeneral("it substitutes with options")
+      pairs: list[Any] = [ast.Tuple([k, v], ast.Load()) for k, v in zip(node.args[0].keys, node.args[0].values)]  # type: ignore[list-item]
+      return self.call("_tgc_substitute", node.func.value, ast.List(pairs, ast.Load()))
     if value is not None:
       lazy = ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)
       return self.call("_tgc_search", self.visit(value), lazy)
@@ -157,7 +179,7 @@ def function_in(run: Run, function: Function) -> Any:
   """Returns the function with its `is`, `in` and calls answered by the run."""
   closure = inspect.getclosurevars(function).nonlocals
   scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run),
-           "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
+           "_tgc_substitute": run.substituted, "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
   compiled, name = instrumented(function.__code__), function.__code__.co_name
   if name == "<lambda>": made = eval(compiled, scope)
   else:
@@ -185,12 +207,14 @@ def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
   if any(function is f for f in PURE) or (type(of) in (list, tuple) and function.__name__ in ("append", "extend", "insert", "index")):
     return function(*args, **members)
   if function is isinstance and type(args[0]) is Value and args[1] is UOp: return True
+  if function is isinstance and type(args[0]) is Number and is_bound_of_bool(args[0]): run.refuse("it looks at the type of a bound")
   if function is isinstance and type(args[0]) is Number: return issubclass(kind_of(args[0]), args[1])
   if function in (math.isnan, math.isinf) and type(args[0]) is Number: return is_special(args[0], function is math.isnan)
   name = getattr(function, "__name__", "")
   if name in STATIC and getattr(UOp, name, None) == function:
     dtype = next((a for a in (*args, *members.values()) if type(a).__name__ == "DType"), None)
     if dtype is None and name == "const" and kind_of_argument(args) is int: dtype = getattr(dtypes, "weakint", None)
+    if name == "const" and args and type(args[0]) is Number: return run.value(run.constant(args[0], dtype))
     return run.wrapped(function(*run.nodes(args, dtype), **members))
   plain = function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function  # a cache changes no result
   if isinstance(plain, types.FunctionType): return function_in(run, plain)(*args, **members)
@@ -209,7 +233,7 @@ class General:
     self.pattern, self.function = pattern, function
     self.kinds = [getattr(d, "weakint", None) or d.index, d.int, d.float, d.bool, d.uint, d.long, d.half, d.uchar, d.char, d.ulong, d.double,
                   d.bfloat16, d.short, d.ushort, d.fp8e4m3, d.fp8e5m2]
-    self.kinds_of_root, self.reads_sources = self.kinds, False
+    self.kinds_of_root, self.reads_sources, self.rounds_twice = self.kinds, False, False
     below = list(patterns_below(pattern))
     if any(p.is_any for p in below): raise NotGeneral("its pattern has alternatives")
     if any(getattr(p, "match_tag", None) for p in below): raise NotGeneral("its pattern has tags")
@@ -230,42 +254,46 @@ class General:
   def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
     """Yields the sides of each way that the function may take."""
     names = {node: name for name, node in maker.named.items()}
-    choices: list[bool] = []
+    choices: list[int] = []
+    counts = {u.src[1]: 64 if maker.is_weak(u.dtype) else u.dtype.bitsize for u in before.toposort() if u.op.name in ("SHL", "SHR")}
     for _ in range(MOST_RUNS):
-      run = Run(choices, maker.fixed, maker.constants, names, maker.unknown)
+      run = Run(choices, counts, maker.fixed, maker.constants, names, maker.unknown)
       try: after = function_in(run, self.function)(**{name: run.value(node) for name, node in maker.named.items()})
       except NotGeneral: raise
       except Exception as e: raise NotGeneral(f"it raises {type(e).__name__}: {str(e)[:60]}") from None
       finally: self.reads_sources |= run.reads_sources
       if run.refused is not None: raise NotGeneral(run.refused)
+      self.rounds_twice |= run.rounds_twice
       if after is not None and type(after) is not Value: raise NotGeneral("it makes something else than a node")
-      if after is not None and (node := run.nodes(after)) is not before:
-        when: Any = functools.reduce(operator.and_, run.conditions) if run.conditions else None
-        yield (before, node) if when is None else (when.where(before, before.const_like(0)), when.where(node, node.const_like(0)))
-      choices = choices[:run.at]
-      while choices and not choices[-1]: choices.pop()
+      if after is not None and ((node := run.nodes(after)) is not before or run.makes_constants): yield run.sides(before, node)
+      choices = choices[:len(run.options)]
+      while choices and choices[-1] + 1 == run.options[len(choices) - 1]: choices.pop()
       if not choices: return
-      choices[-1] = False
+      choices[-1] += 1
     raise NotGeneral("it goes too many ways")
 
-  def sides(self, permutes: bool) -> list[tuple[Node, Node]]:
+  def sides(self, permutes: bool, mixes: bool) -> list[tuple[Node, Node]]:
     out: dict[tuple[Node, Node], None] = {}
-    turn, combinations = 0, 1
-    while turn < combinations:
-      maker, before = GeneralMaker(self.kinds, self.kinds_of_root, turn, permutes), None
+    seen: set[Node] = set()
+    path: list[int] = []
+    for _ in range(MOST_COMBINATIONS):
+      maker, before = GeneralMaker(self.kinds, self.kinds_of_root, self.pattern, path, permutes, mixes), None
       with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)  # a node does not accept this dtype
-      if before is not None: out.update(dict.fromkeys(self.runs(maker, before)))
-      turn, combinations = turn + 1, max(combinations, maker.combinations)
-      if combinations > MOST_COMBINATIONS or len(out) > MOST_SIDES: raise NotGeneral("its pattern admits too many dtypes and ops")
-    return list(out)
+      if before is not None and before not in seen: out.update(dict.fromkeys(self.runs(maker, before)))
+      if before is not None: seen.add(before)
+      path = maker.next_path()
+      if len(out) > MOST_SIDES: break
+      if not path: return list(out)
+    raise NotGeneral("its pattern admits too many dtypes and ops")
 
 
 def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, Node]], str]:
   """Returns pairs of nodes that are equal for all values of their leaves if the rule is right, for each dtype and op that the
-  pattern admits. If the rule cannot run on unknown values, returns none, and why."""
+  pattern admits, and an empty text or ROUNDS_TWICE. If the rule cannot run on unknown values, returns none, and why."""
   try:
     rule = General(pattern, function)
-    out = rule.sides(False)
-    return (rule.sides(True) if rule.reads_sources else out), ""
+    mixes = not (out := rule.sides(False, False))
+    if mixes: out = rule.sides(False, True)
+    return (rule.sides(True, mixes) if rule.reads_sources and out else out), ROUNDS_TWICE if rule.rounds_twice else ""
   except NotGeneral as why: return [], f"{why}"
   except (OSError, SyntaxError): return [], "its source is not found"

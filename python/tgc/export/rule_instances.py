@@ -188,12 +188,13 @@ class Maker:
     if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
     if op in self.groups.Comparison: return self.of_sources(p, op, [self.compared_dtype()] * 2)
     if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
-    if op in self.groups.Unary: return self.of_sources(p, op, [self.dtypes.int if op.name in OF_FLOATS and self.odd() else dtype])
+    if op in self.groups.Unary: return self.of_sources(p, op, [self.dtype_of_float_operand() if op.name in OF_FLOATS and self.odd() else dtype])
     if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
     if op in self.groups.Ternary: return self.of_sources(p, op, [dtype] * 3)
     if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
     return self.other(p, op, dtype)
 
+  def dtype_of_float_operand(self) -> Any: return self.dtypes.int
   def compared_dtype(self) -> Any: return self.choice([self.dtype, self.dtype, self.dtype, self.weak(), self.dtypes.int, self.dtypes.float])
 
   def cast_kinds(self) -> list[Any]:
@@ -266,22 +267,27 @@ class Maker:
     if isinstance(chosen, itertools.repeat): return [next(chosen)] * max(1, count)
     return list(chosen) + [None] * (count - len(chosen))
 
+  def makes_weak(self, dtype: Any) -> bool:
+    """Returns True if the next operand has no width. `dtype`: that of the operands before it; None for the first."""
+    return bool(self.is_odd and dtype is not None and self.dtypes.is_int(dtype) and self.random.random() < 0.3)
+
   def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     """Makes the operands that the pattern constrains most first. The others have the same dtype, except a condition and
     constants without a dtype of their own."""
     patterns = self.patterns(p, len(wanted))
     def freedom(i: int) -> int:
       part = patterns[i]
+      if part is not None and part.is_any: return 1  # one of its alternatives may choose the dtype
       if part is None or part.op is None: return 2 if part is None or dtype_of(part) is None else 0
       return 3 if part.op[0].name == "CONST" else 1
     made: dict[int, Any] = {}
     dtype = None
     for i in sorted(range(len(wanted)), key=freedom):
       is_condition = op is self.ops.WHERE and i == 0
-      is_weak = made and not is_condition and self.is_odd and dtype is not None and self.dtypes.is_int(dtype) and self.random.random() < 0.3
-      made[i] = self.make(patterns[i], wanted[i] if dtype is None or is_condition else self.weak() if is_weak else dtype)
-      if not is_condition and dtype is None: dtype = made[i].dtype
+      is_weak = not is_condition and self.makes_weak(dtype)
+      made[i] = self.make(patterns[i], self.weak() if is_weak else wanted[i] if dtype is None or is_condition else dtype)
       if is_weak and self.is_weak(made[i].dtype): continue
+      if not is_condition and dtype is None: dtype = made[i].dtype
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
     if op.name in ("SHL", "SHR") and made[1].op is self.ops.CONST and made[1].arg > MOST_SHIFT: raise Unmakeable("a shift by too much")
     return made[0].alu(op, *[made[i] for i in range(1, len(wanted))])

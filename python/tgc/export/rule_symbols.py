@@ -4,15 +4,16 @@ function could learn of an operand is refused, so that what it makes is the same
 the conditions hold."""
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import constant_of
+from tgc.export.rule_instances import constant_of, is_invalid
 
 MOST_CHOICES = 24  # maximum number of decisions of one run
-MOST_RUNS = 64  # most runs of one rule with one choice of dtypes and ops
+MOST_RUNS = 256  # most runs of one rule with one choice of dtypes and ops
 # Methods that build nodes, and do not depend on their operands but for dtypes.
 BUILDERS = {"alu", "where", "cast", "bitcast", "const_like", "logical_not", "ne", "eq", "maximum", "minimum", "reciprocal", "valid", "neg", "trunc",
             "sqrt", "exp2", "log2", "sin"}
@@ -30,7 +31,7 @@ class NotGeneral(BaseException):  # not an Exception: the function of a rule may
 
 
 def read(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
-def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp, UnknownKey)
+def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp, UnknownKey, UnknownParts)
 
 
 def contains_unknown(thing: Any) -> bool:
@@ -40,18 +41,22 @@ def contains_unknown(thing: Any) -> bool:
 
 
 class Run:
-  """One run of a rule's function. `choices` are its first decisions; more are added as they are made.
+  """One run of a rule's function. `choices` are its first decisions; more are added as they are made. `counts` has the bits
+  of what the left side shifts by a node, by this node.
 
   `fixed` are the nodes whose op the pattern fixes, `constants` those that it captures as constants, `names` what the rule
   calls them."""
 
-  def __init__(self, choices: list[bool], fixed: set[Node], constants: set[Node], names: dict[Node, str], unknown: Function) -> None:
-    self.choices, self.at, self.conditions = choices, 0, list[Node]()
+  def __init__(self, choices: list[int], counts: dict[Node, int], fixed: set[Node], constants: set[Node], names: dict[Node, str], unknown: Function) -> None:
+    self.choices, self.options, self.conditions = choices, list[int](), list[Node]()
+    self.counts = counts
     self.fixed, self.constants, self.names, self.unknown = fixed, constants, names, unknown
     self.values: dict[Node, Value] = {}
     self.bounds: dict[tuple[Node, str], Number] = {}
     self.refused: str | None = None
-    self.reads_sources = False
+    self.reads_sources = self.makes_constants = self.rounds_twice = False
+    self.invalid: dict[Node, bool] = {}  # operands, and whether they are Invalid in this run
+    self.known: dict[Node, Node] = {}  # operands that have one value in this run
 
   def refuse(self, why: str) -> Any:
     self.refused = why
@@ -59,13 +64,61 @@ class Run:
 
   def decide(self, if_true: Node | None = None, if_false: Node | None = None) -> bool:
     """Takes one of two ways, and notes the condition under which the function goes that way."""
-    if self.at == len(self.choices):
-      if self.at == MOST_CHOICES: self.refuse("it makes too many decisions")
-      self.choices.append(True)
-    chosen = self.choices[self.at]
-    self.at += 1
+    chosen = self.pick(2) == 0
     if (condition := if_true if chosen else if_false) is not None: self.conditions.append(condition)
     return chosen
+
+  def pick(self, options: int) -> int:
+    """Returns a number below `options`; each in one run."""
+    if len(self.options) == len(self.choices):
+      if len(self.choices) == MOST_CHOICES: self.refuse("it makes too many decisions")
+      self.choices.append(0)
+    self.options.append(options)
+    return self.choices[len(self.options) - 1]
+
+  def fix(self, captured: Node, value: int) -> None: self.known[captured] = constant_of(value, captured.dtype)
+
+  def picked_count(self, captured: Node) -> int:
+    """Returns a number of bits by which a shift is defined, and makes the captured constant this number."""
+    if captured not in self.known: self.fix(captured, self.pick(self.counts.get(captured, 64)))
+    return int(self.known[captured].arg)
+
+  def pick_power_of_two(self, number: Any) -> None:
+    """Makes a captured constant with this value each power of two; in one run, a number below 1."""
+    from tinygrad.dtype import dtypes
+    for captured in self.constants - self.known.keys():
+      if dtypes.is_float(captured.dtype) or read(Number.of(self, captured), "node") is not number: continue
+      powers = 63 if captured.dtype == number.dtype else captured.dtype.max.bit_length()
+      if (power := self.pick(powers + 1)) < powers: self.fix(captured, 1 << power)
+      else: self.conditions.append(number < 1)
+
+  def is_invalid(self, node: Node) -> bool:
+    """Takes an operand as Invalid in one run, and as another one in the other."""
+    if node in self.fixed: return is_invalid(node)
+    if node not in self.invalid:
+      self.invalid[node] = self.decide()
+      if self.invalid[node]:
+        from tinygrad.dtype import Invalid
+        self.known[node] = constant_of(Invalid)
+    return self.invalid[node]
+
+  def sides(self, before: Any, after: Any) -> tuple[Any, Any]:
+    """Returns both sides, where the conditions of this run hold."""
+    if self.conditions:
+      when: Any = functools.reduce(operator.and_, self.conditions)
+      before, after = when.where(before, before.const_like(0)), when.where(after, after.const_like(0))
+    return (before.substitute(self.known), after.substitute(self.known)) if self.known else (before, after)
+
+  def substituted(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
+    """Answers `value.substitute(dict(pairs))`: the operand has its value where each node has the value of its replacement.
+    Elsewhere, it may have any value, or none; so it is Invalid there, and no proof may use it."""
+    if not contains_unknown([value, pairs]): return value.substitute(dict(pairs))
+    from tinygrad.dtype import Invalid, dtypes
+    out = self.nodes(value)
+    for node, replacement in self.nodes(pairs):
+      if dtypes.is_float(node.dtype) or node.dtype != replacement.dtype: self.refuse("it substitutes for a float or another dtype")
+      out = node.ne(replacement).where(constant_of(Invalid), out)
+    return self.wrapped(out)
 
   def value(self, node: Node) -> Value:
     if node not in self.values: self.values[node] = Value(self, node)
@@ -88,9 +141,16 @@ class Run:
     """Returns a node with the number. An integer that its dtype does not hold wraps around."""
     from tinygrad.dtype import dtypes
     node, captured = read(number, "node"), read(number, "captured")
+    self.makes_constants = True
     if captured is not None and captured.dtype == dtype: return captured
-    if dtype is None or read(number, "is_float") or not (dtypes.is_int(dtype) or dtype == node.dtype):
-      self.refuse("it makes a float or a bool of a constant's value")
+    is_float, makes_float = read(number, "is_float"), dtype is not None and dtypes.is_float(dtype)
+    is_rounded = constant_of(0.1, dtypes.half).arg != 0.1  # else a constant has more digits than its dtype
+    if dtype is None or getattr(dtype, "name", "") == "weakfloat" or ((is_float or makes_float) and (captured is None or not is_rounded)):
+      self.refuse("it makes a constant of another dtype")
+    if dtype == dtypes.bool: return node.ne(node.const_like(0))
+    if makes_float and not is_float and dtype != dtypes.double and (captured.dtype == node.dtype or captured.dtype.itemsize > 4):
+      self.rounds_twice = True
+    if is_float and dtype == getattr(dtypes, "weakint", None): self.refuse("it makes an integer without a width of a float")
     return node if dtype == node.dtype else node.cast(dtype)
 
   def bound(self, node: Node, which: str) -> Number:
@@ -99,13 +159,17 @@ class Run:
     weak = getattr(dtypes, "weakint", None) or dtypes.index
     if node in self.constants: return Number.of(self, node)
     is_float = dtypes.is_float(node.dtype)
-    if node.dtype != weak and not dtypes.is_int(node.dtype) and not (is_float and node not in self.fixed):
-      self.refuse(f"it reads a bound of {self.name_of(node)}")
+    is_simple = node not in self.fixed or (node.dtype == dtypes.bool and not self.fixed.intersection(node.src))
+    if node.dtype != weak and not dtypes.is_int(node.dtype) and not is_float and (node.dtype != dtypes.bool or not is_simple):
+      self.refuse(f"it reads a bound of {self.name_of(node)}, which is {node.op.name}")
     if (node, which) not in self.bounds:
       value, limit = node if is_float else unbounded(node, weak, node in self.fixed), self.unknown(node.dtype if is_float else weak)
-      if value is None: self.refuse(f"it reads a bound of {self.name_of(node)}")
-      self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
-      self.bounds[node, which] = Number(self, limit, None, is_float)
+      if value is None: self.refuse(f"it reads a bound of {self.name_of(node)}, which is {node.op.name}")
+      if node in self.fixed and node.op.name == "SHL" and not self.decide():  # by a count that is no constant: the bounds are those of the dtype
+        self.conditions.append(limit.ne(constant_of(getattr(node.dtype, "min" if which == "vmin" else "max"))).logical_not())
+        value = node.cast(weak)
+      if not is_float or is_simple: self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
+      self.bounds[node, which] = Number(self, limit, None, is_float, node.dtype == dtypes.bool)
     return self.bounds[node, which]
 
   def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
@@ -122,6 +186,7 @@ class Run:
 
   def is_in(self, a: Any, among: Any) -> bool:
     if type(a) is UnknownOp: return self.decide()
+    if type(among) is UnknownParts: return self.decide()
     if is_unknown(among): self.refuse("it looks for something in an operand")
     if is_unknown(a): return any(self.is_same(a, b) if type(a) is Value else a == b for b in list(among))
     return bool(a in among)
@@ -131,8 +196,8 @@ def unbounded(node: Node, weak: Any, is_fixed: bool) -> Any:
   """Returns the value that lies within the bounds of an integer: tinygrad computes the bounds of a sum or a product without
   an overflow. Returns None for other ops that may overflow."""
   if node.dtype == weak: return node
-  if not is_fixed or node.op.name in ("AND", "OR", "XOR", "SHR", "MAX", "FLOORMOD", "CMOD", "MOD"): return node.cast(weak)
-  if node.op.name not in ("ADD", "SUB", "MUL", "FLOORDIV", "CDIV", "IDIV"): return None
+  if not is_fixed or node.op.name in ("AND", "OR", "XOR", "SHR", "MAX", "FLOORMOD", "CMOD", "MOD", "CMPLT", "CMPNE", "CMPEQ", "POW", "THREEFRY", "FDIV"): return node.cast(weak)
+  if node.op.name not in ("ADD", "SUB", "MUL", "FLOORDIV", "CDIV", "IDIV", "SHL"): return None
   return node.src[0].cast(weak).alu(node.op, node.src[1].cast(weak))
 
 
@@ -161,7 +226,8 @@ class Value:
     if name == "val" and not is_fixed: return Number.of(run, node)  # only constants have one: this operand is a constant
     if name in ("vmin", "vmax"): return run.bound(node, name)
     if name == "overflows": return lambda dtype: run.bound(node, "vmin") < dtype.min or run.bound(node, "vmax") > dtype.max
-    if name == "is_invalid": return run.decide()
+    if name == "is_invalid": return run.is_invalid(node)
+    if name in ("bool_slice", "backward_slice", "backward_slice_with_self") and not is_fixed: return UnknownParts(run)
     if name == "op_in_backward_slice_with_self" and not is_fixed: return lambda *_: run.decide()
     if name == "tuplize": return UnknownKey(run)
     if name == "simplify": return lambda: self  # other rules, which keep the value
@@ -192,10 +258,10 @@ def combined(self: Value, other: Any, compute: Function, is_reflected: bool) -> 
 class Number:
   """The value of a captured constant, a bound of an operand, or an integer computed of such: `node` has this value, exactly.
   `captured`: the constant, if this is its value."""
-  __slots__ = ("captured", "is_float", "node", "run")
+  __slots__ = ("captured", "is_bound_of_bool", "is_float", "node", "run")
 
-  def __init__(self, run: Run, node: Node, captured: Node | None = None, is_float: bool = False) -> None:
-    for name, value in (("run", run), ("node", node), ("captured", captured), ("is_float", is_float)): object.__setattr__(self, name, value)
+  def __init__(self, run: Run, node: Node, captured: Node | None = None, is_float: bool = False, is_bound_of_bool: bool = False) -> None:
+    for name, value in (("run", run), ("node", node), ("captured", captured), ("is_float", is_float), ("is_bound_of_bool", is_bound_of_bool)): object.__setattr__(self, name, value)
 
   @staticmethod
   def of(run: Run, captured: Node) -> Number:
@@ -217,7 +283,10 @@ class Number:
     if read(self, "is_float"):  # the constant may be rounded to its dtype later: only what then still holds
       return bool(run.decide(node.ne(as_float(node, other)).logical_not() if is_exact(other) else None))
     different = node.ne(other if hasattr(other, "toposort") else constant_of(other))
-    return bool(run.decide(different.logical_not(), different))
+    is_equal = bool(run.decide(different.logical_not(), different))
+    if is_equal and type(other) is int and other == 0 and node.op.name == "AND" and node.src[1] is node.src[0] - constant_of(1):
+      run.pick_power_of_two(node.src[0])  # x & (x - 1) == 0
+    return is_equal
 
   def __ne__(self, other: object) -> bool: return not self == other
 
@@ -244,6 +313,10 @@ def computed(self: Number, other: Any, compute: Function, is_reflected: bool) ->
   """Computes with an integer. Refuses floats, because Python's floats have the precision of doubles."""
   run = read(self, "run")
   if type(other) is Value: return NotImplemented
+  count = self if is_reflected else other
+  if compute in (operator.lshift, operator.rshift) and type(count) is Number and (captured := read(count, "captured")) is not None:
+    if is_reflected and type(other) is int: return compute(other, run.picked_count(captured))
+    if not is_reflected: other = run.picked_count(captured)
   other = integer_of(self, other)
   if read(self, "is_float") or compute is operator.truediv: run.refuse("it computes with the value of a constant")
   a, b = read(self, "node"), other if hasattr(other, "toposort") else constant_of(other)
@@ -300,6 +373,19 @@ class UnknownKey:
   def __ne__(self, other: object) -> bool: return not self == other
 
 
+class UnknownParts:
+  """The nodes below an unknown operand. Whether some node is among them is not known."""
+  __slots__ = ("run",)
+
+  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes the parts of an operand")
+  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at the parts of an operand")
+  def __eq__(self, other: object) -> bool: return bool(read(self, "run").refuse("it compares the parts of an operand"))
+
+
+def is_bound_of_bool(number: Number) -> bool: return bool(read(number, "is_bound_of_bool"))
+
+
 def kind_of(number: Number) -> type:
   """Returns the type that the number has in Python."""
   from tinygrad.dtype import dtypes
@@ -330,7 +416,7 @@ def install() -> None:
     setattr(UnknownKey, f"__{name}__", lambda self, _: read(self, "run").decide())
   def refusal(name: str) -> Any:
     return lambda self, *args, **members: read(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
-  for each in (Value, Number, UnknownOp, UnknownKey):
+  for each in (Value, Number, UnknownOp, UnknownKey, UnknownParts):
     for name in REFUSED:
       if f"__{name}__" not in vars(each) or name == "hash": setattr(each, f"__{name}__", refusal(name))
 

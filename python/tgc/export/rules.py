@@ -14,7 +14,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
-from tgc.export.general_rules import general_sides
+from tgc.export.general_rules import ROUNDS_TWICE, general_sides
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.matches import matches_json, place, rule_location
@@ -147,6 +147,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
     pairs, limit = general_sides(pattern, function)
     if not instances[where]: instances[where] += instances_of_elements(pattern, function, pairs)[:most]
     sides.setdefault(where, []).append(pairs)
+    if limit == ROUNDS_TWICE: words.add(limit)
     if not pairs: limits[where] = limit or "its function applies to no unknown operands"
   few = {where for where in places if len(instances[where]) < FEW}
   if few:
