@@ -54,6 +54,47 @@ TEST_CASE("cli: run compares a recorded schedule with --expect, and --save write
   CHECK(run_tgc("run " + near + inputs + " --expect=" + test_path("verdicts/lt_float13.want.npz")).code == 1);
 }
 
+TEST_CASE("cli: run and bisect of a schedule say what was not compared") {
+  const std::string near = test_path("verdicts/lt_float13.tensor.jsonl.gz");
+  const std::string inputs = " --inputs=" + test_path("verdicts/lt_float13.in.npz");
+  const CommandResult part = run_tgc("bisect " + near + inputs);
+  CHECK(part.code == 0);
+  CHECK(contains_text(part.out, ": no failure in 3 of 4 elements, its kernels compute what the tensor graph says"));
+  CHECK(contains_text(part.out, "; 1 of 4 elements left out: rounding, or what C leaves undefined, decides them"));
+  CHECK(contains_text(run_tgc("bisect --json " + near + inputs).out, "\"elements\":4,\"left_out\":1,"));
+  // rounding decides whether x + 1 < 1 for all four elements of x
+  Arrays all = std::move(read_arrays(test_path("verdicts/lt_float13.in.npz")).value_or_throw());
+  for (float& x : all[0].array.as<float>()) x = -1e-9F;
+  REQUIRE(write_npz((scratch_folder() / "all.npz").string(), all));
+  expect_error("bisect " + near + " --inputs=all.npz",
+               "'p05.3': not decided: nothing was compared: rounding, or what C leaves undefined, decides every "
+               "element");
+  CHECK(contains_text(run_tgc("run " + near + " --inputs=all.npz").out, "run, not compared,"));
+}
+
+TEST_CASE("cli: the arrays of --inputs are those of the graph, and reports name their file") {
+  const std::string near = test_path("verdicts/lt_float13.tensor.jsonl.gz");
+  const std::string file = test_path("verdicts/lt_float13.in.npz");
+  const CommandResult given = run_tgc("run " + near + " --inputs=" + file);
+  CHECK(contains_text(given.out, ", inputs of " + file + "\n"));
+  CHECK(contains_text(run_tgc("run --json " + near + " --inputs=" + file).out, "\"inputs\":"));
+  CHECK(contains_text(run_tgc("bisect " + near + " --inputs=" + file).out, " for the inputs of " + file));
+  CHECK(contains_text(run_tgc("run " + near).out, ", inputs drawn with --seed 0"));
+  Arrays other = std::move(read_arrays(file).value_or_throw());
+  other[0].name = "data7";
+  REQUIRE(write_npz((scratch_folder() / "other.npz").string(), other));
+  const std::string model = test_path("models/mlp.onnx");
+  for (const std::string command : {"run ", "bisect "}) {
+    expect_error(command + near + " --inputs=other.npz",
+                 "the schedule 'p05.3' has no array 'data7', expected data1, data2");
+    expect_error(command + kernel() + " --inputs=other.npz", "the kernel has no array 'data7', expected data0, ");
+    expect_error(command + model + " --inputs=other.npz", "the model has no input 'data7', expected ");
+  }
+  // a file for several kernels may have arrays that only some of them have
+  run_in_shell("zcat " + near + " > several.jsonl; tail -n 1 several.jsonl | sed 's/p05.3/p05.4/' >> several.jsonl");
+  CHECK(contains_text(run_tgc("run several.jsonl --inputs=other.npz").out, ", inputs drawn with --seed 0"));
+}
+
 TEST_CASE("cli: bisect refuses each option that has no effect on a recorded kernel") {
   for (const char* option : {"--recorded", "--sanitize", "--repro=r.repro", "--reference=CPU", "--reference=none",
                              "--crash", "--from=ast", "--cmd='true {}'", "--against=x.jsonl"})

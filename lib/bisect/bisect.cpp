@@ -188,7 +188,7 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   auto begin = Clock::now();
   auto done = catch_failures([&] { return work(session, report), Unit{}; });
   report.wall_seconds = seconds_since(begin);
-  if (done) return report;
+  if (done) return report.state_left_out_elements(), report;
   if (session.is_cancelled()) report.verdict = {Kind::Unresolved, "stopped before a culprit was found"};
   else report.error = done.diag().text();
   return report;
@@ -217,6 +217,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
+    finder.set_elements(report.counts);
     return;
   }
   options.input.variables = kernel->variables;

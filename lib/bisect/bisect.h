@@ -33,6 +33,9 @@ struct BisectReport {
   bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
+  // Adds to a verdict `same` how many elements were not compared (BisectCounts). If none was compared, sets `error`
+  // instead.
+  void state_left_out_elements();
   // Returns 2 for an error or `refused`, 0 for `same` and `known`, and 1 for any other verdict. Returns 1 for `known`,
   // too, if is_strict or verdict.is_shown_by_given_inputs is set.
   int exit_code() const;

@@ -285,7 +285,10 @@ Outcome Executor::compare_execution(const Result<Execution>& done) {
   if (!can_recheck || !is_recheck_cheap(repro_.input_graph.root, *arrays)) return fails;
   const ReferenceRunner ref(repro_.arrays.inputs, o.input.variables);
   arrays = ref.compare_arrays(repro_.input_graph.root, actual, expected, o.compare);
-  if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) return {};
+  if (arrays && std::ranges::all_of(*arrays, &Comparison::has_passed)) {
+    counts_.count_elements(*arrays);
+    return {};
+  }
   may_depend_on_rounding_ =
       arrays && std::ranges::any_of(*arrays, [](auto& c) { return c.num_left_out || c.was_recheck_cut; });
   return fails;

@@ -55,6 +55,9 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   auto compared = std::move(ref.compare_arrays(step.ast, actual, sample.values, {}, recheck).value_or_throw());
   if (std::ranges::all_of(compared, &Comparison::has_passed)) {
     right_asts_.insert(step.ast);
+    BisectCounts counts;
+    counts.count_elements(compared);
+    num_elements_ += counts.num_elements, num_left_out_ += counts.num_left_out;
     return;
   }
   keep_kernel(step);

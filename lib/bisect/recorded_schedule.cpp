@@ -118,6 +118,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
 
 std::string why_not_compared(const ModelReport& run) {
   std::string out;
+  if (!run.comparisons.empty()) out = ": rounding, or what C leaves undefined, decides every element";
   for (const std::string& note : run.notes) out += (out.empty() ? ": " : "; ") + note;
   if (run.stage_difference && !run.stage_difference->refused_stages.empty())
     out += (out.empty() ? ": " : "; ") + run.stage_difference->refused_stages[0];
@@ -249,12 +250,19 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   for (auto& [name, source] : run.variables) report.variables.insert(name);
   if (!run.order_report.faults.empty()) return set_order_verdict(v, run.order_report.faults[0], run, report);
   if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);
-  if (run.result() == RunReport::Result::NotCompared) throw Failure("nothing was compared" + why_not_compared(run));
+  if (run.result() == RunReport::Result::NotCompared)
+    throw Failure("not decided: nothing was compared" + why_not_compared(run));
   if (run.result() != RunReport::Result::Failed) {
     v.kind = run.order_report.stale_reads.empty() ? Kind::Same : Kind::Known;
+    report.counts.count_elements(run.comparisons);
+    for (auto& [name, elements] : run.not_decided_elements)
+      report.counts.num_elements += elements, report.counts.num_left_out += elements;
     v.detail = run.stores_nothing ? "the graph stores nothing, and its schedule has no kernels"
                : run.schedule_result.num_kernels  ? "its kernels compute what the tensor graph says"
                                   : "its stages compute what the tensor graph says";
+    if (!run.arrays_file.empty())
+      v.detail += " for the inputs of " + run.arrays_file +
+                  (run.seed ? ", and others drawn with --seed " + std::to_string(*run.seed) : "");
     if (run.schedule_result.num_kernels && !run.float_distribution.empty())
       v.detail += ", for floats " + run.float_distribution;
     if (v.kind == Kind::Known) v.detail = "tinygrad does not keep the old content of a buffer for a late read";

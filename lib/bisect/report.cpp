@@ -1,10 +1,16 @@
 // Formats the result of a bisection as text and as JSON.
 #include "lib/bisect/bisect.h"
+#include "lib/runtime/compare.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 
 namespace tgc {
+namespace {
+
+const std::string kAsExpected = "it computes what is expected";
+
+}  // namespace
 
 std::string_view name_of(Verdict::Kind kind) {
   constexpr std::string_view kNames[] = {"same",   "rewrite",  "shortcut",   "renderer", "compiler",
@@ -17,6 +23,24 @@ std::string_view name_of(Verdict::Kind kind) {
 bool Verdict::can_be_confirmed() const {
   return kind == Kind::Rewrite || kind == Kind::Shortcut || kind == Kind::Renderer || kind == Kind::Compiler ||
          kind == Kind::Divergence || kind == Kind::Known || (kind == Kind::Schedule && !rule.empty());
+}
+
+void BisectCounts::count_elements(const std::vector<Comparison>& arrays) {
+  int64_t all = 0, left_out = 0;
+  for (const Comparison& c : arrays) all += c.num_elements, left_out += c.num_left_out;
+  if (left_out >= num_left_out) num_elements = all, num_left_out = left_out;
+}
+
+void BisectReport::state_left_out_elements() {
+  if (verdict.kind != Verdict::Kind::Same || !counts.num_left_out || !error.empty()) return;
+  const std::string reason = ": rounding, or what C leaves undefined, decides ";
+  if (!counts.has_compared_elements()) {
+    error = "not decided: nothing was compared" + reason + "every element";
+    return;
+  }
+  if (verdict.detail.empty()) verdict.detail = kAsExpected;
+  verdict.detail += "; " + std::to_string(counts.num_left_out) + " of " + std::to_string(counts.num_elements) +
+                    " elements left out" + reason + "them";
 }
 
 int BisectReport::exit_code() const {
@@ -32,7 +56,11 @@ std::string BisectReport::text() const {
     if (!value.empty()) out += "  " + name + ": " + value + "\n";
   };
   if (v.kind == Verdict::Kind::Same) {
-    out += "no failure, " + (v.detail.empty() ? "it computes what is expected" : v.detail) + "\n";
+    out += "no failure";
+    if (counts.num_left_out)
+      out += " in " + std::to_string(counts.num_elements - counts.num_left_out) + " of " +
+             std::to_string(counts.num_elements) + " elements";
+    out += ", " + (v.detail.empty() ? kAsExpected : v.detail) + "\n";
     line("made for", origin_text);
     for (const std::string& note : notes) line("note", note);
     return out;
@@ -140,6 +168,7 @@ std::string BisectReport::json() const {
     if (v.can_be_confirmed()) json.member("confirmed", v.is_confirmed);
     text("entry", v.known_fault_name), text("issue", v.issue_url), text("program", v.program_text);
     text("proof", v.proof), text("detail", v.detail);
+    if (counts.num_left_out) json.member("elements", counts.num_elements).member("left_out", counts.num_left_out);
     json.member("rewrites", counts.num_rewrites)
         .member("compared", counts.num_compared)
         .member("runs", counts.num_runs);

@@ -74,6 +74,7 @@ class StageComparer {
   void add_wide_trials(const Executable& kernel, const KernelTrial& trial);
   const ImportedGraph* imported_graph(UOp original);
   void clear_outcomes();
+  void count_elements(const RecordedTrial& t, const std::vector<Comparison>& arrays);
 
   const Session& session_;
   InputGraph& input_;
@@ -86,6 +87,7 @@ class StageComparer {
   std::map<uint32_t, ImportedGraph> imported_graphs_;  // by node id of the recorded graph's root
   std::set<const Row*> compared_rows_;
   std::map<const RecordedTrial*, Arrays> magnitudes_;
+  std::map<const RecordedTrial*, BisectCounts> counted_elements_;
   std::string unknown_reason_;
   bool is_exact_ = false, has_float_sums_ = false, is_large_ = false;
 };

@@ -242,6 +242,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     // where rounding decides many elements, a few perturbations do not show all of these
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
+      graph_.report.not_decided_elements[data_name(slot)] = expected.size();
       if (not_decided_slots_.insert(slot).second)
         graph_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
     }

@@ -43,6 +43,30 @@ void RecordedTensorGraph::read_record() {
     schedule = std::move(read_recorded_schedule(session, record, release, parameters, buffer_sizes()).value_or_throw());
 }
 
+void RecordedTensorGraph::check_array_names() const {
+  if (!has_own_arrays(options.input)) return;
+  std::set<std::string> names;
+  for (auto& [slot, array] : buffers) names.insert(data_name(slot));
+  for (auto& [name, source] : parameters.value_sources) names.insert(name);
+  for (auto& [name, value] : parameters.variables.by_name) names.insert(name);
+  const auto check = [&] {
+    const std::string file = fill_in_name(options.input.arrays_file, options.input, input_graph);
+    return tgc::check_array_names(given_arrays, names, file,
+                                  "the schedule '" + input_graph.info.name + "' has no array");
+  };
+  if (check()) return;
+  // --save-failures also keeps the buffers that only a stage has
+  for (const GoldenStage& stage : input_graph.record->stages) {
+    const std::string* text = text_of(stage);
+    if (!text) continue;
+    auto read = read_tensor_stage(session, *input_graph.record, release, parameters, *text, stage.name);
+    if (!read) continue;
+    for (int64_t slot : read->input_slots)
+      if (slot >= 0) names.insert(data_name(slot));
+  }
+  check().value_or_throw();
+}
+
 double RecordedTensorGraph::estimated_work() const {
   double of_kernels = 0, of_graph = 0;
   if (schedule)
@@ -88,12 +112,34 @@ void RecordedTensorGraph::read_variables() {
 void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
   float_distribution = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
+  find_read_slots();
   draw_missing_buffers(reference);
   if (!schedule) return;
   for (auto& [slot, numbers] : schedule->buffer_numbers) {
     const ScheduleBuffer& b = schedule->kernels.schedule.buffers[numbers[0]];
     draw_buffer(slot, b.dtype, b.num_elements * int64_t(numbers.size()));
   }
+}
+
+void RecordedTensorGraph::find_read_slots() {
+  std::set<size_t> memories, numbers;  // the arrays that a kernel reads: of the graph, and of the schedule
+  for (const TensorKernel& k : reference.program.kernels)
+    for (const BufferSpec& b : buffers_of(toposort(k.ast)))
+      if (size_t i = size_t(b.argument_number); b.is_read && i < k.memories.size()) memories.insert(k.memories[i]);
+  for (size_t i : std::vector<size_t>(memories.begin(), memories.end()))
+    for (auto whole = reference.program.memories[i].view_of; whole; whole = reference.program.memories[*whole].view_of)
+      memories.insert(*whole);
+  for (size_t i : memories)
+    if (reference.input_slots[i] >= 0) read_slots_.insert(reference.input_slots[i]);
+  if (!schedule) return;
+  const Schedule& recorded = schedule->kernels.schedule;
+  for (const ScheduleItem& item : recorded.items) {
+    const auto accesses = accesses_of(item);
+    for (size_t i = 0; i < item.buffers.size(); i++)
+      if (accesses[i].is_read) numbers.insert(recorded.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]));
+  }
+  for (auto& [slot, parts] : schedule->buffer_numbers)
+    if (std::ranges::any_of(parts, [&](size_t part) { return numbers.contains(part); })) read_slots_.insert(slot);
 }
 
 InputDistribution RecordedTensorGraph::distribution() const {
@@ -123,13 +169,18 @@ void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, i
     if (a->dtype() != dtype || a->size() != size)
       throw Failure("the buffer '" + data_name(slot) + "' is " + array->describe() + ", the file has " + a->describe());
     *array = a->copy();
+    report.given_arrays.insert(data_name(slot));
+    report.arrays_file = fill_in_name(options.input.arrays_file, options.input, input_graph);
     return;
   }
-  report.seed = options.input.seed.value_or(0);
+  const uint64_t seed = options.input.seed.value_or(0);
   const std::string name = data_name(slot);
-  if (float_distribution.floats_of(name) == Floats::Unit)
-    report.float_distribution = note_on_floats(float_distribution);
-  fill_random(*array, *report.seed, name, float_distribution.floats_of(name));
+  if (read_slots_.contains(slot)) {
+    report.seed = seed, report.drawn_arrays.insert(name);
+    if (float_distribution.floats_of(name) == Floats::Unit)
+      report.float_distribution = note_on_floats(float_distribution);
+  }
+  fill_random(*array, seed, name, float_distribution.floats_of(name));
   const size_t part = array->nbytes() / size_t(copies);
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class RecordedTensorGraph {
   // Variables that --var or --inputs set keep their values.
   std::vector<VariableValues> more_values() const;
 
+  // Throws Failure if the file of --inputs is for this graph only and has an array that is neither a buffer nor a
+  // variable of the graph or of one of its stages. To be called after draw_buffers().
+  void check_array_names() const;
   // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is used
   // instead of the distribution of floats that suits the graph. draw_missing_buffers() fills those of `reference`
   // without a content.
@@ -56,7 +60,9 @@ class RecordedTensorGraph {
   InputDistribution float_distribution;  // of `buffers`
 
  private:
+  std::set<int64_t> read_slots_;  // the buffers that a kernel of the graph or of the schedule reads
   void read_variables();
+  void find_read_slots();
   InputDistribution distribution() const;              // the distribution of floats that suits the graph; has no seed
   std::map<int64_t, BufferSize> buffer_sizes() const;  // the dtype and size of each buffer of the graph, by slot
   // `copies`: the number of parts of the array, all of which have the same content.

@@ -34,6 +34,7 @@ void RecordedRun::run_record() {
   if (graph_.schedule) check_kernel_order();
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
+  graph_.check_array_names();
   // runs of the graph, and of the kernels or of each stage
   sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
   begin = Clock::now();
@@ -257,7 +258,7 @@ void RecordedRun::run_on_whole_numbers() {
     if (decided == outputs.end() || !decided->has_passed() || decided->num_left_out > 0) continue;
     std::erase_if(report_.notes, [&](const std::string& n) { return n.starts_with(name + " was not compared:"); });
     report_.notes.push_back(name + " was compared for whole numbers only: rounding decides many of its elements");
-    report_.comparisons.push_back(*decided);
+    report_.comparisons.push_back(*decided), report_.not_decided_elements.erase(name);
   }
 }
 

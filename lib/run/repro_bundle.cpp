@@ -69,6 +69,14 @@ Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in
   auto arrays = given_inputs(options, in, out.arrays_file);
   if (!arrays) return arrays.diag();
   out.arrays = std::move(*arrays);
+  if (has_own_arrays(options.input)) {
+    const std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
+    std::set<std::string> known;
+    for (const BufferSpec& b : buffers_of(nodes)) known.insert(b.name());
+    for (const VariableSpec& v : variables_of(nodes)) known.insert(v.name);
+    auto named = check_array_names(out.arrays, known, out.arrays_file, "the kernel has no array");
+    if (!named) return named.diag();
+  }
   if (options.input.arrays_file.empty() || options.input.seed) out.seed = options.input.seed.value_or(0);
   else out.seed.reset();
   if (in.record) out.recorded_variables = in.record->var_vals;

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct ModelReport {
   std::string device_option;       // value of --device that selects this device
   std::string recorded_on;         // device of the recorded graph's buffers; empty for the CPU
   std::optional<uint64_t> seed;    // seed of the random inputs; unset if no input is random
+  std::string arrays_file = {};    // the file of --inputs; empty if it has no array of the graph
+  // for a recorded schedule: the names of the buffers that have an array of --inputs, and of those that are random,
+  // without buffers that the graph only stores to
+  std::set<std::string> given_arrays = {}, drawn_arrays = {};
   std::string float_distribution;  // distribution of the random floats; empty: the default one
   // if the failed run had other inputs than usual: "of all sizes", "whole numbers"; if a second run passed: "also of
   // all sizes"; else empty
@@ -39,6 +44,8 @@ struct ModelReport {
   std::vector<std::string> result_names;
   // comparisons with the expected arrays: those of --expect or, for a recorded schedule, REF's
   std::vector<Comparison> comparisons;
+  // by name: the number of elements of each result that was not compared, because rounding decides many of them
+  std::map<std::string, int64_t> not_decided_elements = {};
   std::string reference;            // what the results were compared with, a file or REF; empty: nothing
   size_t confirmed_kernels = 0;     // number of kernels whose results REF confirmed
   size_t sanitized_kernels = 0;     // number of kernels in which AddressSanitizer found nothing

@@ -182,7 +182,7 @@ class ModelRun {
   // ---- inputs
   void read_given(const std::string& file) {
     file_ = file;
-    if (!file.empty()) given_ = std::move(read_arrays(file).value_or_throw());
+    if (!file.empty()) given_ = std::move(read_arrays(report_.arrays_file = file).value_or_throw());
     if (o_.input.seed || file.empty()) seed_ = o_.input.seed.value_or(0);
   }
 
@@ -196,8 +196,7 @@ class ModelRun {
   }
   // Throws Failure if the file of inputs has an array whose name is not in `used`.
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
-    for (auto& a : given_)
-      if (!used.contains(a.name)) throw Failure(Diag{.message = whose + " '" + a.name + "'", .file = file_});
+    check_array_names(given_, used, file_, whose).value_or_throw();
   }
 
   // The number of each buffer in the schedule that the default options make. The numbers name the arrays of the
@@ -325,8 +324,9 @@ class ModelRun {
     std::map<std::string, Value> out;
     std::set<std::string> used;
     auto declared = std::move(model.inputs(sizes).value_or_throw());
+    for (auto& input : declared) used.insert(input.name);
+    check_used(used, "the model has no input");
     for (auto& input : declared) {
-      used.insert(input.name);
       if (const Array* a = find_array(given_, input.name)) {
         out[input.name] = input_value(graph, fitting(*a, input));
       } else if (input.type.kind == onnx::TypeProto::Kind::Optional) {
@@ -340,7 +340,6 @@ class ModelRun {
         out[input.name] = input_value(graph, a);
       }
     }
-    check_used(used, "the model has no input");
     return out;
   }
 

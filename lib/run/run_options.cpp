@@ -5,6 +5,10 @@
 
 namespace tgc {
 
+bool has_own_arrays(const InputOptions& input) {
+  return !input.arrays_file.empty() && (input.is_only_kernel || input.arrays_file.find("{}") != std::string::npos);
+}
+
 double DeviceOptions::timeout_for(const Placement& place) const {
   constexpr double kDevice = 60, kEmulator = 600, kNoLimit = 1e9;
   if (!timeout_seconds) return place.is_ref ? 0 : is_emulated(place.label) ? kEmulator : kDevice;

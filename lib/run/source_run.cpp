@@ -12,6 +12,7 @@
 #include "lib/support/json_writer.h"
 #include "lib/support/lines.h"
 #include "lib/support/quantile.h"
+#include "lib/validate/kernel_inputs.h"
 
 namespace tgc {
 namespace {
@@ -238,6 +239,11 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     Arrays given;
     if (!options.input.arrays_file.empty()) given = std::move(read_arrays(options.input.arrays_file).value_or_throw());
     Arguments arguments = arguments_of(kernel, source.size_texts, given);
+    if (!given.empty()) {
+      std::set<std::string> known(arguments.names.begin(), arguments.names.end());
+      for (const BufferSpec& b : arguments.buffers) known.insert(b.name());
+      check_array_names(given, known, options.input.arrays_file, "the kernel has no array").value_or_throw();
+    }
     for (NamedArray& a : given)
       if (auto at = std::ranges::find(arguments.names, a.name); at != arguments.names.end())
         a.name = "data" + std::to_string(at - arguments.names.begin());

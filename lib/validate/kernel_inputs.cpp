@@ -41,6 +41,22 @@ Status check_variables(const Executable& kernel, const VariableValues& given) {
   return Unit{};
 }
 
+Status check_array_names(const Arrays& given, const std::set<std::string>& known, const std::string& file,
+                         std::string_view what) {
+  constexpr size_t kMostListed = 20;
+  std::string names;
+  size_t count = 0;
+  for (const std::string& name : known)
+    if (++count <= kMostListed) names += (names.empty() ? "" : ", ") + name;
+  if (count > kMostListed) names += ", and " + std::to_string(count - kMostListed) + " more";
+  for (const NamedArray& a : given)
+    if (!known.contains(a.name))
+      return Diag{.message = std::string(what) + " '" + a.name + "'",
+                  .file = file,
+                  .expected = names.empty() ? "no arrays" : names};
+  return Unit{};
+}
+
 Result<ChosenVariables> choose_variables(const Executable& kernel, const VariableSources& from) {
   return catch_failures([&] {
     ChosenVariables out;

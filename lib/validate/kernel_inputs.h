@@ -20,6 +20,11 @@ std::set<std::string> bound_variables(const Executable& kernel, const VariableVa
 // Returns an error, which lists the kernel's variables, if `given` names a variable that the kernel does not have.
 Status check_variables(const Executable& kernel, const VariableValues& given);
 
+// Returns an error, which lists `known`, if an array in `given`, the arrays of the file `file`, has a name that is not
+// in `known`. `what` is the beginning of the message, such as "the kernel has no array".
+Status check_array_names(const Arrays& given, const std::set<std::string>& known, const std::string& file,
+                         std::string_view what);
+
 // The value of a variable, and its source.
 struct ChosenVariable {
   int64_t value = 0;
