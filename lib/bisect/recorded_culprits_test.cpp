@@ -244,6 +244,14 @@ TEST_CASE("schedule: the rule that moves an index out of bounds is named, not th
   CHECK(report.verdict.function == "apply_movement_op (schedule/indexing.py)");
 }
 
+TEST_CASE("schedule: a wrong rewrite names the line of the program that made its node, and how to repeat the search") {
+  const BisectReport report = bisected_record("both_signs14.tensor.jsonl.gz", "signs.s3");
+  INFO(report.text(), report.error);
+  CHECK(report.verdict.location == "uop/symbolic.py:238");
+  CHECK(report.origin_text == "__add__ at signs.py:3");
+  CHECK(report.repro_command.starts_with("tgc bisect "));
+}
+
 TEST_CASE("schedule: with the arrays of a failure, sides of rewrites are compared with these arrays") {
   const std::string file = test_path("verdicts/lt_float13.tensor.jsonl.gz");
   RunOptions options;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/bisect/failure_repro.h"
+#include "lib/bisect/rewrite_origin.h"
 #include "lib/bisect/rewrite_sides.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/compilation/recorded_rewrites.h"
@@ -125,6 +127,20 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
+// Returns the methods of the program for which the kernels were made that are in the wrong order or store something
+// wrong; "" if that is not recorded.
+std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
+  std::set<size_t> numbers = run.wrong_kernels;
+  if (!run.order_report.faults.empty())
+    numbers = {run.order_report.faults[0].first_kernel, run.order_report.faults[0].second_kernel};
+  if (numbers.empty() && run.is_kernel_fault && record.kernels.size() == 1) numbers = {0};
+  std::vector<GoldenMetadata> methods;
+  for (size_t k : numbers)
+    if (k < record.kernels.size())
+      methods.insert(methods.end(), record.kernels[k].metadata.begin(), record.kernels[k].metadata.end());
+  return made_for_text(methods);
+}
+
 // Returns true if the graph after the first stage of the record is a LINEAR list of kernels, or a CALL of such a list.
 bool is_list_of_kernels(const InputGraph& in) {
   const auto pipeline = recorded_pipeline(in);
@@ -169,6 +185,7 @@ class RewriteSearch {
   }
 
   std::string why;  // the reason why a rewrite was not compared; empty if all were compared
+  const Rewrite* culprit = nullptr;  // the wrong rewrite; null if none was found
 
   // Returns whether the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
   bool ends_in(const Pipeline::Row& row) {
@@ -181,7 +198,7 @@ class RewriteSearch {
     RangedDifference loops;
     const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
     if (wrong && (is_out_of_bounds_ || loops.value_comparison.kind == EquivalenceResult::Kind::Differ))
-      return set_rewrite_verdict(report_.verdict, row, *wrong, loops.value_comparison), true;
+      return accuse(row, *wrong, loops.value_comparison), true;
     // Leaves out nodes of the input graph, which wrong_loops() has compared: the index of such a node depends on its
     // users, which the sides of a rewrite do not contain.
     return ends_among(row, [&](const Rewrite& m) {
@@ -190,6 +207,11 @@ class RewriteSearch {
   }
 
  private:
+  void accuse(const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+    culprit = &m;
+    set_rewrite_verdict(report_.verdict, row, m, sides);
+  }
+
   template <class IsMeant>
   bool ends_among(const Pipeline::Row& row, IsMeant is_meant) {
     for (const Rewrite& m : row.rewrites) {
@@ -205,7 +227,7 @@ class RewriteSearch {
       if (differ) {
         EquivalenceResult inner_sides;
         const Rewrite* inner = out_of_bounds_inside(row, m, inner_sides);
-        return set_rewrite_verdict(report_.verdict, row, inner ? *inner : m, inner ? inner_sides : sides), true;
+        return accuse(row, inner ? *inner : m, inner ? inner_sides : sides), true;
       }
       if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = import_error_of(m, parameters_.variables);
     }
@@ -248,6 +270,8 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   report.counts.num_runs = 1;
   report.notes = run.notes;
   for (auto& [name, source] : run.variables) report.variables.insert(name);
+  report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
+  if (in.record) report.origin_text = methods_of_kernels(*in.record, run);
   if (!run.order_report.faults.empty()) return set_order_verdict(v, run.order_report.faults[0], run, report);
   if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);
   if (run.result() == RunReport::Result::NotCompared)
@@ -302,7 +326,11 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   bool is_candidate = run.stage_difference->last_right_stage.empty();
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows) {
-    if (is_candidate && search.ends_in(row)) return;
+    if (is_candidate && search.ends_in(row)) {
+      const std::string made_for = search.culprit ? methods_of_rewrite(*pipeline, in, *search.culprit) : "";
+      if (!made_for.empty()) report.origin_text = made_for;
+      return;
+    }
     if (row.stage->name == run.stage_difference->stage) break;
     if (row.stage->name == run.stage_difference->last_right_stage) is_candidate = true;
   }

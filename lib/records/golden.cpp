@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/records/input_file.h"
+#include "lib/records/methods.h"
 #include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
 #include "lib/support/counted.h"
@@ -279,6 +280,12 @@ std::string program_text(const GoldenProgram& p) {
   line("vars", list(p.vars)), line("globals", list(p.globals)), line("outs", list(p.outs)), line("ins", list(p.ins));
   line("applied_opts", p.applied_opts), line("ops", p.ops), line("lds", p.lds), line("mem", p.mem);
   return out;
+}
+
+std::vector<GoldenMetadata> read_methods(std::string_view json) {
+  if (json.empty()) return {};
+  JsonScanner in(json, "made_by");
+  return metadata_list(in);
 }
 
 std::string made_for_text(const std::vector<GoldenMetadata>& metadata) {

@@ -170,7 +170,8 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
     }
     if (!hazard) continue;
     const std::string text = "kernel " + std::to_string(k) + ": " + hazard->text();
-    if (hazard->stores_first || differs) report_.hazard_text = text;
+    if (hazard->stores_first || differs)
+      report_.hazard_text = text, report_.wrong_kernels = {graph_.schedule->kernel_numbers[k]};
     else report_.notes.push_back(text + ", but is right in the order of the loops");
   }
 }
@@ -264,7 +265,26 @@ void RecordedRun::run_on_whole_numbers() {
 
 // ---- results
 
+void RecordedRun::find_wrong_kernels() {
+  if (!graph_.schedule) return;
+  const Schedule& schedule = graph_.schedule->kernels.schedule;
+  std::set<size_t> wrong;  // numbers of the buffers
+  for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
+    const auto compared = std::ranges::find(report_.comparisons, data_name(slot), &Comparison::name);
+    if (compared != report_.comparisons.end() && !compared->has_passed()) wrong.insert(numbers.begin(), numbers.end());
+  }
+  for (size_t k = 0; k < schedule.items.size(); k++) {
+    const auto accesses = accesses_of(schedule.items[k]);
+    for (size_t i = 0; i < accesses.size(); i++) {
+      const size_t number = schedule.items[k].buffers[i];
+      if (accesses[i].is_written && wrong.contains(schedule.buffers[number].view_of.value_or(number)))
+        report_.wrong_kernels.insert(graph_.schedule->kernel_numbers[k]);
+    }
+  }
+}
+
 void RecordedRun::report_arrays(const SlotArrays& actual, const SlotArrays& expected) {
+  find_wrong_kernels();
   for (auto& [slot, array] : actual.empty() ? expected : actual) {
     if (!expected.empty() && !expected.contains(slot)) continue;
     report_.result_names.push_back(data_name(slot));

@@ -53,6 +53,7 @@ class RecordedRun {
   // `differs`: the results of the schedule are wrong.
   void find_hazard_in_kernels(bool differs);
   void note_import(const std::string& stage);
+  void find_wrong_kernels();
 
   void report_arrays(const SlotArrays& actual, const SlotArrays& expected);
   // Write the arrays of a failed run to the folder of --save-failures, and the results to the file of --save.

@@ -271,7 +271,7 @@ class ScheduleReader {
       }
       item.fixed_vars = {k.fixed_variables.begin(), k.fixed_variables.end()};
       if (devices > 1) item.fixed_vars.emplace_back("_device_num", int64_t(d));
-      schedule().items.push_back(std::move(item));
+      schedule().items.push_back(std::move(item)), out_.kernel_numbers.push_back(number);
     }
   }
 

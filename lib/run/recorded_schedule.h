@@ -28,6 +28,7 @@ struct RecordedSchedule {
   OwnedSchedule kernels;
   // by slot of a BUFFER: the numbers of its buffers in the schedule, one for each device
   std::map<int64_t, std::vector<size_t>> buffer_numbers;
+  std::vector<size_t> kernel_numbers;  // for each item of the schedule: the number of its kernel in the record
 };
 
 // The arguments of the call that makes the schedule, by the slot of the PARAM that replaces each in later stages.

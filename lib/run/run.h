@@ -53,6 +53,8 @@ struct ModelReport {
   bool stores_nothing = false;       // the graph stores nothing, and its schedule has no kernels
   std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables by name: "3, recorded"
                                                       // or "3, given"
+  // numbers of the recorded kernels that store to a buffer with a wrong result, or that have the hazard
+  std::set<size_t> wrong_kernels = {};
   // a hazard in a recorded kernel: two iterations access the same element; empty: none was found
   std::string hazard_text = {};
   OrderReport order_report = {};            // faults in the order of a recorded schedule's kernels

@@ -1,0 +1,79 @@
+#include "lib/bisect/rewrite_origin.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lib/compilation/recorded_rewrites.h"
+#include "lib/records/methods.h"
+#include "lib/text/source_position.h"
+
+namespace tgc {
+namespace {
+
+// Follows the nodes of a graph through the rewrites of its stages. A node that a rule makes is of the methods of the
+// node that the rule replaces.
+class OriginTracer : public TraceConsumer {
+ public:
+  using Methods = std::set<size_t>;  // indices into the list of methods
+
+  explicit OriginTracer(Graph& graph) : methods_(graph) {}
+
+  void set_methods(UOp u, Methods methods) { methods_[u] = std::move(methods); }
+  const Methods* methods_of(UOp u) const { return methods_.find(u); }
+
+  void begin_stage(std::string_view, UOp input) override {
+    for (UOp u : toposort(input, [&](UOp s) { return !methods_.contains(s); }))
+      if (!methods_.contains(u)) methods_[u] = {};
+  }
+  void apply_rule(int, const TraceRule& rule, UOp before, UOp after, TraceCost) override {
+    if (!is_discarded(rule)) pass_on(before, after);
+  }
+  void rebuild_node(int, UOp before, UOp after) override { pass_on(before, after); }
+
+ private:
+  void pass_on(UOp before, UOp after) {
+    const Methods* known = methods_.find(before);
+    if (!known || !after) return;
+    const Methods methods = *known;
+    for (UOp u : toposort(after, [&](UOp s) { return !methods_.contains(s); }))
+      if (!methods_.contains(u)) methods_[u] = methods;
+  }
+
+  UOpMap<Methods> methods_;
+};
+
+}  // namespace
+
+std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const Rewrite& m) {
+  if (!in.record || in.record->made_by.empty() || in.record->ast_full) return "";
+  auto found = catch_failures([&]() -> std::string {
+    const std::vector<GoldenMetadata> methods = read_methods(in.record->made_by);
+    const auto rows = pipeline.rows().value_or_throw();
+    Graph& graph = m.before.graph();
+    OriginTracer tracer(graph);
+    // the same nodes, in the same order: each line of the recorded JSON after its header is a node
+    const std::vector<UOp> nodes = toposort(in.root), copies = toposort(copy_into(graph, in.root));
+    std::vector<size_t> line_ends;
+    for (size_t at = 0; (at = in.text.find('\n', at)) != in.text.npos; at++) line_ends.push_back(at);
+    for (size_t i = 0; i < nodes.size(); i++) {
+      const size_t at = place_of(in.read_report.places, nodes[i].id());
+      const int64_t number = std::ranges::lower_bound(line_ends, at) - line_ends.begin() - 1;
+      OriginTracer::Methods made_by;
+      for (size_t k = 0; k < methods.size(); k++)
+        if (std::ranges::count(methods[k].nodes, number)) made_by.insert(k);
+      tracer.set_methods(copies[i], std::move(made_by));
+    }
+    RecordedTrace trace(graph, tracer);
+    for (const Pipeline::Row& row : rows) {
+      if (row.list.empty() && row.result) trace.send_stage(row.stage->name, row.input, row.result, row.rewrites);
+      if (row.stage == m.stage) break;
+    }
+    std::vector<GoldenMetadata> out;
+    if (const auto* made_by = tracer.methods_of(m.before))
+      for (size_t k : *made_by) out.push_back(methods[k]);
+    return made_for_text(out);
+  });
+  return found ? *found : "";
+}
+
+}  // namespace tgc
