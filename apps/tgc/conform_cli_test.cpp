@@ -80,6 +80,24 @@ TEST_CASE("conform: the recorded graphs conform as text, structure and values") 
   }
 }
 
+TEST_CASE("conform: tinygrad's number of a kernel name is no difference, but another name is") {
+  const std::string base = (scratch_folder() / "names.txt").string();
+  for (const char* as : {"text", "structure"}) {
+    auto answered = [&](const std::string& name, const std::string& sed, const std::string& more = "") {
+      CommandResult r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(as + name, sed) + more);
+      CAPTURE(r.out + r.err);
+      CHECK(contains_text(r.out, "\"verdict\":\"different\"") == (r.code == 1));
+      return r.code;
+    };
+    std::filesystem::remove(base);
+    const std::string held = " --baseline=" + base;
+    const std::string number = "| sed \"s/90m\\(.\\{1,9\\}0m'\\)/90mn1\\1/; s/E_22_3_4/E_22_3_4n1/\"";
+    CHECK(answered("_number", number, held + " --write-baseline") == 0);
+    CHECK(contains_text(read_text(scratch_folder() / (as + std::string("_number.answers"))), "90mn1"));
+    CHECK(answered("_name", "| sed \"s/name='E/name='r/; s/E_22_3_4/r_22_3_4/\"", held) == 1);
+  }
+}
+
 TEST_CASE("conform: the linear list is compared in order and the source to the letter") {
   auto asked = [](const std::string& as, const std::string& name, const std::string& sed) {
     CommandResult r = run_tgc("conform '" + kOne + "' --json --as=" + as + " " + true_port(name, sed));

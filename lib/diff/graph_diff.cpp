@@ -120,8 +120,10 @@ class GraphDiffer {
     }
     if (u.arg().is(RecordClass::KernelInfo) && v.arg().is(RecordClass::KernelInfo)) {
       auto fields = fields_of(RecordClass::KernelInfo);
-      for (size_t i = labels_.options().compare_names ? 0 : 1; i < fields.size(); i++)
-        if (!(u.arg()[i] == v.arg()[i])) add("arg " + std::string(fields[i]), u.arg()[i].repr(), v.arg()[i].repr());
+      const Arg compared_u = labels_.compared_arg(u), compared_v = labels_.compared_arg(v);
+      for (size_t i = 0; i < fields.size(); i++)
+        if (!(compared_u[i] == compared_v[i]))
+          add("arg " + std::string(fields[i]), u.arg()[i].repr(), v.arg()[i].repr());
       return;
     }
     add(u.in({Op::REDUCE, Op::REDUCE_AXIS}) ? "reduce op" : "arg", u.arg().repr(), v.arg().repr());

@@ -166,6 +166,19 @@ TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
   CHECK(!DiffOptions::ignoring("nmaes").ok());
 }
 
+TEST_CASE("diff: the number that distinguishes kernels of one name in a process is no difference") {
+  auto named = [](const std::string& name) {
+    return "x = UOp.variable(\"x\", 0, 9)\nast = (x*x).sink(arg=KernelInfo(name='" + name + "', axis_types=(), "
+           "dont_use_locals=False, applied_opts=(), opts_to_apply=None))";
+  };
+  const std::string first = "r\\x1b[90m_\\x1b[0m\\x1b[97m5\\x1b[0m\\x1b[90m";
+  CHECK(diff(named(first + "n1\\x1b[0m"), named(first + "\\x1b[0m")).is_same);
+  CHECK(diff(named("E_4n1"), named("E_4n2")).is_same);
+  const GraphDiff d = diff(named("E_4n1"), named("E_5"));
+  REQUIRE(d.changes.size() == 1);
+  CHECK(has(d, kChanged, "arg name", "'E_4n1'", "'E_5'"));
+}
+
 TEST_CASE("diff: a removed store is reported with the nodes that only it used") {
   std::string a =
       "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <unordered_map>
+
+#include "lib/diff/renames.h"
 
 namespace tgc {
 namespace {
@@ -39,6 +42,15 @@ std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide
       return side.structure_hashes[side.at(x)] < side.structure_hashes[side.at(y)];
     });
   return out;
+}
+
+// Returns the position of a kernel's name among the items of `arg`; nullopt if `arg` is no KernelInfo with a name.
+std::optional<size_t> position_of_kernel_name(const Arg& arg) {
+  if (arg.kind() != Arg::Kind::Record || RecordView(arg).name() != "KernelInfo") return std::nullopt;
+  const RecordView record(arg);
+  for (size_t i = 0; i < record.size(); i++)
+    if (record.field(i) == "name" && record.values()[i].is_str()) return arg.items().size() - record.size() + i;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -98,12 +110,12 @@ Arg NodeLabels::compared_arg(UOp u) const {
     case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (o_.compare_metadata ? arg[1] : Arg()) : arg;
     default: break;
   }
-  if (!o_.compare_names && arg.is(RecordClass::KernelInfo)) {
-    std::vector<Arg> fields(arg.items().begin(), arg.items().end());
-    fields[0] = Arg();
-    return graph_.record(RecordClass::KernelInfo, fields);
-  }
-  return arg;
+  const auto name_at = position_of_kernel_name(arg);
+  if (!name_at) return arg;
+  std::vector<Arg> items(arg.items().begin(), arg.items().end());
+  Arg& name = items[*name_at];
+  name = o_.compare_names ? Arg(graph_.str(without_name_counters(name.text()))) : Arg();
+  return graph_.record(arg.record_class(), items);
 }
 
 bool NodeLabels::ignores_source_order(UOp u) const { return !o_.compare_order && u.in(ops::Commutative | kGathers); }

@@ -13,7 +13,7 @@ namespace tgc {
 
 // Properties of graphs whose differences are reported, in addition to differences of the structure.
 struct DiffOptions {
-  bool compare_names = true;     // names of kernels and variables
+  bool compare_names = true;     // names of kernels, without the suffix n1 of "E_4n1", and names of variables
   bool compare_tags = true;
   bool compare_metadata = true;  // metadata of kernels
   bool compare_buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)

@@ -199,13 +199,29 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   }
 }
 
-std::string plain_kernel_name(std::string_view name) {
-  std::string plain = ansistrip(name);
-  size_t at = plain.size();
-  while (at > 0 && is_digit(plain[at - 1])) at--;
-  if (at < plain.size() && at >= 2 && plain[at - 1] == 'n') plain.resize(at - 1);
-  return plain;
+// Returns true if the "n1" between `before` and `after` numbers a kernel.
+static bool is_name_counter(std::string_view before, std::string_view after) {
+  if (before.ends_with("[90m") && (after.starts_with("\x1b[0m") || after.starts_with("\\x1b[0m"))) return true;
+  auto is_word = [](char c) { return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; };
+  if (!after.empty() && is_word(after[0])) return false;
+  size_t begin = before.size();
+  while (begin > 0 && is_word(before[begin - 1])) begin--;
+  const std::string_view name = before.substr(begin);
+  return (name.starts_with("E_") || name.starts_with("r_")) && is_digit(name.back());
 }
+
+std::string without_name_counters(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    while (text[at] == 'n' && end < text.size() && is_digit(text[end])) end++;
+    if (end == at + 1 || !is_name_counter(out, text.substr(end))) out += text.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+std::string plain_kernel_name(std::string_view name) { return ansistrip(without_name_counters(name)); }
 
 Renames Renames::between(Release a, Release b) {
   Renames out;

@@ -52,7 +52,10 @@ class Renames {
 // the file cannot be read, or has a line that is no rename.
 Result<std::optional<Renames>> requested_renames(const std::string& option);
 
-// Returns the name of a kernel without color codes and without the suffix that makes it unique: "E_4" for "E_4n1".
+// Returns a kernel's name, or a text with such names, without the suffixes that distinguish the kernels of one name in
+// a process: "E_4" for "E_4n1". A name without colors must be "E_" or "r_" and sizes, the last one a number.
+std::string without_name_counters(std::string_view text);
+// Returns the name of a kernel without color codes and without the suffix that makes it unique.
 std::string plain_kernel_name(std::string_view name);
 
 }  // namespace tgc

@@ -173,6 +173,21 @@ TEST_CASE("Renames: kernel names lose their distinguishing number") {
   CHECK(plain_kernel_name("E\x1b[90m_\x1b[0m\x1b[97m2\x1b[0m\x1b[90mn2\x1b[0m") == "E_2");
   CHECK(plain_kernel_name("r_16_16") == "r_16_16");
   CHECK(plain_kernel_name("E_4n12") == "E_4");
+  CHECK(plain_kernel_name("scan2") == "scan2");  // not a number of tinygrad
+  CHECK(plain_kernel_name("E_len2") == "E_len2");
+}
+
+TEST_CASE("Renames: texts of graphs and sources lose the numbers of kernel names, and nothing else") {
+  for (std::string text : {"void r_5_11*(int* E_4*) {",
+                           "name='E\\x1b[90m_\\x1b[0m\\x1b[97mlen1\\x1b[0m\\x1b[90m*\\x1b[0m', x",
+                           "name='E_3*')", "xE_4n1 E_n1 E_4n1x an1 r_4n min1"}) {
+    std::string plain = text, numbered = text;
+    for (std::string* t : {&plain, &numbered})
+      for (size_t at = 0; (at = t->find("*", at)) != t->npos; at++)
+        if (t->compare(at, 2, "* ") != 0) t->replace(at, 1, t == &plain ? "" : "n12");
+    CHECK(without_name_counters(numbered) == plain);
+    CHECK(without_name_counters(plain) == plain);
+  }
 }
 
 }  // namespace

@@ -166,7 +166,8 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
                   const DiffOptions& options, const Renames* asked) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
-    out.line_difference = line_diff(without_header(in_a.text), without_header(in_b.text));
+    out.line_difference = line_diff(without_name_counters(without_header(in_a.text)),
+                                    without_name_counters(without_header(in_b.text)));
     out.is_same = out.line_difference.empty();
     return Unit{};
   }
