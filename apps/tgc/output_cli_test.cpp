@@ -238,6 +238,23 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
   CHECK(!fs::exists(scratch_folder() / "held.uop"));
 }
 
+TEST_CASE("output: an interrupt ends the proofs of rules, and the tinygrad that makes their instances") {
+  auto interrupted = [](const std::string& arguments, const std::string& wait) {
+    return run_in_shell("env --default-signal=INT tgc prove --rules " + arguments + " & p=$!; " + wait +
+                        "; kill -INT $p; begin=$(date +%s); wait $p; code=$?; "
+                        "echo $(($(date +%s) - begin)); exit $code");
+  };
+  write_scratch_file("exporter.sh", "echo $$ >exporter.pid; exec sleep 30\n");
+  const std::string is_started = "until [ -s exporter.pid ]; do sleep 0.1; done";
+  for (const CommandResult& r : {interrupted("--live='sh exporter.sh'", is_started), interrupted("", "sleep 1")}) {
+    CAPTURE(r.out + r.err);
+    CHECK(r.code == 2);
+    CHECK(contains_text(r.err, "tgc: cancelled"));
+    CHECK(std::atoi(r.out.c_str() + r.out.rfind('\n', r.out.size() - 2) + 1) < 5);
+  }
+  CHECK(run_in_shell("sleep 0.1; grep -qs '^State:.[RSD]' /proc/$(cat exporter.pid)/status").code != 0);
+}
+
 namespace {
 
 // Starts `tgc fuzz`, sends `signal` to the process after its first finding, and returns how the process ended.

@@ -1,5 +1,6 @@
 // tgc prove --program: writes programs that show wrong values with the tinygrad of --live.
 #include "apps/tgc/command.h"
+#include "apps/tgc/process.h"
 #include "apps/tgc/prove_command.h"
 #include "lib/support/write_file.h"
 #include "lib/text/graph_json.h"
@@ -11,7 +12,8 @@ ProgramWriter::ProgramWriter(const ProveOptions& o)
   if (program_path_.empty()) return;
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.live_tinygrad())), nullptr);
+  tinygrad_ = std::make_unique<TinygradProcess>(require(named_tinygrad(o.live_tinygrad())),
+                                                [] { return cancel_by_interrupt().is_requested(); });
 }
 
 void ProgramWriter::write_proof(LiveRuleProof& rule) {

@@ -8,8 +8,8 @@
 #include "lib/live/tinygrad_process.h"
 #include "lib/prove/live_rules.h"
 #include "lib/prove/merge_proofs.h"
+#include "lib/prove/proof_time.h"
 #include "lib/prove/prove_rules.h"
-#include "lib/support/counted.h"
 #include "lib/support/ordered_pool.h"
 #include "lib/support/write_file.h"
 #include "lib/trace/trace_print.h"
@@ -17,27 +17,37 @@
 namespace tgc {
 namespace {
 
+void report_rule(const Session& session, size_t number, size_t total, std::string_view rule) {
+  session.report_progress("rule " + std::to_string(number) + " of " + std::to_string(total) + ": " + std::string(rule));
+}
+
 // Proves the rules of the tinygrad that --live names.
 int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
   const Shard shard = o.this_shard();
-  require(export_rules(require(named_tinygrad(live)), o.rule, o.shard.empty() ? "1/1" : o.shard, path));
   Session session = terminal_session(o.jobs);
+  const RulesExport how{.only = o.rule,
+                        .shard = o.shard.empty() ? "1/1" : o.shard,
+                        .should_stop = session.cancel_check(),
+                        .on_progress = [&](const std::string& what) { session.report_progress(what); }};
+  require(export_rules(require(named_tinygrad(live)), how, path));
   const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
   ProofCache cache;
   cache.keep_verdicts();
   std::vector<LiveRuleProof> all;
   std::string producer, missing;
-  size_t done_rules = 0;
   ProgramWriter programs(o);
-  const LiveRuleOptions options{.on_rule = [&](LiveRuleProof& rule) {
+  const LiveRuleOptions options{.on_begin = [&](const std::string& place, size_t number, size_t total) {
+                                  report_rule(session, number, total, place);
+                                },
+                                .on_rule = [&](LiveRuleProof& rule) {
                                   programs.write_proof(rule);
                                   const bool is_printed = rule.has_value_root || rule.num_instances || !o.rule.empty();
                                   if (!o.prints_json && is_printed) print_report(live_rule_text(rule));
                                   flush_output();  // users read the verdicts as they come
-                                  session.report_progress(counted(++done_rules, "rule"));
                                 },
+                                .should_stop = session.cancel_check(),
                                 .limit_seconds = o.timeout_seconds,
                                 .max_refuted = o.program_path.empty() ? size_t(1) : size_t(6),
                                 .lists_instances = o.list_instances};
@@ -83,13 +93,17 @@ int prove_rules(const ProveOptions& o) {
   });
   std::vector<RuleProof> all(rules.size());
   Session session = terminal_session(o.overrides, o.jobs);
-  require(parallel_for(
-      rules.size(), session.jobs, [&](size_t i) { all[i] = prove_rule(*rules[i].rule, cache); },
-      [&](size_t i) {
-        if (!o.prints_json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
-        flush_output();  // users read the verdicts as they come
-        session.report_progress("rule " + std::to_string(i + 1) + " of " + std::to_string(rules.size()));
-      }));
+  if (!rules.empty()) report_rule(session, 1, rules.size(), rules[0].rule->name);
+  auto prove = [&](size_t i) -> Status {
+    const StopScope stop(session.cancel_check());
+    all[i] = prove_rule(*rules[i].rule, cache);
+    return session.is_cancelled() ? Status(Diag{"cancelled"}) : Status(Unit{});
+  };
+  require(parallel_for(rules.size(), session.jobs, prove, [&](size_t i) {
+    if (!o.prints_json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
+    flush_output();  // users read the verdicts as they come
+    if (i + 1 < rules.size()) report_rule(session, i + 2, rules.size(), rules[i + 1].rule->name);
+  }));
   cache.write_answers();
   print_report(o.prints_json ? rule_proofs_json(all) + o.end_of_report() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;

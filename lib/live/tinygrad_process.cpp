@@ -193,17 +193,25 @@ Result<std::string> named_tinygrad(const std::string& option) {
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }
 
-Status export_rules(const std::string& tinygrad, const std::string& only, const std::string& shard,
-                    const std::string& path) {
+Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path) {
   auto quoted = [](const std::string& text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
   };
   const bool is_python = tinygrad.find(' ') == std::string::npos;
+  const std::string progress = path + ".progress";
   const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
-                              " --shard " + quoted(shard) + (only.empty() ? "" : " --only " + quoted(only));
-  if (const auto exit_code = run_shell(command); exit_code && *exit_code == 0) return Unit{};
+                              " --progress " + quoted(progress) + " --shard " + quoted(options.shard) +
+                              (options.only.empty() ? "" : " --only " + quoted(options.only));
+  auto should_stop = [&] {
+    auto text = options.on_progress ? read_whole_file(progress) : Result(std::string());
+    if (text && !text->empty()) options.on_progress(*text);
+    return options.should_stop && options.should_stop();
+  };
+  const auto exit_code = run_shell(command, {.should_stop = should_stop});
+  if (exit_code && *exit_code == 0) return Unit{};
+  if (!exit_code && options.should_stop && options.should_stop()) return exit_code.diag();
   return no_tinygrad(Diag{.message = "'" + command + "' failed"});
 }
 

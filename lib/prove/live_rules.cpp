@@ -445,8 +445,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     for (const Rewrite& m : row.rewrites) instances[std::string(m.source_place)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
+  const StopScope stop(options.should_stop);
   for (const GoldenMetadata& m : in.record->metadata) {
     if (m.name.empty()) continue;
+    if (options.on_begin) options.on_begin(m.name, out.size() + 1, in.record->metadata.size());
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
     if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
       rule.function_name = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
@@ -465,6 +467,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
     if (rule.verdict != "instances") rule.missing_cases.clear();
+    if (StopScope::is_stopped()) throw Failure("cancelled");
     if (options.on_rule) options.on_rule(rule);
   }
   return out;

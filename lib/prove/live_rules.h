@@ -60,14 +60,18 @@ struct LiveRuleProof {
 };
 
 struct LiveRuleOptions {
-  std::function<void(LiveRuleProof&)> on_rule;  // called after each rule
+  // called before each rule, with its place, its number from 1, and the number of all rules
+  std::function<void(const std::string&, size_t, size_t)> on_begin = {};
+  std::function<void(LiveRuleProof&)> on_rule = {};  // called after each rule
+  std::function<bool()> should_stop = {};            // ends the proofs if it returns true
   // time limit for one rule, 0 for no limit; unset: 30 seconds of processor time
   std::optional<double> limit_seconds = {};
   size_t max_refuted = 1;  // number of refuted instances of a rule after which the search ends
   bool lists_instances = false;
 };
 
-// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote.
+// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote. Throws Failure if
+// `options.should_stop` returned true.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
 // Returns the error message for a recording without rules: names the rules that are nearest to the wanted place.

@@ -159,7 +159,7 @@ SmtAnswer Prover::answer_of(const std::string& text, Effort effort, IntSense int
   thread_local Shared shared;
   if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto ask = [&](Z3Session& session, const std::string& question, double most_seconds) {
-    const std::string said = session.ask_z3(question, most_seconds);
+    const std::string said = session.ask_z3(question, most_seconds, StopScope::current_check());
     if (session.is_over()) {
       if (&session == shared.session.get()) shared.session.reset();
       return SmtAnswer::Unknown;

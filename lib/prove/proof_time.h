@@ -1,7 +1,9 @@
 // The time limit for the proof of one kernel or rule. By default it limits processor time, so that a busy machine
-// proves as much as an idle one.
+// proves as much as an idle one. A request of the user to stop ends the time, too.
 #pragma once
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "lib/support/deadline.h"
 
@@ -28,6 +30,27 @@ class ProcessorLimit {
   const double outer_end_seconds_;
 };
 
-inline bool is_time_over() { return current_deadline().is_over() || ProcessorLimit::is_over(); }
+// Makes proofs on the calling thread end soon once `should_stop` returns true, while the object exists. Several threads
+// call `should_stop`. The verdict of a proof that was stopped must not be used.
+class StopScope {
+ public:
+  explicit StopScope(std::function<bool()> should_stop) : outer_(std::exchange(check(), std::move(should_stop))) {}
+  ~StopScope() { check() = std::move(outer_); }
+  StopScope(const StopScope&) = delete;
+  // Returns the function of the innermost object on this thread; an empty function if there is none.
+  static const std::function<bool()>& current_check() { return check(); }
+  static bool is_stopped() { return check() && check()(); }
+
+ private:
+  static std::function<bool()>& check() {
+    thread_local std::function<bool()> should_stop;
+    return should_stop;
+  }
+  std::function<bool()> outer_;
+};
+
+inline bool is_time_over() {
+  return current_deadline().is_over() || ProcessorLimit::is_over() || StopScope::is_stopped();
+}
 
 }  // namespace tgc

@@ -67,6 +67,7 @@ class Watcher {
     void* context;
     clockid_t clock;  // processor time of the thread that calls ask_z3()
     double end;  // time limit on that clock, in seconds
+    const std::function<bool()>& should_stop;
     bool is_over = false;
   };
   using Place = std::list<Question>::iterator;
@@ -75,11 +76,11 @@ class Watcher {
     static Watcher& watcher = *new Watcher;  // the watcher's thread never ends
     return watcher;
   }
-  Place add(void* context, double seconds) {
+  Place add(void* context, double seconds, const std::function<bool()>& should_stop) {
     clockid_t clock;
     pthread_getcpuclockid(pthread_self(), &clock);
     std::lock_guard lock(mutex_);
-    questions_.push_back({context, clock, seconds_of(clock) + seconds});
+    questions_.push_back({context, clock, seconds_of(clock) + seconds, should_stop});
     changed_.notify_one();
     return std::prev(questions_.end());
   }
@@ -104,7 +105,8 @@ class Watcher {
     for (;;) {
       changed_.wait(lock, [&] { return !questions_.empty(); });
       for (Question& q : questions_)
-        if (!q.is_over && seconds_of(q.clock) >= q.end) q.is_over = true, Library::instance().interrupt(q.context);
+        if (!q.is_over && (seconds_of(q.clock) >= q.end || (q.should_stop && q.should_stop())))
+          q.is_over = true, Library::instance().interrupt(q.context);
       lock.unlock();
       std::this_thread::sleep_for(kPause);
       lock.lock();
@@ -128,9 +130,9 @@ Z3Session::Z3Session() {
 
 Z3Session::~Z3Session() { Library::instance().delete_context(context_); }
 
-std::string Z3Session::ask_z3(const std::string& text, double most_seconds) {
+std::string Z3Session::ask_z3(const std::string& text, double most_seconds, const std::function<bool()>& should_stop) {
   if (most_seconds <= 0) return Library::instance().eval(context_, text.c_str());
-  const auto question = Watcher::instance().add(context_, most_seconds);
+  const auto question = Watcher::instance().add(context_, most_seconds, should_stop);
   std::string out = Library::instance().eval(context_, text.c_str());
   is_over_ |= Watcher::instance().remove(question);
   return out;

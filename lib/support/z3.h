@@ -1,5 +1,6 @@
 // The SMT solver Z3. libz3 is loaded at its first use, so programs that never use Z3 do not load it.
 #pragma once
+#include <functional>
 #include <string>
 
 namespace tgc {
@@ -13,9 +14,10 @@ class Z3Session {
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
   // Runs the commands in `text` and returns what Z3 prints: "sat", "unsat", values, or "(error ...)". If the
-  // calling thread uses more than `most_seconds` of processor time (0 means no limit), Z3 is interrupted; then
-  // is_over() is true, and the session must not be used further.
-  std::string ask_z3(const std::string& text, double most_seconds = 0);
+  // calling thread uses more than `most_seconds` of processor time (0 means no limit), or if `should_stop`, which
+  // another thread calls, returns true, Z3 is interrupted; then is_over() is true, and the session must not be used
+  // further. Without limit, `should_stop` is not called.
+  std::string ask_z3(const std::string& text, double most_seconds = 0, const std::function<bool()>& should_stop = {});
   bool is_over() const { return is_over_; }
 
  private:

@@ -162,7 +162,10 @@ def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
 def test_shards_divide_the_rules(tmp_path: pathlib.Path) -> None:
   lines = [f"  (UPat.var('x') + {n}, lambda x: x + {n}),\n" for n in range(5)]
   (tmp_path / "five.py").write_text("from tinygrad.uop.ops import PatternMatcher, UPat\nfive = PatternMatcher([\n" + "".join(lines) + "])\n")
-  assert [write_rules(tmp_path / "rules.gz", f"{tmp_path}/five.py", part, 3) for part in (1, 2, 3)] == [2, 2, 1]
+  said: list[str] = []
+  assert [write_rules(tmp_path / "rules.gz", f"{tmp_path}/five.py", part, 3, said.append) for part in (1, 2, 3)] == [2, 2, 1]
+  assert [text.rpartition(": ")[0] for text in said if "instances of" in text] == [
+    f"making instances of rule {n} of {of}" for of in (2, 2, 1) for n in range(1, of + 1)]
 
 
 def test_programs_give_instances(monkeypatch: pytest.MonkeyPatch) -> None:

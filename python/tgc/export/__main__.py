@@ -145,6 +145,7 @@ def main() -> int:
   parser.add_argument("--rules", action="store_true", help="write instances of tinygrad's rewrite rules, for `tgc prove --rules --live`")
   parser.add_argument("--only", default="", metavar="FILE:LINE", help="with --rules: only rules at places that contain this text")
   parser.add_argument("--shard", default="1/1", metavar="K/N", help="with --rules: only the Kth of N parts of the rules")
+  parser.add_argument("--progress", default=os.devnull, metavar="FILE", help="with --rules: a file that always says what is being done")
   parser.add_argument("--answer", action="store_true", help="answer the questions of tgc, one line each, and write no file")
   options, command = divided_arguments(parser, sys.argv[1:])
   if options.answer: return answer_questions()
@@ -152,7 +153,7 @@ def main() -> int:
   if options.rules:
     from tgc.export.rules import write_rules
     part, of = map(int, options.shard.split("/"))
-    write_rules(pathlib.Path(options.output), options.only, part, of)
+    write_rules(pathlib.Path(options.output), options.only, part, of, pathlib.Path(options.progress).write_text)
     return 0
   if options.watch_nan and not command: parser.error("--watch-nan needs a program after --")
   if options.stop and not options.watch_nan: parser.error("--stop needs --watch-nan")

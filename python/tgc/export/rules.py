@@ -11,7 +11,7 @@ import importlib.util
 import json
 import pathlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tgc.export.general_rules import ROUNDS_TWICE, general_sides
@@ -120,9 +120,9 @@ def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[No
   return out
 
 
-def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> int:
+def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_progress: Callable[[str], object] = lambda text: None) -> int:
   """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
-  part-th of `of` parts of their places. Returns the number of places."""
+  part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places."""
   places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
@@ -137,8 +137,9 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
   most = MOST_OF_FEW if len(rules) <= FEW else MOST_INSTANCES
   in_part = set(list(dict.fromkeys(rule_location(p) for p, _ in rules))[part - 1::of])
   rules = [(p, f) for p, f in rules if rule_location(p) in in_part]
-  for pattern, function in rules:
+  for number, (pattern, function) in enumerate(rules, 1):
     where = rule_location(pattern)
+    on_progress(f"making instances of rule {number} of {len(rules)}: {where}")
     words = places.setdefault(where, set())
     if is_of_values(pattern) and not where.startswith("schedule/"): words.add("values")
     if depends_on_context(pattern, function): words.add("context")
@@ -151,6 +152,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1) -> in
     if not pairs: limits[where] = limit or "its function applies to no unknown operands"
   few = {where for where in places if len(instances[where]) < FEW}
   if few:
+    on_progress(f"running programs for {len(few)} rules that have few instances")
     for where, pairs in matches_of_programs(few).items(): instances[where] += pairs
   from tinygrad.uop.ops import UOp
   producer = f"tinygrad {installed_version()}"
