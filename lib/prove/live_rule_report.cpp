@@ -26,15 +26,17 @@ std::string special_text(const LiveRuleProof& r) {
 
 std::string live_rule_text(const LiveRuleProof& r) {
   std::string out = r.rule_location + (r.function_name.empty() ? "" : " (" + r.function_name + ")") + ": " + r.verdict;
+  const bool is_conditional = r.verdict == "conditional";
+  if (is_conditional) out += condition_text(r.condition, r.counterexample);
   if (r.num_instances)
-    out += ", " + std::to_string(r.num_proven) + " of " + counted(r.num_instances, "instance") + " proven";
+    out += (is_conditional ? "; there, " : ", ") + std::to_string(r.num_proven) + " of " +
+           counted(r.num_instances, "instance") + " proven";
   if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
   if (r.num_general) out += ", and for all values of its operands";
   if (r.ignores_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
-  if (r.verdict == "conditional") out += ", if " + r.condition;
   if (r.verdict != "refuted") out += special_text(r);
-  if (!r.counterexample.empty()) out += ": " + point_text(r.counterexample);
+  if (!r.counterexample.empty() && !is_conditional) out += ": " + point_text(r.counterexample);
   else if (!r.reason.empty()) out += ": " + r.reason;
   out += "\n";
   if (!r.missing_cases.empty())

@@ -25,6 +25,15 @@ TEST_CASE("live rules: a rule that is wrong in the sign of zero says so") {
   CHECK(live_rule_text(r).find(" but ") == std::string::npos);
 }
 
+TEST_CASE("live rules: a conditional rule is said to be wrong elsewhere, before its proofs are counted") {
+  LiveRuleProof r = proof();
+  r.verdict = "conditional", r.condition = "no integer overflows", r.num_general = 0;
+  r.counterexample = {{"data1", "1"}, {"data2", "7"}, {"before", "3"}, {"after", "-4"}};
+  CHECK(live_rule_text(r) ==
+        "uop/symbolic.py:1: conditional: right only if no integer overflows; for data1 = 1, data2 = 7 it gives -4 in "
+        "place of 3; there, 14 of 14 instances proven\n");
+}
+
 TEST_CASE("live rules: the report lists instances, and why no more is proven") {
   LiveRuleProof r = proof();
   r.verdict = "instances", r.num_general = 0, r.missing_cases = "it looks at the op of 'x'", r.num_untried = 5;

@@ -107,6 +107,14 @@ std::string point_text(const std::map<std::string, std::string>& point) {
   return out;
 }
 
+std::string condition_text(const std::string& condition, std::map<std::string, std::string> point) {
+  std::string out = ": right only if " + condition;
+  const auto before = point.extract("before"), after = point.extract("after");
+  if (before.empty() || after.empty()) return out;
+  return out + (point.empty() ? "; else" : "; for " + point_text(point)) + " it gives " + after.mapped() +
+         " in place of " + before.mapped();
+}
+
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result) {
   Values values(point);

@@ -19,6 +19,9 @@ std::vector<std::string> node_values(UOp side, const std::map<std::string, std::
 
 // Returns a counterexample as text, the leaves before the sides, such as "data1 = 3, before = 1, after = 0".
 std::string point_text(const std::map<std::string, std::string>& point);
+// Returns what the condition of a conditional rule means, and a counterexample without it: ": right only if x >= 0; for
+// data1 = -1 it gives 1 in place of -1".
+std::string condition_text(const std::string& condition, std::map<std::string, std::string> point);
 
 // ---- uses of values that are proven equal only in a weak sense. A comparison, a BITCAST, or a cast to a narrower
 // dtype or to an integer may turn a tiny difference into a large one, so the graph around such a value decides if the

@@ -1,6 +1,7 @@
 // Formats the verdicts of tgc's own rules as text and JSON.
 #include <algorithm>
 
+#include "lib/prove/node_values.h"
 #include "lib/prove/prove_rules.h"
 #include "lib/support/json_writer.h"
 #include "lib/compilation/rewrite_log.h"
@@ -28,13 +29,14 @@ std::string_view sense_name(const RuleProof& r) {
 
 std::string rule_proof_text(const RuleProof& r) {
   std::string out = std::string(r.rule->name) + ": " + std::string(name_of(r.kind));
-  if (!r.condition.empty()) out += " (" + r.condition + ")";
-  if (r.num_instances) out += ", " + std::to_string(r.num_instances) + " instances";
+  const bool is_conditional = r.kind == Kind::Conditional;
+  if (is_conditional) out += condition_text(r.condition, r.counterexample);
+  if (r.num_instances) out += (is_conditional ? "; there, " : ", ") + std::to_string(r.num_instances) + " instances";
   if (r.has_floats && r.num_instances) out += ", " + std::string(sense_name(r));
   if (r.assumes_bounds) out += ", by bounds";
   if (r.is_by_specification) out += ", by specification";
   if (!r.reason.empty()) out += ": " + r.reason;
-  for (auto& [name, value] : r.counterexample) out += ", " + name + " = " + value;
+  if (!r.counterexample.empty() && !is_conditional) out += ", " + point_text(r.counterexample);
   out += "  " + location_of(*r.rule) + "\n";
   if (!r.before.empty()) out += r.before + "\n  ->\n" + r.after + "\n";
   return out;
