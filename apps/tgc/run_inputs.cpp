@@ -41,7 +41,7 @@ class Runner {
                                                            : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
-      if (counts_.num_all() > 1 && !bound_.contains(name))
+      if (counts_.num_all() + graphs_.num_all() > 1 && !bound_.contains(name))
         worst = report_error({.message = "no kernel has a variable '" + name + "'"});
     if (counts_.num_all() > 1 && !o_.prints_json) print_report(counts_.text());
     if (graphs_.num_all() > 1 && !o_.prints_json) print_report(graphs_.text("tensor graph"));
@@ -98,7 +98,8 @@ class Runner {
     while (graph && *graph) {
       if (session_.is_cancelled()) return report_error({.message = "cancelled"});
       auto following = read_next(*source, following_reading);
-      spec_.input.is_only_kernel = o_.inputs.size() == 1 && counts_.num_all() == 0 && following && !*following;
+      const bool is_first = counts_.num_all() + graphs_.num_all() == 0;
+      spec_.input.is_only_kernel = o_.inputs.size() == 1 && is_first && following && !*following;
       const DeadlineScope rest((*graph)->is_tensor_graph ? 0 : seconds_left(reading));
       worst = std::max(worst, (*graph)->is_tensor_graph ? run_tensor(**graph) : run_graph(**graph));
       graph = std::move(following), reading = following_reading;
