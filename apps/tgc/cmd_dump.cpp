@@ -95,7 +95,8 @@ void add_dump(Command& cmd) {
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.option("--from", o.over.from_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.flag("--recorded", o.over.prefers_recorded, "print the stages that a golden record holds");
+  cmd.flag("--recorded", o.over.prefers_recorded, "print the stages that a record holds; without it, tgc\n"
+           "compiles a record of tinygrad 0.12.0 again, and prints its own stages");
   cmd.set_group(OptionGroup::Output);
   cmd.option("--stage", o.stage, "LIST",
              "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");

@@ -91,6 +91,7 @@ int run(const ProveOptions& o) {
   cache.write_answers();
   if (!o.prints_json && counts.total()) print_report(counts.text());
   if (o.prints_json) print_report(o.end_of_report());
+  if (counts.total() && verdicts[Kind::Proven] == counts.total()) note_unchecked_schedules(session, o.input, "prove");
   if (verdicts[Kind::Refuted]) return 1;
   if (failed || (!counts.total() && shard.num_shards == 1)) return 2;
   return refusals.has_failures() || (o.is_strict && (verdicts[Kind::Sampled] || verdicts[Kind::Unknown] || weak));
@@ -112,7 +113,8 @@ void add_prove(Command& cmd) {
       "Prove that each rewrite of a compilation computes the same for all inputs.",
       "tgc prove kernel.uop --target=CPU:CLANG",
       "A kernel is proven, sampled (some rewrites are only equal at sample points in REF), refuted or unknown.\n"
-      "Exit codes: 0, 1 a rewrite is refuted or, with --strict, a kernel is not proven, 2 trouble.");
+      "Exit codes: 0, 1 a rewrite or rule is refuted or, with --strict, a kernel or rule is not proven (a conditional\n"
+      "rule is not), 2 trouble.");
   CLI::App* join = cmd->add_subcommand("merge", "Join the reports of all shards (`tgc prove --shard=K/N --json`).");
   join->add_option("REPORTS", o.reports_to_merge, "what `tgc prove --shard=K/N --json` printed")->required();
   join->add_option("-o,--output", o.merged_report, "a file for the whole; default: standard output");

@@ -110,6 +110,17 @@ TEST_CASE("cli: prove decides the rewrites of a recording, and those of a compil
   CHECK(contains_text(wrong.out, R"("rule":"add-zero","rewrite":1,"counterexample":{)"));
 }
 
+TEST_CASE("cli: prove and diff of kernels name the recordings of schedules, which they did not look at") {
+  run_in_shell("for f in p a b; do echo >$f.tensor.jsonl; done; zcat '" + test_path("import/prove.jsonl.gz") +
+               "' >p.jsonl; zcat '" + test_path("golden/kernels.jsonl.gz") +
+               "' | head -n 3 >a.jsonl; head -n 2 a.jsonl >b.jsonl");
+  CHECK(contains_text(run_tgc("prove p.jsonl").err, "the schedules that made the ASTs: tgc prove p.tensor.jsonl\n"));
+  const CommandResult other = run_tgc("diff a.jsonl b.jsonl");
+  CHECK(other.code == 1);
+  CHECK(contains_text(other.err, "for the schedules that made them: tgc diff a.tensor.jsonl b.tensor.jsonl\n"));
+  CHECK(run_tgc("diff a.jsonl a.jsonl").err.empty());
+}
+
 TEST_CASE("cli: a dumped folder of a recording is read again, and is a side of diff") {
   for (const std::string& spec : {kernels() + "#int_and_long.0", tensors() + "#shard_sum0.0"}) {
     const std::string folder = (scratch_folder() / "dumped").string();

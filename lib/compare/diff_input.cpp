@@ -1,5 +1,6 @@
 #include "lib/compare/diff_input.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "lib/driver/recorded_facts.h"
 #include "lib/records/input_file.h"
 #include "lib/records/recorded_stages.h"
+#include "lib/run/repro_command.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/text/pyrender.h"
@@ -274,7 +276,18 @@ class DiffRun {
     ReplayDiff diff = diff_recordings(session_, a_, b_, plan).value_or_throw();
     out_.text = plan_.as_json ? diff.as_json() : plan_.is_quiet ? "" : diff.text(plan_.max_shown);
     out_.ci = diff.ci(b_file());
+    if (!plan_.is_quiet) note_schedules(diff);
     return finish(diff.is_same());
+  }
+
+  // If kernels differ before any of their rewrites, names the recordings of schedules, where the difference begins.
+  void note_schedules(const ReplayDiff& diff) const {
+    const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
+    auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };
+    const bool are_others = diff.num_only_a || diff.num_only_b;
+    if (!a.empty() && !b.empty() && (are_others || std::ranges::any_of(diff.differing_pairs, has_other_ast)))
+      session_.report_note("kernels differ before any of their rewrites; for the schedules that made them: tgc diff " +
+                           shell_word(a) + " " + shell_word(b));
   }
 
   DiffReport runs(const DiffInput& a, const DiffInput& b) {

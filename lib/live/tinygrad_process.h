@@ -104,15 +104,17 @@ inline constexpr const char* kNamedByEnvironment = "TGC_TINYGRAD";
 // value of the environment variable TGC_TINYGRAD. Fails if this variable is needed and not set.
 Result<std::string> named_tinygrad(const std::string& option);
 
+// Parameters of export_rules().
+struct RulesExport {
+  std::string only = {};                   // text that a rule's FILE:LINE must contain; empty: all
+  std::string shard = "1/1";               // K/N, the part of the rules to write
+  std::function<bool()> should_stop = {};  // called several times a second
+  std::function<void(const std::string&)> on_progress = {};  // called with texts such as "rule 7 of 364"
+};
+
 // Makes the tinygrad that --live names write a recording of instances of its rules to the file `path`
 // (tinygrad_export.py --rules). Uses `path` + ".progress", too. Fails if the command fails, or as "cancelled" if
 // `should_stop` returns true; the command has ended then.
-struct RulesExport {
-  std::string only = {};                                       // text that a rule's FILE:LINE must contain; empty: all
-  std::string shard = "1/1";                                   // K/N, the part of the rules to write
-  std::function<bool()> should_stop = {};                      // called several times a second
-  std::function<void(const std::string&)> on_progress = {};    // called with texts such as "rule 7 of 364"
-};
 Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path);
 
 // The release and the settings that a tinygrad process reports.
