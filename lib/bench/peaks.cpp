@@ -14,6 +14,7 @@ constexpr int kPeakRuns = 15;  // number of runs, of which the fastest counts, b
                                // same time
 constexpr int kRounds = 20000;                  // iterations of the arithmetic kernel on a CPU
 constexpr int kAccumulators = 10;               // accumulators, which hide the latency of one addition
+constexpr uint64_t kLargestSet = 128 << 20;     // bytes that the memory kernels access in memory, not in a cache
 constexpr double kLeastBytes = 16 << 20;        // minimum number of bytes that the memory kernels move
 constexpr uint32_t kItems = 8192, kGroup = 64;  // number of work items of OpenCL kernels, and of a work group
 constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
@@ -109,10 +110,10 @@ class PeakMeter {
   PeakMeter(Placement place, PeakKernels kernels, double units)
       : place_(std::move(place)), kernels_(kernels), units_(units) {}
 
-  Peaks measure() {
+  Peaks measure(bool only_rates) {
     Peaks out{.source = kMeasuredPeaks};
     kernels_.floats = kItems * 2;
-    out.launch_seconds = seconds(kernels_.empty_kernel());
+    if (!only_rates) out.launch_seconds = seconds(kernels_.empty_kernel());
     const uint64_t all = kernels_.threads;
     for (int width : {32, 64}) {
       if (!kernels_.is_c && width > 32) break;
@@ -129,9 +130,10 @@ class PeakMeter {
       }
     }
     kernels_.threads = all;
-    measure_costs(out);  // the costs of an addition and of a cache line on one unit, while the others wait; the cost of
-                         // a group on all units
-    for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, uint64_t(128) << 20}) {
+    if (!only_rates)  // the costs of an addition and of a cache line on one unit, while the others wait; the cost of a
+      measure_costs(out);  // group on all units
+    for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, kLargestSet}) {
+      if (only_rates && bytes < kLargestSet) continue;
       double rate = memory_rate(bytes, true);
       if (kernels_.is_c) rate = std::max(rate, memory_rate(bytes, false));
       if (kernels_.threads = 1; kernels_.is_c && all > 1 && bytes < uint64_t(1) << 20)
@@ -151,6 +153,7 @@ class PeakMeter {
  private:
   double memory_rate(uint64_t working_set, bool copies) {
     kernels_.width = 32;
+    fills_out_ = copies;
     const uint64_t step = 32 * 4 * std::max<uint64_t>(1, kernels_.threads);
     kernels_.floats = working_set * (kernels_.is_c ? kernels_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
                       step;
@@ -158,7 +161,9 @@ class PeakMeter {
     kernels_.rounds = int(std::max(1.0, kLeastBytes / bytes));
     const double items = double(kernels_.floats) / kItemFloats * kernels_.rounds;
     const std::string text = kernels_.memory(copies);
-    return bytes * kernels_.rounds / (kernels_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup));
+    const double taken = kernels_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup);
+    fills_out_ = true;
+    return bytes * kernels_.rounds / taken;
   }
 
   void measure_costs(Peaks& out) {
@@ -179,9 +184,10 @@ class PeakMeter {
     return kernels_.is_c ? seconds(text, int64_t(kernels_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
   }
   double seconds(const std::string& text, int64_t groups, int64_t items) {
-    const int64_t size = int64_t(std::max<uint64_t>(kernels_.floats, kItems * kItemFloats));
+    const int64_t least = kItems * kItemFloats, size = std::max(int64_t(kernels_.floats), least);
+    const int64_t written = fills_out_ ? size : least;
     std::vector<BufferSpec> buffers{
-        {.argument_number = 0, .dtype = dtypes::float32, .num_elements = size, .is_written = true},
+        {.argument_number = 0, .dtype = dtypes::float32, .num_elements = written, .is_written = true},
         {.argument_number = 1, .dtype = dtypes::float32, .num_elements = size, .is_read = true}};
     ProgramInfo info{.name = "peak", .function_name = "peak"};
     info.global_size[0] = groups, info.local_size->at(0) = items;
@@ -201,6 +207,7 @@ class PeakMeter {
   Placement place_;
   PeakKernels kernels_;
   double units_;
+  bool fills_out_ = true;  // whether a kernel writes as many elements as it reads
 };
 
 }  // namespace
@@ -211,14 +218,14 @@ double Peaks::rate_for(double working_set) const {
   return bytes_per_second;
 }
 
-Result<Peaks> peaks_of(const Session& session, const std::string& device) {
+Result<Peaks> peaks_of(const Session& session, const std::string& device, bool only_rates) {
   return catch_failures([&] {
     const Settings settings = session.settings_for().value_or_throw();
     const std::string name = device.substr(0, device.find(':'));
     if (name == "CPU" || name == "CL") {
       Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
       PeakKernels kernels{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
-      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure();
+      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure(only_rates);
     }
     const std::string arch = device.substr(device.rfind(':') + 1);
     const profile::DevicePeak* peak = profile::device_peak(arch);

@@ -34,7 +34,8 @@ struct Peaks {
 
 // Returns the peak rates of `device`, as in DeviceOptions::name. Measures them on the CPU and on OpenCL devices, with
 // kernels of tgc's own; takes those of other devices from the table of profile::device_peak(), by architecture. Errors:
-// a kernel did not run; the table does not have the device.
-Result<Peaks> peaks_of(const Session& session, const std::string& device);
+// a kernel did not run; the table does not have the device. `only_rates`: measures only `bytes_per_second`,
+// `operations_per_second` and `instruction_seconds`.
+Result<Peaks> peaks_of(const Session& session, const std::string& device, bool only_rates = false);
 
 }  // namespace tgc

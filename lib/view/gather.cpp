@@ -319,7 +319,7 @@ class Gatherer {
       return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
                   .expected = "the recording of its kernels, '" + kernels + "'"};
     if (plan_.runs_kernels && !content_.measuring_device.starts_with("REF"))
-      if (auto peaks = peaks_of(session_, content_.measuring_device)) content_.peaks = *peaks;
+      if (auto peaks = peaks_of(session_, content_.measuring_device, true)) content_.peaks = *peaks;
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
@@ -430,7 +430,7 @@ class Gatherer {
         content_.item_seconds[k.item_index] = k.run_seconds;
       }
       if (report.device.starts_with("REF")) return Unit{};
-      if (auto peaks = peaks_of(session, report.device)) content_.peaks = *peaks;
+      if (auto peaks = peaks_of(session, report.device, true)) content_.peaks = *peaks;
       return Unit{};
     }
     RunReport report = run_kernel(session, in, spec);

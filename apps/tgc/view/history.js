@@ -20,6 +20,7 @@ export class StageHistory {
     /** For an older node, the rewrite that inserted it. @type {Map<number, Change>} */ this.insertedBy = new Map();
     /** For a node, the events that replace it. @type {Map<number, Change[]>} */ this.changesOf = new Map();
     /** @type {Map<number, number>} */ this.origins = new Map();
+    /** @type {Map<number, number>} */ this.nexts = new Map();
     this.#read();
     this.#findInserted();
   }
@@ -92,6 +93,10 @@ export class StageHistory {
   /** Returns the node of the stage's result that replaces a node of its input; -1: none. First follows the stage's own
    * rewrites; if these do not lead into the result, rewrites inside rules. */
   next(node) {
+    if (!this.nexts.has(node)) this.nexts.set(node, this.#next(node));
+    return this.nexts.get(node);
+  }
+  #next(node) {
     let now = node;
     for (let at = -1, change = null; (change = this.#ownChange(now, at)); at = change.at) now = change.after;
     if (this.result.has(now)) return now;

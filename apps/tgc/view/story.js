@@ -30,6 +30,7 @@ export class Story {
     this.graph = graph;
     /** @type {Map<number, StageHistory>} */ this.known = new Map();
     /** @type {Map<number, Map<number, number>>} */ this.origins = new Map();
+    /** @type {Map<number, Map<number, number[]>>} */ this.heirs = new Map();
     /** @type {Map<number, Users>} */ this.users = new Map();
     this.last = graph.stages.length;
     while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
@@ -50,6 +51,17 @@ export class Story {
       this.origins.set(place, new Map([...history.result].map((n) => [n, history.origin(n)])));
     }
     return this.origins.get(place);
+  }
+
+  /** For nodes before stage `place`, returns the nodes after it that come from them.
+   * @param {number} place from 1 @returns {Map<number, number[]>} */
+  heirsAt(place) {
+    if (!this.heirs.has(place)) {
+      const heirs = new Map();
+      for (const [n, was] of this.originsAt(place)) heirs.has(was) ? heirs.get(was).push(n) : heirs.set(was, [n]);
+      this.heirs.set(place, heirs);
+    }
+    return this.heirs.get(place);
   }
 
   /** Returns the node of the first graph from which `node` at `place` came; -1: none. @param {number} place */
@@ -83,7 +95,7 @@ export class Story {
       if (!this.#changes(p)) continue;
       const history = this.historyAt(p);
       out[p] = new Set([...out[p - 1]].map((n) => history.next(n)).filter((n) => n >= 0));
-      for (const [n, was] of this.originsAt(p)) if (out[p - 1].has(was)) out[p].add(n);
+      for (const was of out[p - 1]) for (const n of this.heirsAt(p).get(was) || []) out[p].add(n);
     }
     return out;
   }
