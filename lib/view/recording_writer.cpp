@@ -2,72 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
+#include <map>
 #include <utility>
 
 #include "lib/support/pytext.h"
-#include "lib/support/sha256.h"
 #include "lib/text/print_uops.h"
 #include "lib/text/pyrender.h"
 #include "lib/text/repr.h"
 #include "lib/uop/facts.h"
 #include "lib/uop/release.h"
+#include "lib/view/short_lines.h"
 #include "renderers/renderer.h"
 
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;  // maximum number of characters of an arg; the rest is cut
-constexpr size_t kMaxLiteral = 200;   // maximum number of characters of a literal; a longer one is shortened
-constexpr size_t kShortLiteral = 40;  // number of characters that remain of a shortened literal
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-// Replaces the number of each name in a pyrender text by the distance from the name that the line defines, because the
-// result compresses better: "c12 = c11+c3" becomes "c0 = c1+c9". The name that a line defines becomes the distance from
-// the number after that of the line before. Names that later lines define stay.
-std::string with_near_names(std::string_view text) {
-  std::string out;
-  size_t own = 0, next = 0;  // own: number of the name that the current line defines; next: own + 1
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i + 1;
-    while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
-    bool is_name = text[i] == 'c' && end > i + 1 && (text[i + 1] != '0' || end == i + 2);
-    is_name &= (i == 0 || !is_word(text[i - 1])) && (end == text.size() || !is_word(text[end]));
-    if (is_name) {
-      size_t number = std::stoul(std::string(text.substr(i + 1, end - i - 1)));
-      bool is_own = (i == 0 || text[i - 1] == '\n') && text.substr(end).starts_with(" = ");
-      size_t from = is_own ? next : own;
-      out += "c" + std::to_string(number <= from ? from - number : number);
-      if (is_own) own = number, next = number + 1;
-    } else {
-      out += text.substr(i, end - i);
-    }
-    i = end;
-  }
-  return out;
-}
-
-// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program: a part
-// of the literal stays, and a part of its hash is added, so that different literals stay different. Strings with
-// colours stay, because they are names of kernels.
-std::string with_short_literals(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const char quote = text[i];
-    size_t end = i + 1;
-    if (quote == '\'' || quote == '"') {
-      while (end < text.size() && text[end] != quote) end += text[end] == '\\' ? 2 : 1;
-      end = std::min(end + 1, text.size());
-    }
-    const std::string_view piece = text.substr(i, end - i);
-    const bool is_name = piece.find("\\x1b[") != piece.npos && (i == 0 || text[i - 1] != 'b');
-    if (piece.size() <= kMaxLiteral || is_name) out += piece;
-    else out.append(piece.substr(0, kShortLiteral)).append("...").append(to_hex(sha256(piece)).substr(0, 8)) += quote;
-    i = end;
-  }
-  return out;
-}
+constexpr size_t kMaxText = 4000;    // maximum number of characters of an arg; the rest is cut
+constexpr size_t kMostParts = 1000;  // maximum number of names and constants of a line that the page derives
 
 }  // namespace
 
@@ -359,18 +310,68 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
       json_.member("error", placed.diag().text());
       return;
     }
+    const std::string text = with_short_literals(placed->text);
+    std::map<size_t, UOp> owners;
+    for (auto [u, line] : placed->node_lines) owners[line] = u;
+    Names names;
+    NearNames near;
     json_.key("lines").array([&] {  // each line's index in `pyrender_lines_`, minus that of the previous line
-      std::string near = with_near_names(with_short_literals(placed->text));
       int64_t last = 0;
-      for (size_t from = 0; from < near.size();) {
-        size_t end = std::min(near.find('\n', from), near.size());
-        int64_t line = pyrender_lines_.number_of_text(std::string_view(near).substr(from, end - from));
-        json_.value(line - std::exchange(last, line));
+      for (size_t from = 0, i = 0; from < text.size(); i++) {
+        const size_t end = std::min(text.find('\n', from), text.size());
+        const std::string_view line = std::string_view(text).substr(from, end - from);
+        const size_t name = line.empty() ? 0 : name_end(line, 0);
+        const size_t head = name && line.substr(name).starts_with(" = ") ? name + 3 : 0;
+        const auto owner = owners.find(i);
+        const std::string rest = owner == owners.end() ? "" : template_of(line.substr(head), owner->second, names);
+        const std::string shown = rest.empty() ? near.line(line) : "." + near.line(line.substr(0, head)) + rest;
+        if (head && owner != owners.end()) names.emplace(owner->second.id(), line.substr(0, name));
+        const int64_t number = pyrender_lines_.number_of_text(shown);
+        json_.value(number - std::exchange(last, number));
         from = end + 1;
       }
     });
     write_places({placed->node_lines.begin(), placed->node_lines.end()});
   });
+}
+
+// Returns the text of a node's line with marks for what the page derives from the node: "@" for the name of another
+// line, "$" for UOp.const(dtype, value), "`" for UOp.const(value, dtype). They stand in the order of the sources, and
+// of the sources of nodes that have no line. Returns "" for a line that is not so.
+std::string RecordingWriter::template_of(std::string_view text, UOp owner, const Names& names) const {
+  if (text.find_first_of("@$`") != text.npos) return "";
+  std::vector<UOp> parts, open{owner};
+  for (bool is_owner = true; !open.empty(); is_owner = false) {
+    const UOp u = open.back();
+    open.pop_back();
+    if (!is_owner && (names.contains(u.id()) || u.is_const())) parts.push_back(u);
+    else for (size_t i = u.num_src(); i-- > 0;) open.push_back(u.src(i));
+    if (parts.size() + open.size() > kMostParts) return "";
+  }
+  auto string = [&](int64_t n) { return std::string(recorder_.string_numbers_.texts()[size_t(n)]); };
+  std::string out;
+  size_t next = 0;
+  for (size_t i = 0; i < text.size();) {
+    const size_t end = name_end(text, i);
+    if (!end && !text.substr(i).starts_with("UOp.const(")) {
+      out += text[i++];
+      continue;
+    }
+    if (next == parts.size()) return "";
+    const auto& row = row_texts_[size_t(row_of_node(parts[next]))];
+    const auto name = names.find(parts[next++].id());
+    if (end) {
+      if (name == names.end() || text.substr(i, end - i) != name->second) return "";
+      out += '@', i = end;
+      continue;
+    }
+    const std::string dtype = string(row.dtype), value = string(row.arg);
+    const std::string first = "UOp.const(" + dtype + ", " + value + ")";
+    const std::string second = "UOp.const(" + value + ", " + dtype + ")";
+    if (name != names.end() || (!text.substr(i).starts_with(first) && !text.substr(i).starts_with(second))) return "";
+    out += text.substr(i).starts_with(first) ? '$' : '`', i += first.size();
+  }
+  return next == parts.size() ? out : "";
 }
 
 // Writes pairs of a node's row and a line on which the node is, each minus the previous pair.
@@ -389,11 +390,53 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
     json_.member("kind", "linear");
     auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
     if (!text) return (void)json_.member("error", text.diag().text());
-    json_.member("text", *text);
+    if (auto rows = list_rows(list, *text)) {
+      json_.key("rows").array([&] {
+        for (const std::string& row : *rows) json_.value(pyrender_lines_.number_of_text(row));
+      });
+    } else {
+      json_.member("text", *text);
+    }
     std::vector<std::pair<UOp, size_t>> lines;
     for (UOp u : list) lines.emplace_back(u, lines.size());
     write_places(lines);
   });
+}
+
+// Returns for each line of a linear list what the page does not derive from the node: the ranges and, if the arg is not
+// that of the table, a tab and the arg. nullopt if a line is not as the page makes it (rowsOfList in
+// apps/tgc/view/texts.js).
+std::optional<std::vector<std::string>> RecordingWriter::list_rows(const std::vector<UOp>& list,
+                                                                   std::string_view text) const {
+  auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };
+  auto string = [&](int64_t n) { return std::string(recorder_.string_numbers_.texts()[size_t(n)]); };
+  auto arg_of = [&](UOp u) { return string(row_texts_[size_t(row_of_node(u))].arg); };
+  UOpMap<size_t> positions(recorder_.ast_.graph());
+  for (size_t i = 0; i < list.size(); i++) positions[list[i]] = i;
+  std::vector<std::string> out;
+  for (size_t i = 0; i < list.size(); i++) {
+    const size_t end = text.find('\n');
+    if (end == text.npos) return std::nullopt;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    std::string at = std::to_string(i), sources, dtype = string(row_texts_[size_t(row_of_node(list[i]))].dtype);
+    at = std::string(4 - std::min<size_t>(4, at.size()), ' ') + at;
+    const std::string before = at + " " + padded("Ops." + std::string(shown_op(list[i])), 20) + ": ";
+    for (UOp s : list[i].src()) {
+      const size_t* position = positions.find(s);
+      sources += sources.empty() ? "" : ", ";
+      sources += !position ? "'--'" : s.is_const() ? "'" + arg_of(s) + "'" : std::to_string(*position);
+    }
+    const std::string middle = " " + padded(dtype.empty() ? "dtypes.void" : dtype, 40) + " " +
+                               padded("[" + sources + "]", 32) + " ";
+    const size_t split = line.find(middle, std::min(line.size(), before.size()));
+    if (!line.starts_with(before) || split == line.npos) return std::nullopt;
+    const std::string_view arg = line.substr(split + middle.size()), ranges = line.substr(before.size());
+    const std::string known = arg_of(list[i]).empty() ? "None" : arg_of(list[i]);
+    out.emplace_back(ranges.substr(0, split - before.size()));
+    if (arg != known) out.back().append("\t").append(arg);
+  }
+  return text.empty() ? std::optional(std::move(out)) : std::nullopt;
 }
 
 void RecordingWriter::write_source(const std::vector<UOp>& list) {

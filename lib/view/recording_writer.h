@@ -1,6 +1,9 @@
 // Writes the data of a Recorder as JSON. Only lib/view/recording.cpp uses this class.
 #pragma once
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "lib/support/json_writer.h"
 #include "lib/text/formats.h"
@@ -31,6 +34,9 @@ class RecordingWriter {
   void write_places(const std::vector<std::pair<UOp, size_t>>& lines);
   void write_texts();
   void write_pyrender(size_t stage, UOp graph);
+  using Names = std::map<uint32_t, std::string>;  // the names of lines, by the ids of their nodes
+  std::string template_of(std::string_view text, UOp owner, const Names& names) const;
+  std::optional<std::vector<std::string>> list_rows(const std::vector<UOp>& list, std::string_view text) const;
   void write_list(const std::vector<UOp>& list);
   void write_source(const std::vector<UOp>& list);
   void write_compiled(std::string_view row, std::string_view kind);
@@ -48,7 +54,7 @@ class RecordingWriter {
   std::vector<UOp> result_nodes_;              // the nodes of the graphs between stages; their facts are written
   std::vector<EventWriter::Texts> row_texts_;  // by row: the numbers of the node's texts
   std::optional<EventWriter> event_writer_;
-  NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts
+  NumberedTexts pyrender_lines_;                // the distinct lines of all pyrender texts and lists
   std::string output_;
   JsonWriter json_{output_};
 };

@@ -5,7 +5,8 @@ import {EventReader, Kind} from "./events.js";
  * what it says, "(x + 0) -> x", or its source lines, if a recording has them.
  * @typedef {{name: string, branch: string, file: string, line: number, source: string, text: string}} Rule */
 /** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
- * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], error?: string,
+ * `rows`: for a linear list, numbers in the same table.
+ * @typedef {{kind: string, stage?: number, text?: string, lines?: number[], rows?: number[], error?: string,
  *   nodes?: number[]}} RawText */
 
 /** A graph_rewrite of a whole graph or of a part of it, with the indices of its events.

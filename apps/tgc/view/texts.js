@@ -29,13 +29,17 @@ export function textsAt(graph, story, place, cache) {
   });
 }
 
-// Whether the lines of a recorded text cannot be linked yet, because the nodes that rewrites made were not read.
-const isEarly = (graph, {kind}) => Boolean(graph.producer && graph.unread.packed && kind !== "pyrender");
+// Whether a list cannot be made, or the lines of a recorded text cannot be linked yet, because the nodes that rewrites
+// made were not read.
+const isEarly = (graph, {kind, rows}) =>
+  Boolean((graph.producer || rows) && graph.unread.packed && kind !== "pyrender");
 
 function made(graph, story, raw, cache) {
-  const ofTable = () => withNames(summed([...raw.lines], 1).map((n) => graph.lines[n]));
+  const linesOfTable = () => summed([...raw.lines], 1).map((n) => graph.lines[n]);
+  const ofTable = () => withNames(graph, linesOfTable(), summed([...raw.nodes], 2));
   // kernels' names contain terminal colours
-  const lines = (raw.lines ? ofTable() : (raw.text || "").replace(/\n$/, "").split("\n")).map(withoutColors);
+  const told = raw.rows ? (isEarly(graph, raw) ? [] : rowsOfList(graph, raw)) : raw.lines ? ofTable() : null;
+  const lines = (told || (raw.text || "").replace(/\n$/, "").split("\n")).map(withoutColors);
   const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   const nodes = raw.nodes ? summed([...raw.nodes], 2) : foundNodes(graph, story, raw);
@@ -72,15 +76,49 @@ function foundNodes(graph, story, {kind}) {
   return kFound.get(graph)[kind];
 }
 
-/** Decodes the names in pyrender's text, which are distances from their line's name (lib/view/recording_writer.cpp). */
-function withNames(lines) {
+/** Returns the lines of a linear list, of which a recording has only what its nodes do not tell: the ranges and, behind
+ * a tab, an arg (list_rows in lib/view/recording_writer.cpp). @param {Recorded} graph */
+export function rowsOfList(graph, {rows, nodes}) {
+  const list = summed([...nodes], 2).filter((_, i) => i % 2 === 0), at = new Map(list.map((n, i) => [n, i]));
+  return rows.map((row, i) => {
+    const n = list[i], [ranges, arg = graph.argText(n) || "None"] = graph.lines[row].split("\t");
+    const sources = Array.from(graph.sourcesOf(n), (s) => (!at.has(s) ? "'--'"
+      : graph.opName(s) === "CONST" ? `'${graph.argText(s)}'` : at.get(s)));
+    const dtype = graph.strings[graph.dtype[n]] || "dtypes.void";
+    return [`${String(i).padStart(4)} ${("Ops." + graph.opName(n)).padEnd(20)}: ${ranges}`, dtype.padEnd(40),
+      `[${sources.join(", ")}]`.padEnd(32), arg].join(" ");
+  });
+}
+
+/** Decodes the lines of pyrender's text (lib/view/recording_writer.cpp): names are distances from their line's name; a
+ * line that begins with "." has marks for what its node tells.
+ * @param {Recorded} graph @param {string[]} lines @param {number[]} nodes pairs of a node and its line */
+function withNames(graph, lines, nodes) {
   const from = (own, told) => (told <= own ? own - told : told), name = /\bc(0|[1-9]\d{0,7})\b/g;
+  const owners = new Map(), names = new Map();
+  for (let i = 0; i < nodes.length; i += 2) owners.set(nodes[i + 1], nodes[i]);
   let own = 0, next = 0;
-  return lines.map((line) => {
-    const head = /^c(0|[1-9]\d{0,7}) = /.exec(line);
+  return lines.map((line, i) => {
+    const isShort = line[0] === ".", text = isShort ? line.slice(1) : line, head = /^c(0|[1-9]\d{0,7}) = /.exec(text);
     if (head) own = from(next, Number(head[1])), next = own + 1;
-    const rest = (head ? line.slice(head[0].length) : line).replace(name, (_, told) => "c" + from(own, Number(told)));
+    const told = head ? text.slice(head[0].length) : text;
+    const rest = isShort ? filled(graph, owners.get(i), told, names)
+      : told.replace(name, (_, number) => "c" + from(own, Number(number)));
+    if (head && owners.has(i)) names.set(owners.get(i), "c" + own);
     return head ? "c" + own + " = " + rest : rest;
+  });
+}
+
+// Replaces the marks of a line by the names and the constants below its node, in the order of the sources.
+function filled(graph, owner, text, names) {
+  const parts = [], add = (n) => {
+    for (const s of graph.sourcesOf(n)) names.has(s) || graph.opName(s) === "CONST" ? parts.push(s) : add(s);
+  };
+  add(owner);
+  let i = 0;
+  return text.replace(/[@$`]/g, (mark) => {
+    const n = parts[i++], dtype = graph.strings[graph.dtype[n]], value = graph.argText(n);
+    return mark === "@" ? names.get(n) : `UOp.const(${(mark === "$" ? [dtype, value] : [value, dtype]).join(", ")})`;
   });
 }
 

@@ -5,7 +5,7 @@ import {summed} from "../data.js";
 import {withoutColors} from "../rewrites.js";
 import {linesOfRows, rowsOf} from "../sourcelines.js";
 import {Story} from "../story.js";
-import {textsAt} from "../texts.js";
+import {rowsOfList, textsAt} from "../texts.js";
 import {graphsOf} from "./pages.mjs";
 
 const kPreamble = /^(typedef|#|extern|template|struct|static inline|using|\/\/)|__device__|^inline/;
@@ -22,7 +22,7 @@ for (const file of process.argv.slice(2))
       text.lines.forEach((line, i) => { if (isCode(line)) recorded++, linked += text.nodesOf.has(i) ? 1 : 0; });
       continue;
     }
-    const rows = rowsOf(linear.text.split("\n").map(withoutColors));
+    const rows = rowsOf((linear.rows ? rowsOfList(graph, linear) : linear.text.split("\n")).map(withoutColors));
     const pairs = (list) => list.reduce((out, x, i) => (i % 2 ? out : [...out, [x, list[i + 1]]]), []);
     const rowOf = new Map(pairs(summed([...linear.nodes], 2))), exact = pairs(summed([...source.nodes], 2));
     const found = new Set(linesOfRows(rows, source.text.split("\n")).map(String));
