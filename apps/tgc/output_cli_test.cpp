@@ -245,9 +245,10 @@ TEST_CASE("output: an interrupt ends the proofs of rules, and the tinygrad that 
                         "echo $(($(date +%s) - begin)); exit $code");
   };
   write_scratch_file("exporter.sh", "echo $$ >exporter.pid; exec sleep 30\n");
-  auto has_text = [](const std::string& file) { return "until [ -s " + file + " ]; do sleep 0.1; done"; };
-  for (const CommandResult& r : {interrupted("--live='sh exporter.sh'", has_text("exporter.pid")),
-                                 interrupted(">rules.out", has_text("rules.out"))}) {
+  const std::string is_handled = "until grep -q '^SigCgt:.*[2367abef]$' /proc/$p/status; do sleep 0.1; done";
+  for (const CommandResult& r :
+       {interrupted("--live='sh exporter.sh'", "until [ -s exporter.pid ]; do sleep 0.1; done"),
+        interrupted(">rules.out", is_handled)}) {
     CAPTURE(r.out + r.err);
     CHECK(r.code == 2);
     CHECK(contains_text(r.err, "tgc: cancelled"));
