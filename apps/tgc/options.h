@@ -47,7 +47,9 @@ void write_ci_reports(const CiOptions& options, const CiReport& report, bool jso
 void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options);
 
-// Returns a session that prints progress, warnings and DEBUG output to standard error. `jobs` 0: one per processor.
+// Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
+// `jobs` 0: one per processor. `live`: the command of --live, which is started; "": none. Ends the program if it
+// cannot.
 Session terminal_session(unsigned jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);

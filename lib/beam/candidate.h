@@ -31,7 +31,8 @@ struct Candidate {
   double num_operations = 0;
   std::string identity;                                // digest of the code; candidates with equal digests are run once
   std::optional<Executable> executable;                // set if a device compiled the candidate
-  CandidateOutcome outcome = CandidateOutcome::Timed;  // if Refused or TooLarge, fields above may be unset
+  // if Refused or TooLarge, or with Identity::None, fields above may be unset
+  CandidateOutcome outcome = CandidateOutcome::Timed;
   std::string failure_reason;                          // the error, if Refused
 };
 

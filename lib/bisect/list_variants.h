@@ -56,7 +56,8 @@ class ObservedList {
 
   std::span<const UOp> list_;
   std::vector<Loop> loops_;
-  // for each node: indices in loops_ of the loops around it, outermost first; for a RANGE, including its own loop
+  // for each node: indices in loops_ of the loops around it, outermost first; for a RANGE or SPECIAL, and for
+  // an END, including its own loop
   std::vector<std::vector<size_t>> loops_of_nodes_;
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;

@@ -1,4 +1,5 @@
-// Tests how process replay pairs the records of two recordings, and how it summarizes differences.
+// Tests how process replay pairs the records of two recordings, and how it finds a
+// culprit, and how it summarizes differences.
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>

@@ -24,10 +24,10 @@ struct StageTime {
   double stage_ms = 0;   // time of the stage in milliseconds: wall time or processor time, as StepTimes::In says
 };
 
-// The times of one graph, up to the linear list of a kernel or the schedule of a tensor graph.
+// The times of one graph: of a kernel, a tensor graph or, in lib/bench, a whole model.
 struct GraphTime {
   size_t num_nodes = 0;           // number of nodes of the AST
-  double stages_ms = 0;           // processor time of all stages except `source` and `program`
+  double stages_ms = 0;           // processor time of the stages, for a kernel without `source` and `program`
   double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;  // the stages that applied to the graph, in order
 };

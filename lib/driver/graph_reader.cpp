@@ -147,7 +147,8 @@ class RecordReader : public GraphReader {
     runtime_kernels_ = 0;
   }
 
-  // Returns a suggestion for an error: ids that are similar to the wanted id, which no record has.
+  // Returns a suggestion for an error: ids that are similar to the wanted id, which no record has, or the same id with
+  // other targets; if none is similar, the first ids.
   std::string suggest_ids() const {
     if (other_ids_.empty()) return "the id of a record";
     std::vector<std::string_view> ids(other_ids_.begin(), other_ids_.end());

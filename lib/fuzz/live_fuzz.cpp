@@ -194,7 +194,8 @@ class LiveCampaign {
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Adds an outcome to the report. Called in the order of the kernels' numbers.
+  // Adds an outcome to the report. Keeps a finding with a new culprit: reports it as a note, and writes its kernel to
+  // the folder of the spec. Called in the order of the kernels' numbers.
   void count(uint64_t number, Outcome outcome) {
     report_.num_made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused

@@ -12,7 +12,8 @@
 
 namespace tgc::import {
 
-// The exception that an upgrade throws if it cannot import its node. import_graph() turns it into an error.
+// The exception that the functions of lib/import throw if they cannot import a node. Those that a public header
+// declares turn it into an error.
 struct Refusal {
   std::string reason;
 };

@@ -17,7 +17,7 @@ namespace {
 
 std::string text_of(UOp u) { return pyrender(u).value_or_throw(); }
 
-// An import of a kernel text, with the names that most tests use:
+// The names that most tests use in the text of a kernel:
 //   i = RANGE(8), x = a PARAM of 64 floats, n = a PARAM of 64 ints, out = the target of the store
 constexpr std::string_view kNames = R"(i = UOp.range(8, 0, AxisType.WEAK)
 out = UOp(Ops.PARAM, dtypes.float, (UOp.const(64, dtypes.weakint),), ParamArg(0, dtypes.float, device='CPU'))

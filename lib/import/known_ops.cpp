@@ -33,7 +33,7 @@ struct NodeForm {
   std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
   ArgForm arg;
   std::string dtype;                // a dtype such as "dtypes.int"; empty: use `dtype_of` or the recorded node's dtype
-  std::optional<int64_t> dtype_of;  // the number of the source whose dtype the node gets
+  std::optional<int64_t> dtype_of;  // the number of the recorded node's source whose dtype the new node has
 };
 
 struct Row {

@@ -32,7 +32,7 @@ std::vector<Token> tokens_of(const Analysis& analysis);
 
 // A part of several lines that an editor can hide.
 struct Fold {
-  size_t begin, end;  // the first and the last byte
+  size_t begin, end;  // the first byte, and the last one or that after it; the lines of both are what counts
   bool is_comment = false;
 };
 // Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines. If

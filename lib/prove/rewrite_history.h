@@ -90,10 +90,10 @@ struct ReplayedRewrite {
 };
 
 // Repeats the rewrites on the graph under `root`, in the given order of visits, and returns the result. Returns the
-// empty UOp if the rewrites form a cycle. Since 0.14.0, tinygrad computes the dtype of a node again if a source gets
-// another dtype. So a node becomes the left side of a rewrite that differs from it in the dtype alone, if one is a weak
-// dtype and the other one float32 or a signed integer. Adds both nodes to `retyped`, which may be null: no rewrite says
-// that they are equal.
+// empty UOp if they cannot be repeated, for example because they form a cycle or nest too deep. Since 0.14.0, tinygrad
+// computes the dtype of a node again if a source gets another dtype. So a node becomes the left side of a rewrite that
+// differs from it in the dtype alone, if one is a weak dtype and the other one float32 or a signed integer. Adds both
+// nodes to `retyped`, which may be null: no rewrite says that they are equal.
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
                     std::vector<Sides>* retyped = nullptr);
 

@@ -35,8 +35,8 @@ UOp runnable_replacement_of(UOp u);
 // Returns steps that make the node `u` simpler. They replace it by another node with its dtype or by a constant,
 // shorten or remove its loop, or drop one of its sources.
 Candidates simpler_nodes(const TestCase& c, UOp u);
-// Returns all steps: those on the whole case, then those at nodes, beginning with the nodes that dominate the most
-// others.
+// Returns all steps: most of those on the whole case, then those at nodes, beginning with the nodes that dominate the
+// most others, then those that change all dtypes or buffers. `c` must outlive them.
 Candidates all_steps(const TestCase& c);
 
 }  // namespace tgc

@@ -21,8 +21,8 @@ struct ScheduledKernel {
 // Which values an array may have.
 enum class Sizes : uint8_t {
   Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
-  Rounded,   // values as fill_random() draws them, because an operation rounds them; operands of the comparisons that
-             // such values depend on may have all sizes
+  Rounded,   // values as fill_random() draws them, because an operation rounds them. In where(a < b, x*y, 0), x and y
+             // are Rounded; a and b may be All
   Moderate,  // integers of at most three quarters of the bits, because sums or products of them are computed
   All,       // values without a limit, because no kernel needs one
 };

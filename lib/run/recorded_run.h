@@ -44,8 +44,8 @@ class RecordedRun {
   bool may_run_again() const;  // returns true if run_record() compared drawn inputs in REF with the graph, and passed
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
-  // `is_wrong`: the results of the kernels are wrong, too. Otherwise, a stage that differs between right ones is
-  // evidence against tgc's import.
+  // `is_wrong`: the results of the kernels are wrong, too. A stage that differs before a right one is evidence against
+  // tgc's import; if the kernels are right, so are differing stages at the end.
   void compare_stages(RecordedComparison& comparison, bool is_wrong);
   // Finds the first stage with the fault of a kernel that does not run to its end, such as an access out of bounds.
   void find_faulty_stage(const Diag& fault);

@@ -42,7 +42,8 @@ struct ModelReport {
   int timed_runs = 0;
   // names of `schedule_result.values`: those of the model, or data0, data1, ...
   std::vector<std::string> result_names;
-  // comparisons with the expected arrays: those of --expect or, for a recorded schedule, REF's
+  // comparisons with the expected arrays: those of --expect or, for a recorded schedule, the results of its tensor
+  // graph
   std::vector<Comparison> comparisons;
   // by name: the number of elements of each result that was not compared, because rounding decides many of them
   std::map<std::string, int64_t> not_decided_elements = {};

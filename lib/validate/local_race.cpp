@@ -160,8 +160,8 @@ class RaceFinder {
     return false;
   }
 
-  // Returns the elements that an access touches in any iteration; null if the index cannot be evaluated or has too many
-  // points.
+  // Returns the elements that an access touches in any iteration of the first work group, each with its thread; null if
+  // the index cannot be evaluated, or for too many combinations of threads and iterations.
   const Touched* touched(const Access& a) {
     auto [it, is_new] = touched_.try_emplace(a.node);
     if (is_new) it->second = compute(a);

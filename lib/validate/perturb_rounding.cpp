@@ -173,8 +173,8 @@ class Shaker {
     return nans.ne(nans).where(nans, most);
   }
 
-  // Perturbs a comparison, in half of the ways: gives the other answer if the operands differ by at most a few bits,
-  // unless both operands are exact.
+  // Perturbs a comparison, in those of the kPerturbations ways that turn comparisons: gives the other answer if the
+  // operands differ by at most a few bits, unless both operands are exact.
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));

@@ -304,7 +304,7 @@ const RuleSet& earliest_rewrites() {
                       bool is_on_device = device_or_throw(x) == device_or_throw(copy);
                       return is_on_device ? x.graph().node(Op::NOOP, x.dtype(), x, {}, copy.tag()) : UOp();
                     })),
-          // assign(t, x) -> contiguous(x), when the base of t is not a buffer
+          // assign(t, x) -> contiguous(x), when the base of t is neither a buffer nor an MSTACK of buffers
           rule("assign-to-no-buffer", node(Op::ASSIGN, node(OpSet::all() - Op::BUFFER).as(t), x).as(y),
                with<assign_to_no_buffer>(x, t, y)),
           // assign(a, f(permuted a)) -> assign(a, contiguous(f(permuted a)))

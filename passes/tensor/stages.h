@@ -138,7 +138,8 @@ struct LocalAddBufferContext {
   int64_t next_buffer = 0;        // number of the next buffer
   int64_t next_global = 0;        // number of the next DEFINE_GLOBAL
   int64_t next_range_number = 0;  // number of the next RANGE
-  // Each buffer, and the BUFFER or AFTER that becomes the kernel's source for it; in order of first use.
+  // Each buffer, and the node that becomes the kernel's source for it (a BUFFER, an AFTER, an MSTACK or an MSELECT); in
+  // order of first use.
   std::vector<std::pair<UOp, UOp>> buffers;
   std::unordered_map<UOp, size_t> buffer_indices;  // index of each buffer in `buffers`
   std::vector<UOp> vars;                           // the BINDs, without duplicates
@@ -178,7 +179,8 @@ const RuleSet& pm_limit_bufs();
 // The stages from BUFFERIZEs to kernels: "bufferize to store", "split kernels", "fix_assign", "remove all tags".
 // Mirrors tinygrad schedule/rangeify.py (split_store, get_rangeify_map).
 
-// Runs the stage "bufferize to store": replaces every BUFFERIZE by a buffer and a STORE, and tags every RANGE. Returns
+// Runs the stage "bufferize to store": replaces every BUFFERIZE in global memory by a STORE to a buffer, a new one
+// unless its value is an ASSIGN, and tags every RANGE. Returns
 // a SINK of the nodes with the values of tensors of the input graph.
 UOp bufferize_to_store(UOp sink);
 const RuleSet& bufferize_to_store_stage();

@@ -116,7 +116,7 @@ function filledCell(name, item) {
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
   if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
   if (name === "line") return element("span", name, item.line ? (item.about ? "~" : "") + item.line : "");
-  // beside an instruction without indentation
+  // beside an instruction, the source line is shown without its indentation
   return element("span", name, name === "UOp" ? item.uop : item.n >= 0 && item.text ? item.source.trim() : item.source);
 }
 

@@ -70,7 +70,7 @@ struct TranslatedKernel {
   Descriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
-  uint32_t halves = 1;         // halves per wave: 1 or 2
+  uint32_t halves = 1;         // number of halves of 32 lanes: 1 for wave32, 2 for wave64
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;
   std::vector<Op> ops;
