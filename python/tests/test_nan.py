@@ -100,7 +100,7 @@ def masked_by_later_kernel() -> None:
   x = Tensor([1., -1, 4]).realize()
   root = x.sqrt().realize()
   safe = (x > 0).where(root, 0).realize()  # reads a NaN and stores none
-  y = (safe * 2 - 2).log2()  # made here
+  y = (safe * 3 - 2).log2()  # made here
   y.realize()
 
 
