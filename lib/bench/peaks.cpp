@@ -130,8 +130,8 @@ class PeakMeter {
       }
     }
     kernels_.threads = all;
-    if (!only_rates)  // the costs of an addition and of a cache line on one unit, while the others wait; the cost of a
-      measure_costs(out);  // group on all units
+    // the costs of an addition and of a cache line on one unit, while the others wait; the cost of a group on all units
+    if (!only_rates) measure_costs(out);
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, kLargestSet}) {
       if (only_rates && bytes < kLargestSet) continue;
       double rate = memory_rate(bytes, true);

@@ -217,7 +217,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
-    finder.set_elements(report.counts);
+    report.counts.set_elements(finder.elements());
     return;
   }
   options.input.variables = kernel->variables;

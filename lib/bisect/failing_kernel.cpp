@@ -57,7 +57,7 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
     right_asts_.insert(step.ast);
     BisectCounts counts;
     counts.count_elements(compared);
-    num_elements_ += counts.num_elements, num_left_out_ += counts.num_left_out;
+    elements_.add_elements(counts);
     return;
   }
   keep_kernel(step);

@@ -32,10 +32,8 @@ class FailingKernelFinder {
   // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }  // number of kernels that were compared with REF
-  // Sets the numbers of elements that the right kernels stored, and of those that were not compared.
-  void set_elements(BisectCounts& counts) const {
-    counts.num_elements = num_elements_, counts.num_left_out = num_left_out_;
-  }
+  // Returns the numbers of elements that the right kernels stored, and of those that were not compared.
+  const BisectCounts& elements() const { return elements_; }
 
  private:
   void keep_kernel(const KernelStep& step);
@@ -48,7 +46,7 @@ class FailingKernelFinder {
   std::optional<FailingKernel> kernel_;  // the kernel that is running or, if has_found_, the failing kernel
   std::string kernel_fault_;
   size_t num_compared_ = 0;
-  int64_t num_elements_ = 0, num_left_out_ = 0;
+  BisectCounts elements_;
 };
 
 }  // namespace tgc

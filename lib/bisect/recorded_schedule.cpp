@@ -120,7 +120,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
 
 std::string why_not_compared(const ModelReport& run) {
   std::string out;
-  if (!run.comparisons.empty()) out = ": rounding, or what C leaves undefined, decides every element";
+  if (!run.comparisons.empty()) out = ": " + std::string(kLeftOutReason) + " every element";
   for (const std::string& note : run.notes) out += (out.empty() ? ": " : "; ") + note;
   if (run.stage_difference && !run.stage_difference->refused_stages.empty())
     out += (out.empty() ? ": " : "; ") + run.stage_difference->refused_stages[0];

@@ -33,7 +33,7 @@ void BisectCounts::count_elements(const std::vector<Comparison>& arrays) {
 
 void BisectReport::state_left_out_elements() {
   if (verdict.kind != Verdict::Kind::Same || !counts.num_left_out || !error.empty()) return;
-  const std::string reason = ": rounding, or what C leaves undefined, decides ";
+  const std::string reason = ": " + std::string(kLeftOutReason) + " ";
   if (!counts.has_compared_elements()) {
     error = "not decided: nothing was compared" + reason + "every element";
     return;

@@ -1,11 +1,9 @@
 #include "lib/bisect/rewrite_origin.h"
 
-#include <algorithm>
 #include <set>
 
+#include "lib/compilation/node_methods.h"
 #include "lib/compilation/recorded_rewrites.h"
-#include "lib/records/methods.h"
-#include "lib/text/source_position.h"
 
 namespace tgc {
 namespace {
@@ -47,21 +45,15 @@ class OriginTracer : public TraceConsumer {
 std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const Rewrite& m) {
   if (!in.record || in.record->made_by.empty() || in.record->ast_full) return "";
   auto found = catch_failures([&]() -> std::string {
-    const std::vector<GoldenMetadata> methods = read_methods(in.record->made_by);
+    const NodeMethods methods(in, read_methods(in.record->made_by));
     const auto rows = pipeline.rows().value_or_throw();
     Graph& graph = m.before.graph();
     OriginTracer tracer(graph);
-    // the same nodes, in the same order: each line of the recorded JSON after its header is a node
+    // the same nodes, in the same order
     const std::vector<UOp> nodes = toposort(in.root), copies = toposort(copy_into(graph, in.root));
-    std::vector<size_t> line_ends;
-    for (size_t at = 0; (at = in.text.find('\n', at)) != in.text.npos; at++) line_ends.push_back(at);
     for (size_t i = 0; i < nodes.size(); i++) {
-      const size_t at = place_of(in.read_report.places, nodes[i].id());
-      const int64_t number = std::ranges::lower_bound(line_ends, at) - line_ends.begin() - 1;
-      OriginTracer::Methods made_by;
-      for (size_t k = 0; k < methods.size(); k++)
-        if (std::ranges::count(methods[k].nodes, number)) made_by.insert(k);
-      tracer.set_methods(copies[i], std::move(made_by));
+      const auto made_by = methods.indices_of(nodes[i]);
+      tracer.set_methods(copies[i], {made_by.begin(), made_by.end()});
     }
     RecordedTrace trace(graph, tracer);
     for (const Pipeline::Row& row : rows) {

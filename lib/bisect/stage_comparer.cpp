@@ -356,11 +356,11 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
 // Counts the elements of the first trial or, if none of these was compared, the elements of all trials.
 void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>& arrays) {
   counted_elements_[&t].count_elements(arrays);
+  const BisectCounts& first = counted_elements_[&trials_.front()];
   BisectCounts sum;
   for (auto& [trial, counts] : counted_elements_)
-    if (trial == &trials_.front() || !counted_elements_[&trials_.front()].has_compared_elements())
-      sum.num_elements += counts.num_elements, sum.num_left_out += counts.num_left_out;
-  report_.counts.num_elements = sum.num_elements, report_.counts.num_left_out = sum.num_left_out;
+    if (trial == &trials_.front() || !first.has_compared_elements()) sum.add_elements(counts);
+  report_.counts.set_elements(sum);
 }
 
 const Arrays& StageComparer::magnitudes(const Trial& t) {

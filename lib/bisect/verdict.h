@@ -69,6 +69,12 @@ struct BisectCounts {
 
   // Counts the elements of `arrays`, unless an earlier call has counted more elements that were not compared.
   void count_elements(const std::vector<Comparison>& arrays);
+  void add_elements(const BisectCounts& other) {
+    num_elements += other.num_elements, num_left_out += other.num_left_out;
+  }
+  void set_elements(const BisectCounts& other) {
+    num_elements = other.num_elements, num_left_out = other.num_left_out;
+  }
   bool has_compared_elements() const { return num_left_out < num_elements || num_elements == 0; }
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lib/records/input_file.h"
-#include "lib/records/methods.h"
 #include "lib/records/read_graph.h"
 #include "lib/records/repro.h"
 #include "lib/support/counted.h"

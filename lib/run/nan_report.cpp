@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/compilation/node_methods.h"
 #include "lib/driver/source.h"
 #include "lib/records/input_file.h"
 #include "lib/run/candidate.h"
@@ -13,7 +14,6 @@
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
 #include "lib/support/write_file.h"
-#include "lib/text/source_position.h"
 
 namespace tgc {
 namespace {
@@ -35,15 +35,10 @@ bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-// Returns the Tensor methods and lines that made `u`, a node of the AST of `in`: "log at train.py:29"; "" if none is
-// recorded. Each line of the recorded JSON after its header is a node.
-std::string method_of(UOp u, const InputGraph& in) {
-  if (!in.record) return {};
-  const size_t at = std::min(place_of(in.read_report.places, u.id()), in.text.size());
-  const int64_t number = std::count(in.text.begin(), in.text.begin() + ptrdiff_t(at), '\n') - 1;
+// Returns the Tensor methods and lines that made `u`: "log at train.py:29"; "" if none is recorded.
+std::string method_of(UOp u, const NodeMethods& methods) {
   std::vector<GoldenMetadata> made_by;
-  for (const GoldenMetadata& m : in.record->metadata)
-    if (std::ranges::count(m.nodes, number)) made_by.push_back(m);
+  for (size_t i : methods.indices_of(u)) made_by.push_back(methods[i]);
   return made_for_text(made_by);
 }
 
@@ -134,8 +129,9 @@ class Explanation {
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
     if (!steps) out.unexplained_reason = steps.diag().text();
     else {
+      const NodeMethods methods(*in, in->record ? in->record->metadata : std::vector<GoldenMetadata>());
       for (NanStep& s : *steps) {
-        std::string made_by = s.loaded_array.empty() ? method_of(s.node, *in) : writer_of(s.loaded_array);
+        std::string made_by = s.loaded_array.empty() ? method_of(s.node, methods) : writer_of(s.loaded_array);
         out.nan_steps.push_back({std::move(s), std::move(made_by)});
       }
     }

@@ -41,6 +41,7 @@ void RecordedTensorGraph::read_record() {
   reference = std::move(read_tensor_reference(session, record, release, parameters).value_or_throw());
   if (!record.kernels.empty())
     schedule = std::move(read_recorded_schedule(session, record, release, parameters, buffer_sizes()).value_or_throw());
+  find_read_slots();
 }
 
 void RecordedTensorGraph::check_array_names() const {
@@ -112,7 +113,6 @@ void RecordedTensorGraph::read_variables() {
 void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
   float_distribution = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
-  find_read_slots();
   draw_missing_buffers(reference);
   if (!schedule) return;
   for (auto& [slot, numbers] : schedule->buffer_numbers) {

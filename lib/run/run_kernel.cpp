@@ -169,7 +169,7 @@ class KernelRun {
   // ---- from the kernel's graph to machine code
   LowerOptions lowering() { return {.observer = &debug_, .compile_seconds = o_.device.timeout_seconds.value_or(0)}; }
   std::string not_compared_reason(const Placement& place) const {
-    if (!report_.comparisons.empty()) return "rounding, or what C leaves undefined, decides every element";
+    if (!report_.comparisons.empty()) return std::string(kLeftOutReason) + " every element";
     return "the kernel ran on " + place.label + " alone";
   }
 

@@ -104,9 +104,7 @@ void StageDifference::write(JsonWriter& json) const {
 RunReport::Result RunReport::result() const {
   if (!error.empty()) return is_kernel_fault ? Result::Failed : Result::Trouble;
   if (differing(comparisons) || (stage_difference && !stage_difference->stage.empty())) return Result::Failed;
-  bool compared = stage_difference || std::ranges::any_of(comparisons, [](const Comparison& c) {
-                    return c.num_left_out < c.num_elements || c.num_elements == 0;
-                  });
+  const bool compared = stage_difference || std::ranges::any_of(comparisons, &Comparison::is_compared);
   return compared ? Result::Passed : Result::NotCompared;
 }
 

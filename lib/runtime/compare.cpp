@@ -188,7 +188,7 @@ std::string Comparison::text() const {
     errors = counted(num_non_finite, "element") + " infinite or NaN on one side";
   else if (num_non_finite) errors += ", and " + counted(num_non_finite, "element") + " infinite or NaN on one side";
   std::string others = num_left_out ? "; " + std::to_string(num_left_out) + " of " + std::to_string(num_elements) +
-                                      " left out: rounding, or what C leaves undefined, decides them"
+                                      " left out: " + kLeftOutReason + " them"
                                 : "";
   if (num_rounded)
     others += "; " + std::to_string(num_rounded) + " of " + std::to_string(num_elements) +

@@ -37,6 +37,9 @@ struct ElementDifference {
   std::string actual, expected;
 };
 
+// Why elements are left out of a comparison; the words that follow say which: " them", " every element".
+inline constexpr const char* kLeftOutReason = "rounding, or what C leaves undefined, decides";
+
 struct Comparison {
   std::string name;
   DType dtype;
@@ -59,6 +62,8 @@ struct Comparison {
   bool was_recheck_cut = false;
 
   bool has_passed() const { return num_different == 0; }
+  // Returns true if an element was compared, or if there is none.
+  bool is_compared() const { return num_left_out < num_elements || num_elements == 0; }
   std::string text() const;  // returns one line; if elements differ, also indented lines with the details
 };
 
