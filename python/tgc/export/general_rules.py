@@ -39,6 +39,14 @@ ROUNDS_TWICE = "rounds-twice"  # constants of integers with many digits become f
 STATIC = {"maximum", "minimum", "const"}  # functions of UOp that build nodes
 
 
+def next_choices(choices: list[int], counts: list[int]) -> list[int]:
+  """Returns the choices after these, of which the last ones vary fastest; empty if there are none. `counts`: the number of options
+  of each choice that was made."""
+  out = choices[:len(counts)]
+  while out and out[-1] + 1 == counts[len(out) - 1]: out.pop()
+  return [*out[:-1], out[-1] + 1] if out else []
+
+
 class GeneralMaker(Maker):
   """Makes an instance whose operands and captured constants are unknown values. `path` has the numbers of the first
   choices of dtypes, ops, alternatives and, with `permutes`, orders of sources; the first option is taken for each choice
@@ -60,12 +68,6 @@ class GeneralMaker(Maker):
     self.counts.append(len(options))
     if len(self.path) < len(self.counts): self.path.append(0)
     return options[self.path[len(self.counts) - 1]]
-
-  def next_path(self) -> list[int]:
-    """Returns the choices of the next instance; empty if there is none."""
-    path = self.path[:len(self.counts)]
-    while path and path[-1] + 1 == self.counts[len(path) - 1]: path.pop()
-    return [*path[:-1], path[-1] + 1] if path else []
 
   def patterns(self, p: Any, count: int) -> list[Any]:
     if p.src is None: return [None] * count
@@ -266,10 +268,7 @@ class General:
       self.rounds_twice |= run.rounds_twice
       if after is not None and type(after) is not Value: raise NotGeneral("it makes something else than a node")
       if after is not None and ((node := run.nodes(after)) is not before or run.makes_constants): yield run.sides(before, node)
-      choices = choices[:len(run.options)]
-      while choices and choices[-1] + 1 == run.options[len(choices) - 1]: choices.pop()
-      if not choices: return
-      choices[-1] += 1
+      if not (choices := next_choices(choices, run.options)): return
     raise NotGeneral("it goes too many ways")
 
   def sides(self, permutes: bool, mixes: bool) -> list[tuple[Node, Node]]:
@@ -281,7 +280,7 @@ class General:
       with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)  # a node does not accept this dtype
       if before is not None and before not in seen: out.update(dict.fromkeys(self.runs(maker, before)))
       if before is not None: seen.add(before)
-      path = maker.next_path()
+      path = next_choices(path, maker.counts)
       if len(out) > MOST_SIDES: break
       if not path: return list(out)
     raise NotGeneral("its pattern admits too many dtypes and ops")
