@@ -26,14 +26,7 @@ std::string rational(double v) {
 std::optional<Int> single(const Interval& i) {
   return i.lower_bound && i.lower_bound == i.upper_bound ? i.lower_bound : std::nullopt;
 }
-bool fits_64_bits(const Interval& i) {
-  return i.lower_bound && i.upper_bound && *i.lower_bound >= -Int::pow2(63) && *i.upper_bound < Int::pow2(63);
-}
 bool is_natural(const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; }
-
-}  // namespace
-
-namespace {
 
 // Returns n if the interval has only the number 2**n.
 std::optional<int> shift_of(const Interval& i) {
@@ -69,10 +62,22 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane) {
 
 // ---- names, sorts, literals
 
+void Encoder::check_index_fits(const Interval& i) const {
+  const Int half = Int::pow2(uint32_t(senses_.index_width - 1));
+  if (!i.lower_bound || !i.upper_bound || *i.lower_bound < -half || *i.upper_bound >= half)
+    throw Unencodable{"an index of more than " + std::to_string(senses_.index_width) + " bits", true};
+}
+
+std::string Encoder::as_wide_as_index(const std::string& term, DType d) const {
+  const int more = senses_.index_width - width(d);
+  const char* extend = is_signed(d) ? "sign" : "zero";
+  return more <= 0 ? term : "((_ " + std::string(extend) + "_extend " + std::to_string(more) + ") " + term + ")";
+}
+
 std::string Encoder::smt_sort(DType d) {
   if (dtypes::is_bool(d)) return "Bool";
   if (dtypes::is_int(d))
-    return senses_.int_sense == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width_of(d)) + ")";
+    return senses_.int_sense == IntSense::Numbers ? "Int" : "(_ BitVec " + std::to_string(width(d)) + ")";
   has_floats_ = true;
   if (senses_.float_sense == FloatSense::Real) return "Real";
   if (is_ieee() && has_ieee_sort(d)) return "(_ FloatingPoint " + ieee_widths(d) + ")";
@@ -83,8 +88,8 @@ std::string Encoder::smt_sort(DType d) {
 
 std::string Encoder::int_literal(const Int& value, DType d) const {
   if (senses_.int_sense == IntSense::Numbers) return value < 0 ? "(- " + (-value).str() + ")" : value.str();
-  int w = width_of(d);
-  if (is_index(d) && !fits_64_bits({value, value})) throw Unencodable{"an index of more than 64 bits"};
+  int w = width(d);
+  if (is_index(d)) check_index_fits({value, value});
   Int m = Int::pow2(uint32_t(w));
   return "(_ bv" + floor_mod(value, m).str() + " " + std::to_string(w) + ")";
 }
@@ -130,9 +135,7 @@ std::string Encoder::define(DType d, const std::string& term) {
 
 void Encoder::assert_interval(const std::string& term, const Interval& i, DType d) {
   bool is_bits = senses_.int_sense == IntSense::Bits;
-  if (is_bits && is_index(d) &&
-      !fits_64_bits(i))
-    throw Unencodable{"an index of more than 64 bits"};
+  if (is_bits && is_index(d)) check_index_fits(i);
   const char* le = !is_bits ? "<=" : is_signed(d) ? "bvsle" : "bvule";
   Interval all;
   if (!is_index(d)) all = {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
@@ -235,10 +238,7 @@ SmtValue Encoder::load(UOp u) {
   SmtValue offset = value(at, 0);
   DType at_dtype = at.dtype();
   std::string term = offset.term, domain = smt_sort(at_dtype);
-  if (senses_.int_sense == IntSense::Bits && width_of(at_dtype) < 64)
-    term = "((_ " + std::string(is_signed(at_dtype) ? "sign" : "zero") + "_extend " +
-           std::to_string(64 - width_of(at_dtype)) + ") " + term + ")",
-    domain = "(_ BitVec 64)";
+  if (senses_.int_sense == IntSense::Bits) term = as_wide_as_index(term, at_dtype), domain = smt_sort(dtypes::index);
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
   std::string f = function("m" + std::to_string(number), domain, smt_sort(d));
@@ -378,8 +378,7 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
   SmtValue a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : SmtValue();
   DType d = u.dtype().scalar();
   Interval i = intervals_.interval_of(u, lane);
-  // an index op whose interval fits into 64 bits cannot overflow them
-  if (is_index(d) && !fits_64_bits(i)) throw Unencodable{"an index of more than 64 bits"};
+  if (is_index(d)) check_index_fits(i);  // an index op whose interval fits into the width cannot overflow it
   bool is_s = is_signed(d);
   std::string zero = int_literal(0, d);
   auto made = [&](const std::string& term) { return SmtValue{define(d, term), i, definedness(u, lane)}; };
@@ -399,13 +398,14 @@ SmtValue Encoder::bits_op(UOp u, int lane) {
     case Op::SHR: {
       // the count may have another dtype than the number; a count for which the shift is defined fits into any dtype
       DType of_count = u.src(1).dtype().scalar();
-      const int w = width_of(d), v = width_of(of_count);
+      const int w = width(d), v = width(of_count);
       std::string by = b.term;
       if (v > w) by = "((_ extract " + std::to_string(w - 1) + " 0) " + by + ")";
       if (v < w) by = "((_ zero_extend " + std::to_string(w - v) + ") " + by + ")";
       SmtValue out = made(call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, by));
-      if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= w)
-        out.definedness = both(out.definedness, call("bvult", b.term, int_literal(w, of_count)));
+      const int most = width_of(d);
+      if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= most)
+        out.definedness = both(out.definedness, call("bvult", b.term, int_literal(most, of_count)));
       return out;
     }
     case Op::IDIV:

@@ -29,12 +29,13 @@ inline bool is_ieee(FloatSense s) { return s >= FloatSense::Exact && s <= FloatS
 std::string_view name_of(FloatSense sense);
 
 // How integers are encoded. Numbers: as unbounded integers, which wrap around where an op of a fixed dtype may
-// overflow. Bits: as bit-vectors, which cannot encode an index beyond 64 bits.
+// overflow. Bits: as bit-vectors, where an index has Senses::index_width bits.
 enum class IntSense : uint8_t { Numbers, Bits };
 
 struct Senses {
   FloatSense float_sense = FloatSense::Uninterpreted;
   IntSense int_sense = IntSense::Numbers;
+  int index_width = 64;  // for Bits: indices beyond this width cannot be encoded
 };
 
 // The smallest and the largest value of an integer, where ops wrap around as in REF (UOp::bounds() ignores wrapping).
@@ -139,6 +140,10 @@ class Encoder {
   std::string definedness(UOp u, int lane);
   std::string define(DType dtype, const std::string& term);
   std::string smt_sort(DType dtype);
+  // Returns the number of bits of an integer as a bit-vector.
+  int width(DType d) const { return d.is(Scalar::Index) ? senses_.index_width : d.scalar().bitsize(); }
+  void check_index_fits(const Interval& interval) const;  // throws Unencodable if an index may need more bits
+  std::string as_wide_as_index(const std::string& term, DType dtype) const;  // extends a bit-vector
   std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
   std::string function(const std::string& name, const std::string& arguments, const std::string& result);
@@ -169,6 +174,7 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 // Thrown if an expression cannot be encoded in the senses: for example, if an index is too large for bit-vectors.
 struct Unencodable {
   std::string reason;
+  bool needs_wider_index = false;  // a larger Senses::index_width may suffice
 };
 
 }  // namespace tgc

@@ -241,7 +241,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
   const bool is_bits = senses_.int_sense == IntSense::Bits;
   if (dtypes::is_bool(to)) return made("(not (= " + a.term + " " + int_literal(0, from) + "))");
   if (dtypes::is_int(to) && is_bits) {
-    int w = width_of(to), v = width_of(from);
+    int w = width(to), v = width(from);
     if (w == v) return {a.term, intervals_.interval_of(u, lane), a.definedness};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
     return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
@@ -331,9 +331,7 @@ std::string Encoder::equality_formula(const SmtValue& a, DType da, const SmtValu
     return call("or", same, call("fp.eq", a.term, b.term));
   }
   auto wide = [&](const SmtValue& v, DType d) {
-    if (senses_.int_sense == IntSense::Numbers || width_of(d) == 64 || width_of(da) == width_of(db)) return v.term;
-    return "((_ " + std::string(is_signed(d) ? "sign" : "zero") + "_extend " + std::to_string(64 - width_of(d)) + ") " +
-           v.term + ")";
+    return senses_.int_sense == IntSense::Numbers || width(da) == width(db) ? v.term : as_wide_as_index(v.term, d);
   };
   std::string same = call("=", wide(a, da), wide(b, db));
   if (a.unwrapped_term.empty() && b.unwrapped_term.empty()) return same;

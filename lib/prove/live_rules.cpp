@@ -61,6 +61,7 @@ constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.
 constexpr double kRuleSeconds = 30;  // limit for the processor time of one rule, if no other limit is set
 constexpr size_t kLongSides = 160;   // longer sides are left out of the reason why a rule is not proven in general
 constexpr size_t kMostCases = 3;     // most bools that are split into cases
+constexpr size_t kMostExpanded = 250;  // most nodes of a guard, which is in both sides, that are encoded
 constexpr size_t kFewest = 4;        // so many instances are evaluated at NaN and infinities even if the time is over
 constexpr size_t kMostSpecial = 24;  // most proven instances that are searched for NaNs and infinities that differ
 
@@ -71,7 +72,7 @@ class LiveRulesProver {
         most_wrong_(options.max_refuted),
         lists_instances_(options.lists_instances),
         importer_(settings),
-        prover_(importer_.graph(), {}, cache) {}
+        prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
   // Decides a rule by its instances.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances) {
@@ -158,8 +159,6 @@ class LiveRulesProver {
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open) proof = catch_failures([&] { return decide_cases(pairs, kMostCases); });
       const bool is_left = is_open && (!proof || proof->kind != Kind::Proven);
-      if (is_left && any_node(pairs, [](UOp u) { return u.dtype().is(Scalar::Index); }))
-        proof = catch_failures([&] { return prover_.decide_sides(as_int64(pairs)); });
       if (is_left && any_node(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
         rule.ignores_fp8 = true;
         continue;
@@ -213,32 +212,6 @@ class LiveRulesProver {
     return out;
   }
 
-  // Returns the sides with 64-bit integers in place of indices, because bits of unbounded integers cannot be encoded.
-  SidePairs as_int64(const SidePairs& pairs) {
-    std::unordered_map<uint32_t, UOp> made;
-    auto of = [&](UOp root) {
-      for (UOp u : toposort(root)) {
-        UOp& out = made[u.id()];
-        if (out) continue;
-        const bool is_index = u.dtype().is(Scalar::Index);
-        out = u;
-        if (u.in({Op::DEFINE_GLOBAL, Op::INDEX, Op::LOAD, Op::DEFINE_VAR, Op::RANGE, Op::SPECIAL})) {
-          if (is_index) out = u.cast(dtypes::int64);
-          continue;
-        }
-        if (u.is_const() && is_index && !u.is_invalid()) out = graph().constant(dtypes::int64, u.arg().to_const());
-        if (u.num_src() == 0) continue;
-        std::vector<UOp> src;
-        for (UOp s : u.src()) src.push_back(made[s.id()]);
-        const DType d = is_index ? dtypes::int64 : u.dtype();
-        out = u.is(Op::CAST) && src[0].dtype() == d ? src[0] : graph().node(u.op(), d, src, u.arg());
-      }
-      return made[root.id()];
-    };
-    SidePairs out;
-    for (const Sides& s : pairs) out.push_back({of(s.before), of(s.after), s.tolerance});
-    return out;
-  }
   Graph& graph() { return importer_.graph(); }
 
   static std::string verdict_of(const RewriteProof& proof) {
@@ -387,8 +360,34 @@ class LiveRulesProver {
     return proof.kind == Kind::Unknown ? evaluate(pairs, proof) : proof;
   }
 
+  // Refutes sides that are equal in REF if `after` is undefined for values for which `before` is defined. Prefers
+  // values for which `before` is not 0: devices often compute 0 where C leaves a result undefined.
+  void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
+    for (bool of_any_value : {false, true}) {
+      SidePairs changed;  // `after` differs from `before` where only `after` is undefined
+      for (const Sides& s : pairs) {
+        const UOp is_right = is_defined(s.after);
+        if (is_right.is_const()) continue;
+        const UOp zero = s.before.const_like(0), is_zero = s.before.ne(zero).logical_not();
+        const UOp other = of_any_value ? is_zero.where(s.before.const_like(1), zero) : zero;
+        changed.push_back({s.before, (is_defined(s.before).logical_not() | is_right).where(s.before, other)});
+      }
+      if (changed.empty()) return;
+      RewriteProof found = evaluate_sides(changed);
+      if (found.kind != Kind::Refuted) continue;
+      proof = std::move(found);
+      proof.counterexample["after"] = "undefined";
+      return;
+    }
+  }
+
   // Evaluates the sides in REF, and returns `proof` with the verdict.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
+    proof = evaluate_sides(pairs, std::move(proof));
+    if (proof.kind == Kind::Sampled) find_undefined(pairs, proof);
+    return proof;
+  }
+  RewriteProof evaluate_sides(const SidePairs& pairs, RewriteProof proof = {}) {
     RewriteProof* open = &proof;
     const SidePairs* sides = &pairs;
     prover_.sample_open({&open, 1}, {&sides, 1});

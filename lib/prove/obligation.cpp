@@ -274,6 +274,11 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   try {
     obligation = obligation_of(encoder, v, lane, senses.float_sense);
   } catch (const Unencodable& e) {
+    constexpr int kWideIndex = 144;  // holds sums of products of two 64-bit integers
+    if (e.needs_wider_index && senses.index_width < kWideIndex) {
+      senses.index_width = kWideIndex;
+      return ask_z3(v, lane, cuts, senses, is_first);
+    }
     out.open_reason = e.reason;
     return out;
   }

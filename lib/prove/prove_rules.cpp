@@ -157,9 +157,11 @@ class RuleProver {
     return found ? *found : std::nullopt;
   }
 
-  // Compares sides without leaves, which have one value each, in REF.
+  // Compares sides without leaves, which have one value each, in REF. They count as equal if the left one is undefined.
   Answer compare_numbers(const Sides& sides) {
-    auto results = compare_sides({&sides, 1}, {}, {}, 1);
+    const UOp defined = is_defined(sides.before);
+    const Sides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
+    auto results = compare_sides({&checked, 1}, {}, {}, 1);
     if (!results) return {false, "REF cannot evaluate the sides: " + results.diag().message};
     const EquivalenceResult& r = (*results)[0];
     if (r.kind != EquivalenceResult::Kind::Same) return {false, "the numbers differ"};

@@ -51,8 +51,10 @@ using SidePairs = std::vector<Sides>;
 class SidesProver {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.
-  SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache)
-      : isolator_(graph, std::move(sizes)), prover_(isolator_.isolator(), cache), known_verdicts_(cache.verdicts()) {}
+  SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache, ProofLimits limits = {})
+      : isolator_(graph, std::move(sizes)),
+        prover_(isolator_.isolator(), cache, limits),
+        known_verdicts_(cache.verdicts()) {}
 
   // Decides by contracts and Z3. The kind of the result is Proven or Unknown. `over_reals` is as for
   // Prover::prove_values().

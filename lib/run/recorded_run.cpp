@@ -211,7 +211,8 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
 }
 
 bool RecordedRun::may_run_again() const {
-  const bool is_plain = only_compares_with_ref(graph_.options) && graph_.options.device.name.empty() &&
+  const std::string& device = graph_.options.device.name;
+  const bool is_plain = only_compares_with_ref(graph_.options) && (device.empty() || device == "REF") &&
                         !graph_.session.overrides.prefers_native;
   return is_plain && !sides_.is_compiled() && !report_.stores_nothing && report_.seed &&
          report_.result() == RunReport::Result::Passed;

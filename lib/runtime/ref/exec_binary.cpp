@@ -24,13 +24,18 @@ using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return divide(a, b
 using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
   return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b));
 });
+// Returns by how many bits a shift by `count` moves a value of `bits` bits: modulo `bits`, as most processors do.
+template <class T>
+unsigned bits_of_shift(T count, unsigned bits, RefNotes& notes) {
+  if (std::make_unsigned_t<T>(count) >= bits) notes.num_wide_shifts++;
+  return unsigned(count) % bits;
+}
+
 using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.num_wide_shifts++, T(0);
-  return T(Unsigned<T>(a) << b);
+  return T(Unsigned<T>(a) << bits_of_shift(b, sizeof(T) * 8, notes));
 });
 using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  if (std::make_unsigned_t<T>(b) >= sizeof(T) * 8) return notes.num_wide_shifts++, T(a < 0 ? -1 : 0);
-  return T(a >> b);
+  return T(a >> bits_of_shift(b, sizeof(T) * 8, notes));
 });
 // The power in integers, which wraps. A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for all other
 // bases.

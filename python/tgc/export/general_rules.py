@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, Unmakeable, dtype_of, known_options, patterns_below
+from tgc.export.rule_instances import OF_FLOATS, Maker, Unmakeable, dtype_of, known_options, patterns_below
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,
@@ -100,6 +100,7 @@ class GeneralMaker(Maker):
 
   def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
     out = super().made(p, dtype, has_dtype)
+    if not self.mixes and out.op.name in OF_FLOATS and not self.dtypes.is_float(out.dtype): raise Unmakeable("integers as operands of a float op")
     if p.op is not None and out not in self.leaves_made: self.fixed.add(out)
     return out
 

@@ -11,10 +11,9 @@ from tgc.export.kinds import Node
 
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
 FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
-
+COUNTS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 40, 63)  # of shifts
 INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
 MOST_ITERATIONS = 1 << 14  # most iterations of a loop
-MOST_SHIFT = 130  # largest shift: Python would compute 1 << n for any n
 
 OF_INTEGERS = {"AND", "OR", "XOR", "SHL", "SHR", "IDIV", "MOD", "CDIV", "CMOD", "FLOORDIV", "FLOORMOD", "THREEFRY"}
 OF_BOOLS = {"AND", "OR", "XOR"}
@@ -66,11 +65,14 @@ class Maker:
     self.makes_own_casts = is_odd
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.condition: Node | None = None  # a bool that several operands contain
+    self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
     self.numbers: list[Any] = []  # numbers in the order in which they were chosen
 
   def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
 
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
+
+  def bits(self, dtype: Any) -> int: return 64 if self.is_weak(dtype) else int(dtype.itemsize) * 8
 
   def number(self, chosen: Any) -> Any:
     """Returns `chosen`, or the number of `changes` at this position, and adds it to `numbers`."""
@@ -145,7 +147,7 @@ class Maker:
     if type(value).__name__ in {"InvalidType", "_InvalidType"}: return constant_of(value)
     if value is None:
       is_float = self.dtypes.is_float(dtype)
-      value = self.random.choice(FLOATS if is_float else CONSTANTS)
+      value = self.random.choice(FLOATS if is_float else self.integers)
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
       elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)
@@ -285,11 +287,13 @@ class Maker:
     for i in sorted(range(len(wanted)), key=freedom):
       is_condition = op is self.ops.WHERE and i == 0
       is_weak = not is_condition and self.makes_weak(dtype)
+      self.integers = COUNTS if op.name in ("SHL", "SHR") and i == 1 else CONSTANTS
       made[i] = self.make(patterns[i], self.weak() if is_weak else wanted[i] if dtype is None or is_condition else dtype)
       if is_weak and self.is_weak(made[i].dtype): continue
       if not is_condition and dtype is None: dtype = made[i].dtype
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")
-    if op.name in ("SHL", "SHR") and made[1].op is self.ops.CONST and made[1].arg > MOST_SHIFT: raise Unmakeable("a shift by too much")
+    self.integers = CONSTANTS
+    if op.name in ("SHL", "SHR") and made[1].op is self.ops.CONST and made[1].arg >= self.bits(made[0].dtype): raise Unmakeable("a shift by too much")
     return made[0].alu(op, *[made[i] for i in range(1, len(wanted))])
 
 

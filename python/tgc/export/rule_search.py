@@ -53,6 +53,9 @@ class Instance(NamedTuple):
   after: Node
 
 
+def is_constant(one: Instance) -> bool: return all(s.op.name == "CONST" for s in one.before.src)
+
+
 def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) -> Iterator[Any]:
   """Yields the numbers in the code of a function, and of the functions of its module that it names."""
   if code in seen: return
@@ -117,10 +120,10 @@ class Search:
       if (found := self.attempt(seed)) is not None: out[found.before] = found
     return list(out.values())
 
-  def moved(self, found: Instance, at: int, value: Any) -> Instance | None:
+  def moved(self, found: Instance, at: int, value: Any, more: dict[int, Any] | None = None) -> Instance | None:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
-    return self.attempt(found.seed, {at: value})
+    return self.attempt(found.seed, {at: value, **(more or {})})
 
   def edge(self, found: Instance, at: int, direction: int) -> Instance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
@@ -134,35 +137,47 @@ class Search:
     return best
 
   def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
-    """Yields instances with one number moved, each with the number's position and the direction (1, -1 or "near")."""
+    """Yields instances with one or two numbers moved, each with a number's position and the direction (1, -1 or "near")."""
+    whole = [at for at, value in enumerate(found.numbers) if isinstance(value, int) and not isinstance(value, bool)]
+    for direction in (1, -1):  # the last numbers are often constants of the pattern
+      for at in reversed(whole):
+        yield (at, direction), (at_edge := self.edge(found, at, direction))
+        for other in whole:  # at the edge, also with another number of the other sign
+          if other == at or at_edge is found or not found.numbers[other]: continue
+          if (one := self.moved(found, at, at_edge.numbers[at], {other: -found.numbers[other]})) is not None: yield (at, direction, other), one
     for at, value in enumerate(found.numbers):
       if isinstance(value, bool): continue
       near: list[Any] = [-value, *self.guards]
-      if isinstance(value, int):
-        for direction in (1, -1): yield (at, direction), self.edge(found, at, direction)
-        near += [~value, *[value ^ (1 << bit) for bit in range(min(value.bit_length() + 2, 34))]]
+      if isinstance(value, int): near += [~value, *[value ^ (1 << bit) for bit in range(min(value.bit_length() + 2, 34))]]
       for number in near:
         if (one := self.moved(found, at, number)) is not None: yield (at, "near"), one
 
   def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
-    """Yields instances at the edges of what the rule accepts. Those of few numbers come first: little else happens there."""
-    later: list[Instance] = []
-    self.end = time.thread_time() + MOST_OF_SEARCH
-    for found in sorted(starts, key=lambda one: len(one.numbers)):
+    """Yields instances at the edges of what the rule accepts, in turn of each start. Those of few numbers come first: little
+    else happens there."""
+    def of_start(found: Instance) -> Iterator[Instance | None]:  # None for one that is to come later
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):
         if one.before is found.before: continue
-        if seen.setdefault(moved, 0) < 2: yield one
-        else: later.append(one)
-        seen[moved] += 1
-      if self.moves > MOST_MOVES or time.thread_time() > self.end: break
+        seen[moved] = seen.get(moved, 0) + 1
+        if seen[moved] > 2: later.append(one)
+        yield one if seen[moved] <= 2 else None
+    later: list[Instance] = []
+    self.end = time.thread_time() + MOST_OF_SEARCH
+    turns = [of_start(found) for found in sorted(starts, key=lambda one: len(one.numbers))]
+    while turns and self.moves <= MOST_MOVES and time.thread_time() <= self.end:
+      for turn in list(turns):
+        try: one = next(turn)
+        except StopIteration: turns.remove(turn)
+        else:
+          if one is not None: yield one
     yield from later
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides: in turn one of each kind, one at an edge, and one by chance."""
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
-    for one in found: kinds.setdefault(one.kind, one)
+    for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
     out: dict[Node, Node] = {}
     for turn in itertools.zip_longest(kinds.values(), self.edges(kinds.values()), found):
       for one in turn:
