@@ -156,7 +156,7 @@ Interval Intervals::compute(UOp u, int lane) {
     case Op::SHL:
     case Op::SHR: {
       Interval a = src(0), b = src(1);
-      if (!known(a) || !known(b) || *b.lower_bound < 0 || *b.upper_bound > 62) return all;
+      if (!known(a) || !known(b) || *b.lower_bound < 0 || *b.upper_bound > 63) return all;
       auto by0 = uint32_t(b.lower_bound->small_value()), by1 = uint32_t(b.upper_bound->small_value());
       if (u.is(Op::SHR))
         return wrapped(

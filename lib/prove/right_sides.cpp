@@ -407,6 +407,11 @@ UOp has_no_overflow(UOp u, bool is_exact, bool has_casts) {
       UOp exact = n.src(0).cast(dtypes::index);
       return exact.ge(dtypes::min(d)) & exact.le(dtypes::max(d));
     }
+    if (is_exact && n.is(Op::IDIV) && !dtypes::is_unsigned(d)) {  // only the least integer divided by -1 overflows
+      const UOp is_safe = n.src(0).ne(dtypes::min(d)), divisor = n.src(1);
+      if (!divisor.is_const()) return is_safe | divisor.ne(-1);
+      return !divisor.is_invalid() && divisor.arg().to_const().to_int() == -1 ? is_safe : UOp();
+    }
     if (!n.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL})) return UOp();
     if (!is_exact) {
       if (n.is(Op::SHL)) return n.alu(Op::SHR, n.src(1)).eq(n.src(0));

@@ -34,8 +34,8 @@ inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 UOp is_defined(UOp u);
 // Returns a node of dtype bool that is true where no sum, product, shift or cast of integers in `u` wraps around, no
 // bools are added or multiplied, and constants lie within their dtypes. With `is_exact`, it is computed with unbounded
-// integers; else within the dtype, where products are checked by a quotient, and sums are not checked. Without
-// `has_casts`, casts are not checked.
+// integers, and no quotient wraps around; else within the dtype, where products are checked by a quotient, and sums are
+// not checked. Without `has_casts`, casts are not checked.
 UOp has_no_overflow(UOp u, bool is_exact, bool has_casts = true);
 
 }  // namespace tgc

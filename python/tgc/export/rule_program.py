@@ -28,6 +28,7 @@ from tgc.export.versions import installed_version
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
 MOST_ELEMENTS = 1 << 16  # most elements of an array
+MOST_VALUES = 1 << 12  # most values of a variable that a program takes all
 LONGEST = 70  # maximum length of an expression without a name of its own
 PLACE = re.compile(r"[\w/.]+:\d+", re.ASCII)
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # dtypes without a type in Python
@@ -116,6 +117,10 @@ class Writer:
     return f"x{len(self.lines) - 1}"
 
   def loop(self, name: str, size: int, least: int, is_closed: bool) -> str:
+    """Returns the text of a value from `least` on that takes `size` values: of many, only those beside the one to look at."""
+    if not is_closed and size > MOST_VALUES:
+      first = max(least, int(number_of(self.values.get(name, str(least)))) - 1)
+      least, size = first, min(3, least + size - first)
     variable = self.named(f"UOp.range({size}, {len(self.lines)})")
     if not is_closed: self.loops.append((variable, size, int(number_of(self.values.get(name, str(least)))) - least))
     return f"{variable} + {self.constant(self.weak(), least)}" if least else variable

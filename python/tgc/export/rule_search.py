@@ -108,7 +108,8 @@ class Search:
         after = self.matcher.rewrite(before, {})
     except Exception: return None  # the rule or a node does not accept these operands
     if after is None or after is before or not hasattr(after, "src"): return None
-    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in before.toposort()): return None  # such a node has no precision yet
+    nodes = [*before.toposort(), *after.toposort()]
+    if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in nodes): return None  # such a node has no precision yet
     kind = (before.op, before.dtype, *[s.dtype for s in before.src], *[(name, u.dtype) for name, u in sorted(maker.named.items())])
     return self.known.setdefault(before, Instance(seed, tuple(maker.numbers), kind, before, after))
 
