@@ -98,6 +98,20 @@ def test_golden(run: Run, pytester: pytest.Pytester, golden: pathlib.Path) -> No
   assert not list(pytester.path.glob("*.new.*"))
 
 
+def test_golden_of_tests_that_share_a_tensor(run: Run, pytester: pytest.Pytester) -> None:
+  """The first test that needs the tensor computes it, in any order of the tests."""
+  def tests(body: str, names: str) -> None:
+    pytester.makepyfile(test_shared="from tinygrad import Tensor\nshared = Tensor.ones(4, 6).contiguous()\n" + "".join(
+      f"def test_{name}(): {body if name == 'sub' else f'shared.{name}(3).realize()'}\n" for name in names.split()))
+  tests("shared.sub(2).realize()", "add mul sub")
+  assert run("test_shared.py", "--tgc-golden=shared.jsonl.gz", "--tgc-update").ret == 0
+  assert run("test_shared.py", "--tgc-golden=shared.jsonl.gz", "-k", "mul").ret == 0
+  tests("shared.sub(2).realize()", "mul sub add")
+  assert run("test_shared.py", "--tgc-golden=shared.jsonl.gz").ret == 0
+  tests("(shared + 1).sub(2).exp().realize()", "mul sub add")
+  run("test_shared.py", "--tgc-golden=shared.jsonl.gz").assert_outcomes(passed=2, failed=1)
+
+
 @pytest.mark.skipif(RELEASE != "0.14.0", reason="removes a rule of tinygrad 0.14.0")
 def test_rule_is_named(run: Run, pytester: pytest.Pytester, golden: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
   import tinygrad

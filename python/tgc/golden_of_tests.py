@@ -5,7 +5,8 @@ import hashlib
 import json
 import pathlib
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tgc.export.golden import golden_lines, tagged_path
@@ -48,6 +49,11 @@ def digests(level: str, record: JSON) -> tuple[bytes, bytes]:
   return key, digest(stages, kernels, record.get("source"), record.get("error"))
 
 
+def schedule_kernels(schedules: Iterable[JSON]) -> Counter[bytes]:
+  """Counts the kernels of records of schedules, by a hash of their graphs."""
+  return Counter(digest(numbered_buffers(kernel["ast"])) for record in schedules for kernel in record.get("kernels", ()))
+
+
 class Golden:
   """The records of a golden. `made` maps what a record was made of to what was made: a schedule that tinygrad's cache
   knows has fewer stages, so equal graphs may have several records."""
@@ -58,6 +64,7 @@ class Golden:
     self.headers: dict[str, str] = {}
     self.tests: dict[tuple[str, str], list[str]] = {}  # (level, test): its lines
     self.keys: dict[str, list[tuple[str, bytes]]] = {}  # test: ids of its records, and what they were made of
+    self.scheduled: dict[str, Counter[bytes]] = {}  # test: the kernels of its schedules
     for level in LEVELS:
       file = path if level == "kernel" else tagged_path(path, level)
       lines = golden_lines(file) if file.exists() else iter(())
@@ -72,6 +79,15 @@ class Golden:
         self.sources.setdefault(key, (level, line))
         self.tests.setdefault((level, test_of(record["id"])), []).append(line)
         self.keys.setdefault(test_of(record["id"]), []).append((record["id"], key))
+        if level == "tensor": self.scheduled.setdefault(test_of(record["id"]), Counter()).update(schedule_kernels([record]))
+    self.all_scheduled: set[bytes] = set().union(*self.scheduled.values())
+
+  def differs_by_order(self, test: str, now: Counter[bytes], before: set[bytes]) -> bool:
+    """Returns true if the kernels `now` of a test's schedules are the golden's, except kernels that tests share: several tests
+    need a tensor, and the first of them computes it. `before` has the kernels of the schedules of earlier tests."""
+    then = self.scheduled.get(test, Counter())
+    more, fewer = now - then, then - now
+    return bool(more or fewer) and all(k not in then and k in self.all_scheduled for k in more) and all(k not in now and k in before for k in fewer)
 
   def lines_for(self, test: str, level: str, wanted: list[bytes]) -> list[str]:
     """Returns the golden's lines of a level to compare a test with: those made of the same (`wanted`), then the test's
