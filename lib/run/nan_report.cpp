@@ -74,8 +74,8 @@ class Explanation {
 
  private:
   // Sets `found_` to the find to explain: that of the kernel that `#ID` names or, without one, the first find that is
-  // not masked. Returns lines about the other finds. Recordings of older versions have one find.
-  std::string choose_find(const Json& document) {
+  // not masked. Returns the other finds. Recordings of older versions have one find.
+  std::vector<NanReport::OtherFind> choose_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())
       finds.insert(finds.end(), later->begin(), later->end());
@@ -87,11 +87,11 @@ class Explanation {
       throw Failure("--watch-nan kept no NaN of the kernel '" + input_.id + "'");
     if (chosen == finds.end()) chosen = finds.begin();
     found_ = *chosen;
-    std::string out;
+    std::vector<NanReport::OtherFind> out;
     for (auto other = finds.begin(); other != finds.end(); ++other)
       if (other != chosen)
-        out += "  " + std::string(other < chosen ? "before" : "after") + " it " + id_of(*other) + " made a NaN, " +
-               spread_text(*other) + ": tgc run " + shell_word(recording_ + "#" + id_of(*other)) + " --nan\n";
+        out.push_back({id_of(*other), other < chosen, spread_text(*other),
+                       explain_command(recording_ + "#" + id_of(*other))});
     return out;
   }
 
@@ -104,7 +104,9 @@ class Explanation {
     return "which " + counted(carried, "later kernel call") + " passed on";
   }
 
-  NanReport report(std::string other_finds) {
+  static std::string explain_command(const std::string& input) { return "tgc run " + shell_word(input) + " --nan"; }
+
+  NanReport report(std::vector<NanReport::OtherFind> other_finds) {
     NanReport out{.other_finds = std::move(other_finds), .spread = spread_text(found_)};
     out.kernel = found_.at("id").get<std::string>();
     auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
@@ -122,8 +124,7 @@ class Explanation {
     const int64_t element = bad.at("first").get<int64_t>();
     out.output = name + "[" + std::to_string(element) + "]", out.num_non_finite = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.num_elements = a->size();
-    out.repeat_command =
-        "tgc run " + shell_word(input_.id.empty() ? recording_ : recording_ + "#" + input_.id) + " --nan";
+    out.repeat_command = explain_command(input_.id.empty() ? recording_ : recording_ + "#" + input_.id);
     out.kernel_command = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
                        shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
     auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
@@ -188,7 +189,10 @@ std::string NanReport::text() const {
          (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + counted(num_elements, "element") +
                                  " of " + output.substr(0, output.find('['))
                            : "") +
-         (spread.empty() ? "" : "; " + spread) + "\n" + other_finds;
+         (spread.empty() ? "" : "; " + spread) + "\n";
+  for (const OtherFind& f : other_finds)
+    out += "  " + std::string(f.is_earlier ? "before" : "after") + " it " + f.kernel + " made a NaN, " + f.spread +
+           ": " + f.explain_command + "\n";
   return out + "  the kernel alone: " + kernel_command + "\n  again: " + repeat_command + "\n";
 }
 
@@ -202,8 +206,16 @@ std::string NanReport::json() const {
         .member("output", output)
         .member("bad", num_non_finite)
         .member("size", num_elements)
-        .member("spread", spread)
-        .member("others", other_finds);
+        .member("spread", spread);
+    json.key("others").array([&] {
+      for (const OtherFind& f : other_finds)
+        json.object([&] {
+          json.member("kernel", f.kernel)
+              .member("is_earlier", f.is_earlier)
+              .member("spread", f.spread)
+              .member("again", f.explain_command);
+        });
+    });
     json.key("steps").array([&] {
       for (const Step& s : nan_steps)
         json.object([&] {

@@ -15,12 +15,19 @@ struct NanReport {
     std::string made_by;  // for a load: the kernel and the call that stored the value; else the Tensor method and the
                           // line of the program
   };
+  // Another NaN that the recording keeps.
+  struct OtherFind {
+    std::string kernel;           // the id of the kernel that made the NaN
+    bool is_earlier = false;      // true if the NaN was made before the one that the report explains
+    std::string spread;           // as NanReport::spread
+    std::string explain_command;  // the command that explains this NaN
+  };
   std::string kernel, name;       // the id of the kernel's record, and the name of its function
   std::string
       kernel_call;  // "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step; train.py:35)"
   std::string output;                            // the first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;  // number of NaNs and infinities in the output, and of all elements
-  std::string other_finds = {};                  // for each other find a line: its kernel, how far it came, a command
+  std::vector<OtherFind> other_finds = {};       // in the order in which the NaNs were made
   std::string spread = {};                       // how far the NaNs came: "which 3 later kernel calls passed on"
   std::vector<Step> nan_steps;                   // the operations from the one that made the NaN to the output
   std::string repeat_command;                    // the command that prints this report

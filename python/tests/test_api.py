@@ -438,6 +438,9 @@ def test_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
   monkeypatch.setattr("tgc.process.sysconfig.get_path", lambda _: "/none")
   monkeypatch.setenv("PATH", "/none")
   with pytest.raises(tgc.TgcError, match="is not installed"): process.binary()
+  for named in ("/no/such/tgc", "/", __file__):  # the last one is not executable
+    monkeypatch.setenv("TGC", named)
+    with pytest.raises(tgc.TgcError, match=f"TGC names '{named}', which is not an executable file"): process.binary()
 
 
 def test_progress_with_and_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,4 +119,7 @@ def test_nan_programs(program: Callable[[], None], method: str, operation: str) 
   assert found is not None
   step = next(s for s in found.facts["steps"] if s["text"].startswith(operation))
   assert step["made_by"].startswith(f"{method} at test_nan.py:{line}"), found
+  if program is masked_by_later_kernel:
+    other, = found.others
+    assert other.is_earlier and other.spread == "which no kernel that read it passed on" and other.repeat
   assert program is not third_call_of_jit or not since_0_13 or "call 3 of TinyJit step" in found.facts["call"]

@@ -33,6 +33,7 @@ from tgc.results import (
   NanFind,
   NanStep,
   Occupancy,
+  OtherNan,
   Profile,
   ProfiledKernel,
   Program,
@@ -47,7 +48,7 @@ from tgc.results import (
 )
 
 __all__ = ["ArrayComparison", "Bisection", "Buffer", "Call", "Check", "Counter", "Debug", "Difference", "DifferingRecord", "Element", "Explanation",
-           "Finding", "Instruction", "Kernel", "KernelRun", "KernelTime", "NanFind", "NanStep", "Occupancy", "Page", "Profile", "ProfiledKernel",
+           "Finding", "Instruction", "Kernel", "KernelRun", "KernelTime", "NanFind", "NanStep", "Occupancy", "OtherNan", "Page", "Profile", "ProfiledKernel",
            "Program", "Proof", "Proofs", "Reason", "Recording", "Resources", "Rewrite", "RewriteProof", "Run", "Schedule", "Spills", "Stage",
            "TgcError", "Variable", "bench", "binary", "bisect", "check", "debug", "diff", "explain", "find_nan", "lint", "load", "profile",
            "prove", "record", "run", "view"]

@@ -53,10 +53,13 @@ class TgcError(Exception):
 def binary() -> str:
   """Returns the path of the program tgc.
 
-  Looks at the environment variable TGC, the scripts of this Python's environment, the installation or checkout that
-  holds this package, and PATH, in this order. Raises TgcError if there is no such program.
+  If the environment variable TGC is set, returns its value. Otherwise looks at the scripts of this Python's environment,
+  the installation or checkout that holds this package, and PATH, in this order. Raises TgcError if there is no such
+  program, or if TGC names none.
   """
-  if (named := os.environ.get("TGC")) and os.access(named, os.X_OK): return named
+  if named := os.environ.get("TGC"):
+    if pathlib.Path(named).is_file() and os.access(named, os.X_OK): return named
+    raise TgcError([f"the environment variable TGC names '{visible(named)}', which is not an executable file; set TGC to the path of tgc, or unset it"])
   places = [pathlib.Path(sysconfig.get_path("scripts")), PACKAGE.parents[2] / "bin",  # wheel; PREFIX/share/tgc/tgc
             PACKAGE.parents[1] / "build/release/bin"]
   for folder in places:

@@ -239,16 +239,30 @@ class NanStep(Result):
 
 
 @dataclass(frozen=True)
+class OtherNan(Result):
+  """Another NaN of the recording. kernel: the kernel that made it; is_earlier: it was made before the explained one;
+  spread: how far it came; repeat: the command that explains it."""
+  kernel: str = ""
+  is_earlier: bool = False
+  spread: str = ""
+
+  @property
+  def repeat(self) -> str | None: return self.facts.get("again")
+
+
+@dataclass(frozen=True)
 class NanFind(Result):
   """The operation that made a NaN of numbers. call: which call of the kernel; output: the element; bad, size:
-  numbers of NaNs and of elements of that array; steps: the origin first; unexplained: why there are none; repeat:
-  the command."""
+  numbers of NaNs and of elements of that array; spread: how far the NaNs came; others: the recording's other NaNs;
+  steps: the origin first; unexplained: why there are none; repeat: the command."""
   kernel: str = ""
   name: str = made_of(without_colors, "")
   call: str = ""
   output: str = ""
   bad: int = 0
   size: int = 0
+  spread: str = ""
+  others: tuple[OtherNan, ...] = made_of(tuple_of(OtherNan.from_json), ())
   steps: tuple[NanStep, ...] = made_of(tuple_of(NanStep.from_json), ())
   unexplained: str | None = None
 
