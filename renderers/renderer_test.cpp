@@ -198,7 +198,8 @@ TEST_CASE("python_format replaces fields as Python does, and refuses other forma
   std::string_view args[] = {"a", "b"};
   CHECK(python_format("{}+{}", args) == "a+b");
   CHECK(python_format("f({1}, {0}) {{}}", args) == "f(b, a) {}");
-  for (std::string_view bad : {"{2}", "{", "}", "{x}", "{}{}{}"}) CHECK_THROWS_AS(python_format(bad, args), Failure);
+  for (std::string_view bad : {"{2}", "{", "}", "{x}", "{}{}{}", "{}{0}", "{1}{}"})
+    CHECK_THROWS_AS(python_format(bad, args), Failure);
 }
 
 TEST_CASE("each language prints local memory, barriers and launch bounds") {

@@ -90,7 +90,8 @@ std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
 
 std::string python_format(std::string_view text, std::span<const std::string_view> args) {
   std::string out;
-  size_t next = 0;
+  size_t next = 0;  // number of fields "{}" so far
+  bool has_numbered = false;
   auto refuse = [&](const std::string& why) {
     throw Failure("cannot format " + std::to_string(args.size()) + " values with the text '" + std::string(text) +
                   "': " + why);
@@ -114,8 +115,9 @@ std::string python_format(std::string_view text, std::span<const std::string_vie
       } else {
         const auto number = parse_number<size_t>(field);
         if (!number) refuse("the field {" + std::string(field) + "} is not a number");
-        index = *number;
+        index = *number, has_numbered = true;
       }
+      if (next > 0 && has_numbered) refuse("some fields have a number, and others do not");
       if (index >= args.size()) refuse("there is no value " + std::to_string(index));
       out += args[index];
       i = close;

@@ -91,6 +91,8 @@ TEST_CASE("tensors: indexing, joining, padding, scans and sorting give known val
   CHECK(values_of(x.getitem({Slice{}, Tensor::from_values(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
   CHECK(values_of(x.setitem({Tensor::from_values(g, Ints{1, 1})}, row(g, {7, 8, 9}))) ==
         std::vector<float>{0, 1, 2, 7, 8, 9});
+  CHECK_THROWS_AS(x.setitem({int64_t(1)}, row(g, {7, 8, 9})), Failure);
+  CHECK_THROWS_AS(x.setitem({Tensor::from_values(g, Ints{1}), int64_t(0)}, row(g, {7})), Failure);
   CHECK(values_of(x.cat({x}, 1).sum(Ints{1})) == std::vector<float>{6, 24});
   CHECK(values_of(row(g, {1, 2, 3}).pad({{2, 1}}, 0.0, "reflect")) == std::vector<float>{3, 2, 1, 2, 3, 2});
   CHECK(values_of(row(g, {1, 2, 3}).pad({{1, 1}}, 9.0)) == std::vector<float>{9, 1, 2, 3, 9});

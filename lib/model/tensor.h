@@ -106,7 +106,8 @@ class Tensor {
   // ---- indexing
   Tensor getitem(const std::vector<Index>& indices) const;
   // Returns a copy in which `value` replaces the indexed elements or, with a reduction (sum, prod, amax or amin), is
-  // combined with them. At least one of the indices must be a tensor; the others must be whole slices.
+  // combined with them. At least one of the indices must be a tensor; the others must be whole slices;
+  // otherwise throws Failure.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
@@ -240,7 +241,6 @@ class Tensor {
   Tensor reduce(Op op, const Axes& axes, bool keepdim) const;
   Tensor inverse() const;
   Tensor sum_windows(int64_t axis, bool include_initial = false) const;
-  Tensor get_or_set(std::vector<Index> indices, Tensor value, std::string_view reduce) const;
   std::pair<Tensor, Tensor> pre_scatter(int64_t dim, Tensor index, Tensor src) const;
 
   UOp uop_;

@@ -124,6 +124,11 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
   return out;
 }
 
+bool is_tensor_or_whole_slice(const Tensor::Index& index) {
+  auto* slice = std::get_if<Slice>(&index);
+  return std::holds_alternative<Tensor>(index) || (slice && !slice->start && !slice->stop && slice->step == 1);
+}
+
 // A tensor to which index tensors were applied: `x` is the sum, over the indexed axes, of the elements that the one-hot
 // `mask` selects.
 struct Gathered {
@@ -165,26 +170,26 @@ Gathered gathered(const Moved& from) {
 
 }  // namespace
 
-Tensor Tensor::getitem(const std::vector<Index>& indices) const { return get_or_set(indices, {}, ""); }
+Tensor Tensor::getitem(const std::vector<Index>& indices) const {
+  Moved moved = move(*this, named_in_full(indices, ndim()));
+  return moved.indexed.empty() ? moved.x : gathered(moved).x;
+}
+
 Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce) const {
-  return get_or_set(indices, value, reduce);
+  const Moved moved = move(*this, named_in_full(indices, ndim()));
+  if (moved.indexed.empty() || !std::ranges::all_of(indices, is_tensor_or_whole_slice))
+    throw Failure("setitem takes index tensors and whole slices only");
+  const Gathered g = gathered(moved);
+  Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
+  for (int64_t d : g.summed) v = v.unsqueeze(d);
+  return reduce.empty() ? masked_setitem(*this, v, g.mask, g.brought)
+                        : masked_reduce(*this, v, g.mask, g.brought, reduce);
 }
 
 Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {
   std::vector<Index> indices(size_t(ndim()), Slice{});
   indices[size_t(resolve_dim(dim))] = slice;
   return getitem(indices);
-}
-
-Tensor Tensor::get_or_set(std::vector<Index> indices, Tensor value, std::string_view reduce) const {
-  Moved moved = move(*this, named_in_full(std::move(indices), ndim()));
-  if (moved.indexed.empty()) return moved.x;
-  Gathered g = gathered(moved);
-  if (!value) return g.x;
-  Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
-  for (int64_t d : g.summed) v = v.unsqueeze(d);
-  return reduce.empty() ? masked_setitem(*this, v, g.mask, g.brought)
-                        : masked_reduce(*this, v, g.mask, g.brought, reduce);
 }
 
 Tensor Tensor::one_hot_along_dim(int64_t num_classes, int64_t dim) const {

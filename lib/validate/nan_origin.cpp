@@ -78,7 +78,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
       if (!is_bad(stored))
         throw Failure("REF computes " + number_text(stored) + " for " + std::string(output) + "[" +
                       std::to_string(element) + "], which is a number");
-      follow_origin(u.src(1), false);
+      follow_origin(u.src(1));
       return std::move(steps_);
     }
     throw Failure("no store of the kernel stores to " + std::string(output) + "[" + std::to_string(element) + "]");
@@ -246,18 +246,17 @@ Const NanOrigin::reduce_value(UOp u) {
   return sum;
 }
 
-// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops. `as_infinity`:
-// the value is an infinity.
-void NanOrigin::follow_origin(UOp u, bool as_infinity) {
+// Adds the steps that lead to the value of `u`, a NaN or infinity in the current iteration of the loops.
+void NanOrigin::follow_origin(UOp u) {
   if (++num_followed_ > kMostFollowed) throw Failure("too many operations lead to the bad element");
-  one_level_deeper([&] { follow_operands(u, as_infinity); });
+  one_level_deeper([&] { follow_operands(u); });
 }
 
-void NanOrigin::follow_operands(UOp u, bool as_infinity) {
-  if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow_origin(u.src(0), as_infinity);
+void NanOrigin::follow_operands(UOp u) {
+  if (u.in({Op::BIND, Op::AFTER, Op::LOAD})) return follow_origin(u.src(0));
   if (u.is(Op::CONST)) return;
   if (u.is(Op::REDUCE)) return follow_reduce(u);
-  if (u.is(Op::WHERE)) return follow_origin(u.src(value_of(u.src(0)).truthy() ? 1 : 2), as_infinity);
+  if (u.is(Op::WHERE)) return follow_origin(u.src(value_of(u.src(0)).truthy() ? 1 : 2));
   if (u.is(Op::INDEX)) {
     const std::string name = "data" + memory_of(u.src(0)).arg().repr();
     steps_.push_back(
@@ -270,13 +269,13 @@ void NanOrigin::follow_operands(UOp u, bool as_infinity) {
   std::vector<Const> operands;
   for (UOp s : u.src()) operands.push_back(value_of(s));
   for (size_t i = 0; i < operands.size(); i++)
-    if (is_nan(operands[i])) return follow_origin(u.src(i), as_infinity);
+    if (is_nan(operands[i])) return follow_origin(u.src(i));
   const Const result = value_of(u);
   size_t infinite = 0;
   for (size_t i = 0; i < operands.size(); i++) {
     if (!is_infinite(operands[i])) continue;
     infinite++;
-    follow_origin(u.src(i), true);
+    follow_origin(u.src(i));
   }
   if (infinite == 0 || is_nan(result)) add_step(u, operands, result);
 }
@@ -292,13 +291,13 @@ void NanOrigin::follow_reduce(UOp u) {
     const Const next = apply_operation(u, operands);
     const bool ends = seeks_nan ? is_nan(next) : is_infinite(next);
     if (seeks_nan && is_infinite(next) && !was_infinite && !ends) {  // this term makes the partial result infinite
-      if (is_infinite(operands[1])) follow_origin(u.src(0), true);
+      if (is_infinite(operands[1])) follow_origin(u.src(0));
       else add_step(u, operands, next);
       was_infinite = true;
     }
     sum = next;
     if (!ends) return true;
-    if (is_bad(operands[1])) follow_origin(u.src(0), !is_nan(operands[1]));
+    if (is_bad(operands[1])) follow_origin(u.src(0));
     if (!is_nan(operands[1]) && (is_nan(next) || !is_bad(operands[1]))) add_step(u, operands, next);
     return false;
   });

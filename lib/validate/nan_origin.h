@@ -58,8 +58,8 @@ class NanOrigin {
   void count_work();
   template <class Recurse>
   auto one_level_deeper(Recurse&& recurse) -> decltype(recurse());
-  void follow_origin(UOp u, bool as_infinity);
-  void follow_operands(UOp u, bool as_infinity);
+  void follow_origin(UOp u);
+  void follow_operands(UOp u);
   void follow_reduce(UOp u);
   void add_step(UOp u, std::span<const Const> operands, Const result);
   std::string origin_of(UOp operand);
