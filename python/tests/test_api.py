@@ -164,6 +164,7 @@ def test_prove_and_bench(kernel: tgc.Kernel) -> None:
   assert 0 < time.seconds <= time.median < 1 and time.flops > 100 and "GFLOPS" in str(time)
 
 
+@pytest.mark.skipif(RELEASE.startswith("0.11"), reason="needs tinygrad 0.12")
 def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   """The lines that `tgc bench --kernels` and `tgc beam` print give a kernel its opts, in each release."""
   from tinygrad import Tensor, codegen
