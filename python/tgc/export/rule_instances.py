@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from tgc.export.kinds import Node
 
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
-FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
+FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0, math.nan, math.inf)
 COUNTS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 40, 63)  # of shifts
 INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
 MOST_ITERATIONS = 1 << 14  # most iterations of a loop
