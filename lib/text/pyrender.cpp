@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "lib/support/deep_stack.h"
 #include "lib/support/limits.h"
@@ -291,6 +292,37 @@ std::string PyrenderWriter::expression_of(UOp u) {
 Result<std::string> pyrender(UOp root) {
   if (root.graph().is_foreign()) return pyrender_open(root).text;
   return catch_failures([&] { return PyrenderWriter(root).write(); });
+}
+
+namespace {
+
+// Ops whose text shows shapes, sizes or graphs.
+constexpr OpSet kShowsMore{Op::RESHAPE, Op::EXPAND, Op::PERMUTE, Op::PAD,    Op::SHRINK,      Op::FLIP,
+                           Op::BUFFER,  Op::COPY,   Op::ENCDEC,  Op::KERNEL, Op::REDUCE_AXIS, Op::OTHER};
+
+bool is_number(Arg a) { return a.is_const() && !a.is_str(); }
+bool is_word(Arg a) {
+  auto is_part = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); };
+  return a.is_str() && std::ranges::all_of(a.text(), is_part);
+}
+
+bool prints_from_repr(UOp u) {
+  if (u.in(kShowsMore) || u.dtype().repr().find("image") != std::string_view::npos) return false;
+  const auto items = u.arg().is_tuple() ? u.arg().items() : std::span<const Arg>();
+  if (u.is(Op::CONST)) return u.num_src() == 0 && is_number(u.arg());
+  if (u.is(Op::RANGE)) return items.size() >= 2;
+  if (u.is(Op::DEFINE_VAR))
+    return items.size() == 3 && is_word(items[0]) && is_number(items[1]) && is_number(items[2]);
+  return true;
+}
+
+}  // namespace
+
+bool prints_from_reprs(UOp root) {
+  if (root.graph().is_foreign()) return false;
+  const std::vector<UOp> nodes = toposort(root);
+  const RareArgFeatures odd = RareArgFeatures::of(nodes);
+  return !odd.has_text && !odd.has_graph && std::ranges::all_of(nodes, prints_from_repr);
 }
 
 namespace {

@@ -302,10 +302,20 @@ void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
   json_.start_line().object([&] { json_.member("kind", kind).member("text", text); });
 }
 
+// Returns true if the page makes the text of this graph (pyrender.js), because the table has all args in full.
+bool RecordingWriter::page_prints(UOp graph) const {
+  auto is_in_full = [&](UOp u) {
+    const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];
+    return u.arg().is_none() ? text.empty() : text == u.arg().repr();
+  };
+  return prints_from_reprs(graph) && std::ranges::all_of(toposort(graph), is_in_full);
+}
+
 void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
-  auto placed = pyrender_with_places(graph);
   json_.start_line().object([&] {
     json_.member("kind", "pyrender").member("stage", stage);
+    if (page_prints(graph)) return;
+    auto placed = pyrender_with_places(graph);
     if (!placed) {
       json_.member("error", placed.diag().text());
       return;

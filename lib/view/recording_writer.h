@@ -33,6 +33,7 @@ class RecordingWriter {
   void write_model();
   void write_places(const std::vector<std::pair<UOp, size_t>>& lines);
   void write_texts();
+  bool page_prints(UOp graph) const;
   void write_pyrender(size_t stage, UOp graph);
   using Names = std::map<uint32_t, std::string>;  // the names of lines, by the ids of their nodes
   std::string template_of(std::string_view text, UOp owner, const Names& names) const;

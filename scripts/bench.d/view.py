@@ -47,8 +47,10 @@ def time_writing(tgc, path, args, times):
 def size_of_graph(path):
   """Returns the size that a page would have with only its first graph (code, list and that graph), and its number of graphs."""
   page = open(path).read()
-  others = re.findall(r'<script type="application/octet-stream" id="graph[1-9]\d*">[^<]*</script>\n', page)
-  return len(page) - sum(map(len, others)), len(others) + 1
+  others = re.findall(r'<script type="application/octet-stream" id="graphs?[1-9][\d-]*">[^<]*</script>\n', page)
+  kernels = sum(int(last) - int(first) for first, last in re.findall(r' id="graphs([1-9]\d*)-(\d+)">', page))
+  alone = len(re.findall(r' id="graph[1-9]\d*">', page))
+  return len(page) - sum(map(len, others)), kernels + alone + 1
 
 
 def main():

@@ -1,6 +1,7 @@
 // The texts of a graph, and which lines show which nodes.
 import {summed} from "./data.js";
 import {withoutColors} from "./rewrites.js";
+import {pyrender} from "./pyrender.js";
 import {findNodes, linesOfRows, rowsOf} from "./sourcelines.js";
 /** @typedef {import("./data.js").Recorded} Recorded */
 /** @typedef {import("./story.js").Story} Story */
@@ -29,20 +30,32 @@ export function textsAt(graph, story, place, cache) {
   });
 }
 
-// Whether a list cannot be made, or the lines of a recorded text cannot be linked yet, because the nodes that rewrites
+// Whether a recording omits a text of pyrender, which the page makes.
+const isOmitted = ({kind, lines, error}) => kind === "pyrender" && !lines && !error;
+
+// Whether a text cannot be made, or the lines of a recorded text cannot be linked yet, because the nodes that rewrites
 // made were not read.
-const isEarly = (graph, {kind, rows}) =>
-  Boolean((graph.producer || rows) && graph.unread.packed && kind !== "pyrender");
+function isEarly(graph, raw) {
+  if (!graph.unread.packed) return false;
+  return raw.kind === "pyrender" ? isOmitted(raw) && raw.stage > 0 : Boolean(graph.producer || raw.rows);
+}
+
+// Returns the lines of a text, and pairs of a node and its line, if they are not found from a recorded text.
+function linesAndNodes(graph, raw) {
+  const own = (raw.text || "").replace(/\n$/, "").split("\n");
+  if (isOmitted(raw)) return isEarly(graph, raw) ? {lines: []} : pyrender(graph, graph.rootAfter(raw.stage));
+  const nodes = raw.nodes && summed([...raw.nodes], 2);
+  if (raw.rows) return {lines: isEarly(graph, raw) ? [] : rowsOfList(graph, raw), nodes};
+  if (!raw.lines) return {lines: own, nodes};
+  const ofTable = summed([...raw.lines], 1).map((n) => graph.lines[n]);
+  return {lines: withNames(graph, ofTable, nodes), nodes};
+}
 
 function made(graph, story, raw, cache) {
-  const linesOfTable = () => summed([...raw.lines], 1).map((n) => graph.lines[n]);
-  const ofTable = () => withNames(graph, linesOfTable(), summed([...raw.nodes], 2));
-  // kernels' names contain terminal colours
-  const told = raw.rows ? (isEarly(graph, raw) ? [] : rowsOfList(graph, raw)) : raw.lines ? ofTable() : null;
-  const lines = (told || (raw.text || "").replace(/\n$/, "").split("\n")).map(withoutColors);
+  const told = linesAndNodes(graph, raw), nodes = told.nodes || foundNodes(graph, story, raw);
+  const lines = told.lines.map(withoutColors);  // kernels' names contain terminal colours
   const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
-  const nodes = raw.nodes ? summed([...raw.nodes], 2) : foundNodes(graph, story, raw);
   for (let i = 0; i < nodes.length; i += 2)
     push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
   if (raw.kind === "asm") {
