@@ -11,7 +11,8 @@ from typing import Any
 from tgc.export.kinds import Node
 
 CONSTANTS = (0, 1, 2, -1, 3, 4, 7, 8, -2, 16, 255, 100, -8, 5, 1 << 20)
-FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0, math.nan, math.inf)
+FLOATS = (0.0, 1.0, 2.0, -1.0, 0.5, 3.0, -2.5, 100.0)
+SPECIAL = (math.nan, math.inf)
 COUNTS = (0, 1, 2, 3, 5, 7, 8, 16, 31, 32, 40, 63)  # of shifts
 INDEX_LIMIT = 1 << 40  # largest bound of a variable without a width
 MOST_ITERATIONS = 1 << 14  # most iterations of a loop
@@ -63,7 +64,7 @@ class Maker:
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
-    self.makes_own_casts = is_odd
+    self.makes_own_casts, self.makes_special = is_odd, False
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.condition: Node | None = None  # a bool that several operands contain
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
@@ -148,7 +149,8 @@ class Maker:
     if type(value).__name__ in {"InvalidType", "_InvalidType"}: return constant_of(value)
     if value is None:
       is_float = self.dtypes.is_float(dtype)
-      value = self.random.choice(FLOATS if is_float else self.integers)
+      floats = (*FLOATS, *SPECIAL) if self.makes_special else FLOATS
+      value = self.random.choice(floats if is_float else self.integers)
       if self.is_weak(dtype) and self.bounds and self.random.random() < 0.5: value = self.random.choice(self.bounds)
       elif (guards := [g for g in self.guards if is_float or isinstance(g, int)]) and self.random.random() < 0.3: value = self.random.choice(guards)
       if dtype == self.dtypes.bool: value = bool(int(value) & 1)

@@ -89,11 +89,13 @@ class Search:
 
   def __init__(self, pattern: Any, function: Function) -> None:
     from tinygrad.dtype import dtypes as d
-    from tinygrad.uop.ops import PatternMatcher
+    from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher
     self.pattern, self.matcher = pattern, PatternMatcher([(pattern, function)])
     self.guards = guard_numbers(pattern, function)
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
+    # a bool may not differ for a NaN in any sense of floats, and a WHERE computes none
+    self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
     self.moves, self.end = 0, 0.0
 
@@ -102,6 +104,7 @@ class Search:
     apply."""
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
+    maker.makes_special = self.makes_special
     try:
       with limited(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
