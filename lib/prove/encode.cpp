@@ -68,8 +68,10 @@ void Encoder::check_index_fits(const Interval& i) const {
     throw Unencodable{"an index of more than " + std::to_string(senses_.index_width) + " bits", true};
 }
 
-std::string Encoder::as_wide_as_index(const std::string& term, DType d) const {
-  const int more = senses_.index_width - width(d);
+int Encoder::width(DType d) const { return is_index(d) ? senses_.index_width : width_of(d); }
+
+std::string Encoder::extended(const std::string& term, DType d, int bits) const {
+  const int more = bits - width(d);
   const char* extend = is_signed(d) ? "sign" : "zero";
   return more <= 0 ? term : "((_ " + std::string(extend) + "_extend " + std::to_string(more) + ") " + term + ")";
 }
@@ -238,7 +240,8 @@ SmtValue Encoder::load(UOp u) {
   SmtValue offset = value(at, 0);
   DType at_dtype = at.dtype();
   std::string term = offset.term, domain = smt_sort(at_dtype);
-  if (senses_.int_sense == IntSense::Bits) term = as_wide_as_index(term, at_dtype), domain = smt_sort(dtypes::index);
+  if (senses_.int_sense == IntSense::Bits)
+    term = extended(term, at_dtype, senses_.index_width), domain = smt_sort(dtypes::index);
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
   std::string f = function("m" + std::to_string(number), domain, smt_sort(d));

@@ -140,10 +140,10 @@ class Encoder {
   std::string definedness(UOp u, int lane);
   std::string define(DType dtype, const std::string& term);
   std::string smt_sort(DType dtype);
-  // Returns the number of bits of an integer as a bit-vector.
-  int width(DType d) const { return d.is(Scalar::Index) ? senses_.index_width : d.scalar().bitsize(); }
+  int width(DType dtype) const;  // returns the number of bits of an integer as a bit-vector
   void check_index_fits(const Interval& interval) const;  // throws Unencodable if an index may need more bits
-  std::string as_wide_as_index(const std::string& term, DType dtype) const;  // extends a bit-vector
+  // Returns the bit-vector `term` of an integer of the dtype, extended to `bits` bits if it has fewer.
+  std::string extended(const std::string& term, DType dtype, int bits) const;
   std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
   std::string function(const std::string& name, const std::string& arguments, const std::string& result);

@@ -244,8 +244,7 @@ SmtValue Encoder::cast_of_int(UOp u, const SmtValue& a, int lane) {
     int w = width(to), v = width(from);
     if (w == v) return {a.term, intervals_.interval_of(u, lane), a.definedness};
     if (w < v) return made("((_ extract " + std::to_string(w - 1) + " 0) " + a.term + ")");
-    return made("((_ " + std::string(is_signed(from) ? "sign" : "zero") + "_extend " + std::to_string(w - v) + ") " +
-                a.term + ")");
+    return made(extended(a.term, from, w));
   }
   if (dtypes::is_int(to)) {
     Interval i = a.interval;
@@ -331,7 +330,8 @@ std::string Encoder::equality_formula(const SmtValue& a, DType da, const SmtValu
     return call("or", same, call("fp.eq", a.term, b.term));
   }
   auto wide = [&](const SmtValue& v, DType d) {
-    return senses_.int_sense == IntSense::Numbers || width(da) == width(db) ? v.term : as_wide_as_index(v.term, d);
+    const bool is_same = senses_.int_sense == IntSense::Numbers || width(da) == width(db);
+    return is_same ? v.term : extended(v.term, d, senses_.index_width);
   };
   std::string same = call("=", wide(a, da), wide(b, db));
   if (a.unwrapped_term.empty() && b.unwrapped_term.empty()) return same;

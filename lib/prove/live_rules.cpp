@@ -188,15 +188,20 @@ class LiveRulesProver {
     return std::ranges::any_of(pairs, [&](const Sides& s) { return has(s.before) || has(s.after); });
   }
 
-  // Decides the sides for both values of each bool that chooses a value in them and is read from memory; of at most
-  // `most` such bools.
-  RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
-    UOp choice;
+  // Returns a bool that chooses a value in the sides and is read from memory; null if there is none.
+  static UOp choice_in(const SidePairs& pairs) {
     for (const Sides& s : pairs)
       for (UOp side : {s.before, s.after})
         for (UOp u : toposort(side))
-          if (!choice && u.is(Op::WHERE) && u.src(0).in({Op::LOAD, Op::INDEX})) choice = u.src(0);
-    if (!choice || most == 0) return most == kMostCases ? RewriteProof{} : prover_.decide_sides(pairs);
+          if (u.is(Op::WHERE) && u.src(0).in({Op::LOAD, Op::INDEX})) return u.src(0);
+    return {};
+  }
+
+  // Decides the sides for both values of each bool that chooses a value in them and is read from memory; of at most
+  // `most` such bools.
+  RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
+    const UOp choice = choice_in(pairs);
+    if (!choice || most == 0) return prover_.decide_sides(pairs);
     RewriteProof out{.kind = Kind::Proven};
     for (bool value : {false, true}) {
       const Substitution of_choice{{choice, graph().constant(dtypes::bool_, value)}};
@@ -356,7 +361,7 @@ class LiveRulesProver {
   RewriteProof decide(const SidePairs& pairs) {
     RewriteProof proof = prover_.decide_sides(pairs);
     if (proof.kind == Kind::Unknown) proof = evaluate(pairs, std::move(proof));
-    if (proof.kind == Kind::Proven || proof.kind == Kind::Refuted || pairs.empty()) return proof;
+    if (proof.kind == Kind::Proven || proof.kind == Kind::Refuted || !choice_in(pairs)) return proof;
     RewriteProof by_cases = decide_cases(pairs, kMostCases);
     return by_cases.kind == Kind::Proven ? by_cases : proof;
   }

@@ -193,6 +193,11 @@ def function_in(run: Run, function: Function) -> Any:
   return made
 
 
+def without_cache(function: Any) -> Any:
+  """Returns the function that a cache wraps; the function itself if it has none. A cache changes no result."""
+  return function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function
+
+
 def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type(args[0]) is Number else None
 
 
@@ -219,7 +224,7 @@ def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
     if dtype is None and name == "const" and kind_of_argument(args) is int: dtype = getattr(dtypes, "weakint", None)
     if name == "const" and args and type(args[0]) is Number: return run.value(run.constant(args[0], dtype))
     return run.wrapped(function(*run.nodes(args, dtype), **members))
-  plain = function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function  # a cache changes no result
+  plain = without_cache(function)
   if isinstance(plain, types.FunctionType): return function_in(run, plain)(*args, **members)
   return run.refuse(f"it calls {name or 'a function'} with an operand or the value of a constant")
 
@@ -258,7 +263,7 @@ class General:
     """Yields the sides of each way that the function may take."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
-    counts = {u.src[1]: 64 if maker.is_weak(u.dtype) else u.dtype.bitsize for u in before.toposort() if u.op.name in ("SHL", "SHR")}
+    counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}
     for _ in range(MOST_RUNS):
       run = Run(choices, counts, maker.fixed, maker.constants, names, maker.unknown)
       try: after = function_in(run, self.function)(**{name: run.value(node) for name, node in maker.named.items()})

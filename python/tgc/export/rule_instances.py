@@ -74,7 +74,7 @@ class Maker:
 
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
 
-  def bits(self, dtype: Any) -> int: return 64 if self.is_weak(dtype) else int(dtype.itemsize) * 8
+  def bits(self, dtype: Any) -> int: return 64 if self.is_weak(dtype) else int(dtype.bitsize)
 
   def number(self, chosen: Any) -> Any:
     """Returns `chosen`, or the number of `changes` at this position, and adds it to `numbers`."""

@@ -124,19 +124,19 @@ class Search:
       if (found := self.attempt(seed)) is not None: out[found.before] = found
     return list(out.values())
 
-  def moved(self, found: Instance, at: int, value: Any, more: dict[int, Any] | None = None) -> Instance | None:
+  def moved(self, found: Instance, changes: dict[int, Any]) -> Instance | None:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
-    return self.attempt(found.seed, {at: value, **(more or {})})
+    return self.attempt(found.seed, changes)
 
   def edge(self, found: Instance, at: int, direction: int) -> Instance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
     start, best, step = found.numbers[at], found, 1
-    while step <= FARTHEST and (next_one := self.moved(found, at, start + direction * step)) is not None: best, step = next_one, step * 2
+    while step <= FARTHEST and (next_one := self.moved(found, {at: start + direction * step})) is not None: best, step = next_one, step * 2
     least, most = step // 2, min(step, FARTHEST)  # the rule applies at `least`, not at `most`
     while most - least > 1:
       middle = (least + most) // 2
-      if (next_one := self.moved(found, at, start + direction * middle)) is None: most = middle
+      if (next_one := self.moved(found, {at: start + direction * middle})) is None: most = middle
       else: best, least = next_one, middle
     return best
 
@@ -148,13 +148,13 @@ class Search:
         yield (at, direction), (at_edge := self.edge(found, at, direction))
         for other in whole:  # at the edge, also with another number of the other sign
           if other == at or at_edge is found or not found.numbers[other]: continue
-          if (one := self.moved(found, at, at_edge.numbers[at], {other: -found.numbers[other]})) is not None: yield (at, direction, other), one
+          if (one := self.moved(found, {at: at_edge.numbers[at], other: -found.numbers[other]})) is not None: yield (at, direction, other), one
     for at, value in enumerate(found.numbers):
       if isinstance(value, bool): continue
       near: list[Any] = [-value, *self.guards]
       if isinstance(value, int): near += [~value, *[value ^ (1 << bit) for bit in range(min(value.bit_length() + 2, 34))]]
       for number in near:
-        if (one := self.moved(found, at, number)) is not None: yield (at, "near"), one
+        if (one := self.moved(found, {at: number})) is not None: yield (at, "near"), one
 
   def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
     """Yields instances at the edges of what the rule accepts, in turn of each start. Those of few numbers come first: little

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import functools
 import gzip
 import importlib
 import importlib.util
-import inspect
 import json
 import pathlib
 import pkgutil
@@ -17,7 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tgc.export.general_rules import ROUNDS_TWICE, general_sides
+from tgc.export.general_rules import ROUNDS_TWICE, general_sides, without_cache
 from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.matches import matches_json, place, rule_location
@@ -176,15 +174,12 @@ def is_place_of(place: str, wanted: str) -> bool:
   return place.endswith(wanted) if wanted.rpartition(":")[2].isdigit() else wanted in place
 
 
-CACHED = type(functools.cache(len))  # the type of a function with a cache
-
-
 def is_function_of(function: Function, wanted: str) -> bool:
   """Returns True if the function of a rule, or a function that a lambda of the rule calls, has the wanted name, or if FILE:LINE
   is one of its lines."""
   code, name = getattr(function, "__code__", None), getattr(function, "__name__", "")
   if code is not None and name == "<lambda>":
-    called = [inspect.unwrap(f) for n in code.co_names if isinstance(f := function.__globals__.get(n), (types.FunctionType, CACHED))]
+    called = [f for n in code.co_names if isinstance(f := without_cache(function.__globals__.get(n)), types.FunctionType)]
     if any(is_function_of(f, wanted) for f in called if f.__name__ != "<lambda>"): return True
   line = wanted.rpartition(":")[2]
   if code is None or not line.isdigit(): return bool(wanted) and name == wanted
