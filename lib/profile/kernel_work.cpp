@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lib/compilation/kernel_cost.h"
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 #include "lib/profile/profile.h"
 #include "lib/records/pickled_nodes.h"
 #include "lib/support/counted.h"

@@ -1,7 +1,7 @@
 // Writes the parts of a report that `tgc profile` can show alone: packets, waves, counters and memory.
 #include <algorithm>
 
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 #include "lib/profile/report.h"
 #include "lib/support/counted.h"
 #include "lib/support/json_writer.h"
@@ -205,7 +205,7 @@ std::string counters_json(const Profile& p, const std::string& file) {
 }
 
 std::string memory_text(const Trace& trace) {
-  MemoryEvents events = memory_events(trace);
+  MemoryUse events = memory_use(trace);
   if (events.buffers.empty()) return "the profile has no allocations\n";
   double start = events.buffers[0].allocated_us;
   std::string out;
@@ -226,7 +226,7 @@ std::string memory_text(const Trace& trace) {
 }
 
 std::string memory_json(const Trace& trace, const std::string& file) {
-  MemoryEvents events = memory_events(trace);
+  MemoryUse events = memory_use(trace);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("file", file).key("devices").array([&] {

@@ -104,7 +104,7 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
       throw Failure(Diag{.message = "the profile has no hardware events of a kernel '" + options.kernel + "'",
                          .expected = names.empty() ? "" : names + (t.kernels.size() > 8 ? ", ..." : "")});
     }
-    out.buffer_bytes = buffer_bytes(t, memory_events(t));
+    out.buffer_bytes = buffer_bytes(t, memory_use(t));
     out.summaries.resize(t.sqtt.size());
     std::vector<size_t> tasks;
     for (size_t i = 0; i < t.sqtt.size(); i++) {

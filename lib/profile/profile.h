@@ -6,7 +6,7 @@
 
 #include "lib/profile/code_source.h"
 #include "lib/profile/kernel_work.h"
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 #include "lib/profile/profile_file.h"
 #include "lib/profile/sqtt_summary.h"
 
@@ -35,7 +35,7 @@ struct Profile {
   CodeSources sources;                          // set by a caller, with find_sources()
 
   bool is_wanted(std::string_view kernel) const { return wanted_run.empty() || wanted_run == kernel; }
-  std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_events.h
+  std::map<KernelOfDevice, std::vector<double>> buffer_bytes;  // see lib/profile/memory_use.h
   KernelWorks kernel_works;                                    // set by a caller, with find_works()
   // In all functions below, `kernel` is the index of a run in Trace::kernels.
   // Returns the operations and bytes that the AST of a run needs: the AST of the run's source, or else that in the

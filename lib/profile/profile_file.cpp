@@ -293,7 +293,7 @@ class TraceReader {
   void add_point(const PickleValue& event) {
     Fields f(event);
     PointEvent e{f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")};
-    // count the memory of memory_events(), which stores for each buffer of a kernel a use with the kernel's name
+    // count the memory of memory_use(), which stores for each buffer of a kernel a use with the kernel's name
     auto name = e.arg.find("name");
     const size_t use = kRecord + (name ? name->text().size() : 0);
     budget_.spend_bytes(kItem * e.arg.size());

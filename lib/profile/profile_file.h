@@ -69,7 +69,7 @@ struct RangeEvent {
 // An event at one time, in microseconds: "alloc" and "free" of a buffer, or "exec" of a kernel.
 struct PointEvent {
   std::string_view device, name;
-  double time = 0;
+  double time_us = 0;
   PickleValue key, arg;
 };
 

@@ -4,7 +4,7 @@
 
 #include "lib/profile/emulated_trace.h"
 #include "lib/profile/kernel_code.h"
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 #include "lib/profile/pma.h"
 #include "lib/profile/report.h"
 
@@ -318,7 +318,7 @@ TEST_CASE("profile: every class of event") {
   CHECK(trace->range_events[1].bytes == 4096);
   CHECK(trace->range_events[4].is_graph);
   CHECK(trace->range_events[4].end == 1034.5);
-  MemoryEvents memory = memory_events(*trace);
+  MemoryUse memory = memory_use(*trace);
   REQUIRE(memory.buffers.size() == 2);
   CHECK(memory.buffers[0].num_bytes == 4096);
   CHECK(memory.buffers[0].uses[0].is_written);
@@ -397,8 +397,8 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
   // one event with 60,000 buffers and 60,000 inputs is read quickly
   auto many = read(alloc + point("exec", exec(list("K\x01", 60000), list("J" + word(SIZE_MAX), 60000), 3)));
   REQUIRE(many);
-  CHECK(memory_events(*many).buffers.at(0).uses.size() == 60000);
-  CHECK_FALSE(memory_events(*many).buffers[0].uses[0].is_read);
+  CHECK(memory_use(*many).buffers.at(0).uses.size() == 60000);
+  CHECK_FALSE(memory_use(*many).buffers[0].uses[0].is_read);
   // refused, because each use of a buffer has a copy of the kernel's long name
   refused(alloc + point("exec", exec(list("K\x01", 100000), "]", 200000)));
   // refused: many events that share a list of buffers, or an arg with many entries

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lib/profile/hints.h"
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 #include "lib/profile/memory_levels.h"
 #include "lib/profile/occupancy_over_time.h"
 #include "lib/profile/pma.h"

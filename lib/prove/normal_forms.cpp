@@ -400,7 +400,7 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
     condition = it->second, std::swap(first, second);
   const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
   Value out = value_of(text, u, lane, conditions);
-  choices_.try_emplace(out.form, Choice{condition, first, second});
+  choices_by_form_.try_emplace(out.form, Choice{condition, first, second});
   return out;
 }
 
@@ -409,7 +409,7 @@ NormalForms::Form NormalForms::where_valid(Form f, Form valid) const {
     auto it = conjunction_parts_.find(valid);
     return condition == valid || (it != conjunction_parts_.end() && it->second.contains(condition));
   };
-  for (auto it = choices_.find(f); it != choices_.end(); it = choices_.find(f)) {
+  for (auto it = choices_by_form_.find(f); it != choices_by_form_.end(); it = choices_by_form_.find(f)) {
     const Choice& c = it->second;
     auto negation = negations_.find(c.condition);
     if (holds(c.condition)) f = c.first;

@@ -59,7 +59,7 @@ class NormalForms {
     Form condition, first, second;
   };
   LaneValues<Value> known_values_;
-  std::unordered_map<Form, Choice> choices_;
+  std::unordered_map<Form, Choice> choices_by_form_;
   std::unordered_map<Form, Form> negations_;
   std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: the conditions of which it consists
   const Form true_form_ = sums_.number_of("true"), false_form_ = sums_.number_of("false");

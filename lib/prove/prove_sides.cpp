@@ -82,7 +82,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
   if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
   if (is_shared_by_group(s.before, s.after)) return out.method = "groups", out;
   if (is_accumulator_of(s.before, s.after, lanes_)) return over_the_reals(s.before, "accumulator");
-  if (auto terms = terms_times_factors(s.before, s.after)) return decide_sum(terms->first, terms->second);
+  if (auto terms = terms_times_factors(s.before, s.after)) return prove_equal_sums(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide_sides(Sides{terms->first, terms->second}, over_reals);
     if (dtypes::is_float(s.before.dtype()) && !has_loops_in_order_of(s.before, s.after))
@@ -116,7 +116,7 @@ RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
 }
 
 // Decides whether two sums are equal, by their terms `before` and `after`.
-RewriteProof SidesProver::decide_sum(UOp before, UOp after) {
+RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
   RewriteProof terms = decide_sides(Sides{before, after}, true);
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
 }

@@ -84,7 +84,7 @@ class SidesProver {
  private:
   RewriteProof decide_parts(const Sides& s);
   RewriteProof decide_around_reduces(const Sides& s);
-  RewriteProof decide_sum(UOp before, UOp after);
+  RewriteProof prove_equal_sums(UOp before, UOp after);
   bool compares_ends_alone(const Sides& s);
   void evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of);
 

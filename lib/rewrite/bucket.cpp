@@ -220,7 +220,7 @@ bool programs_near(const PatternChoice& root) {
 }  // namespace
 
 template <class Mask, class Wanted, class Allowed>
-void BucketPrograms::index_programs(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
+void BucketPrograms::fill_fact_masks(size_t values, Mask mask, const std::vector<PatternChoice>& all, Wanted wanted,
                        Allowed allowed) {
   std::vector<uint64_t> any(mask_words);  // mask of the programs that accept every value of the fact
   for (size_t p = 0; p < programs.size(); p++) {
@@ -242,18 +242,18 @@ void BucketPrograms::index_masks(const std::vector<PatternChoice>& all) {
   length_masks.resize(kLengths * mask_words);
   dtype_masks.resize(kNumDTypeClasses * mask_words);
   kind_masks.resize((kAbsentKind + 1) * mask_words);
-  index_programs(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
-  index_programs(
+  fill_fact_masks(kLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
+  fill_fact_masks(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
       [](const PatternChoice& c) { return if_dtypes(at_root(c)); }, dtypes);
   for (size_t s = 0; s < kDTypePositions; s++)
-    index_programs(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
+    fill_fact_masks(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
                    [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kPositions; s++)
-    index_programs(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
+    fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
                    [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
   for (size_t s = 0; s < kNearPositions; s++)
-    index_programs(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
+    fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
                    [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
   near_programs.resize(mask_words);
   for (size_t p = 0; p < programs.size(); p++)

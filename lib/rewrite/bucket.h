@@ -128,7 +128,7 @@ struct BucketPrograms {
   // mask for `value`. wanted(program) returns the pattern node that constrains the fact; null if the program accepts
   // every value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
-  void index_programs(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted,
+  void fill_fact_masks(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted,
                       Allowed allowed);
 };
 

@@ -463,7 +463,7 @@ UOp rewritten(UOp u, RewriteState& state, const RuleSet& rules, const RewriteOpt
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   Graph& graph = sink.graph();
   auto& state = graph.extension<RewriteState>();
-  ObserverScope scope(state, sink, rules, options);
+  RewriteReporter scope(state, sink, rules, options);
   auto none_applies = [&] { return applies_nowhere(graph, rules, options) ? std::optional(sink) : std::nullopt; };
   return scope.finish_rewrite(detail::go(state.choose_way(kAppliesNowhere), kAppliesNowhere, none_applies,
                               [&] { return rewritten(sink, state, rules, options); }));
@@ -471,7 +471,7 @@ UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options)
 
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options) {
   auto& state = sink.graph().extension<RewriteState>();
-  ObserverScope scope(state, sink, rules, options);
+  RewriteReporter scope(state, sink, rules, options);
   auto nodes = toposort(sink);
   if (options.bottom_up) std::reverse(nodes.begin(), nodes.end());
   std::vector<std::pair<UOp, UOp>> out;
@@ -487,7 +487,7 @@ void try_on_each(std::span<const UOp> nodes, const RuleSet& rules, const Rewrite
   if (nodes.empty()) return;
   UOp last = nodes.back();
   auto& state = last.graph().extension<RewriteState>();
-  ObserverScope scope(state, last, rules, options);
+  RewriteReporter scope(state, last, rules, options);
   with_rewriter(last.graph(), state, rules, options, {}, [&](auto& rewriter) {
     for (UOp u : nodes) rewriter.try_on(u);
   });

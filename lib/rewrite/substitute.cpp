@@ -177,7 +177,7 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   RewriteOptions options{.ctx = ctx, .bottom_up = true, .name = name};
   if (rules) return graph_rewrite(u, *rules, options);
   auto& state = graph.extension<RewriteState>();
-  ObserverScope scope(state, u, substitute_rules(), options);
+  RewriteReporter scope(state, u, substitute_rules(), options);
   LentWorkspace workspace(state);
   return scope.finish_rewrite(with_new_results(state, *workspace, [&](auto& results) {
     return Substituter(graph, ctx, name_of(options, substitute_rules()), state, *workspace, results).run(u);

@@ -173,9 +173,9 @@ inline std::string_view name_of(const RewriteOptions& options, const RuleSet& ru
 }
 
 // Reports the begin and end of a rewrite to the graph's observer, if the graph has one that receives events.
-class ObserverScope {
+class RewriteReporter {
  public:
-  ObserverScope(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
+  RewriteReporter(RewriteState& state, UOp sink, const RuleSet& rules, const RewriteOptions& options)
       : state_(state),
         observer_(state.observer && !state.observer->counts_only ? state.observer : nullptr),
         name_(name_of(options, rules)) {
@@ -183,9 +183,9 @@ class ObserverScope {
     outer_context_ = std::exchange(state.observed_context, options.ctx);
     observer_->begin_rewrite(name_, sink, rules, options.bottom_up);
   }
-  ObserverScope(const ObserverScope&) = delete;
+  RewriteReporter(const RewriteReporter&) = delete;
   // without finish_rewrite(), an exception ended the rewrite: report an empty result
-  ~ObserverScope() { end_rewrite(UOp()); }
+  ~RewriteReporter() { end_rewrite(UOp()); }
   UOp finish_rewrite(UOp result) {
     end_rewrite(result);
     return result;

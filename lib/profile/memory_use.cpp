@@ -1,4 +1,4 @@
-#include "lib/profile/memory_events.h"
+#include "lib/profile/memory_use.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +35,13 @@ std::string exec_name(const PointEvent& exec) {
 
 }  // namespace
 
-MemoryEvents memory_events(const Trace& trace) {
-  MemoryEvents out;
+MemoryUse memory_use(const Trace& trace) {
+  MemoryUse out;
   std::map<int64_t, size_t> open;  // by key, which is unique in the process: index of the buffer that has it now
   std::map<std::string_view, std::pair<double, size_t>> devices;  // by device: bytes in use, index in out.devices
   std::vector<const PointEvent*> points;
   for (const PointEvent& e : trace.point_events) points.push_back(&e);
-  std::ranges::stable_sort(points, {}, &PointEvent::time);
+  std::ranges::stable_sort(points, {}, &PointEvent::time_us);
   auto change = [&](std::string_view device, double bytes, double time) {
     auto [it, is_new] = devices.try_emplace(device, 0.0, out.devices.size());
     if (is_new) out.devices.push_back({.device = device});
@@ -52,7 +52,7 @@ MemoryEvents memory_events(const Trace& trace) {
   for (const PointEvent* e : points) {
     auto key = e->key.int_value();
     if (e->name == "alloc" && key) {
-      BufferLife b{.device = e->device, .buffer_key = *key, .allocated_us = e->time};
+      BufferLife b{.device = e->device, .buffer_key = *key, .allocated_us = e->time_us};
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
       if (!size || !size->float_value()) continue;
       double item = 1;  // bytes of an element; the second field of a DType is its size in bits, the third its name
@@ -60,14 +60,14 @@ MemoryEvents memory_events(const Trace& trace) {
       if (dtype && dtype->size() >= 3) b.dtype = (*dtype)[2].text();
       b.num_bytes = std::min(*size->float_value(), kMostElements) * item;
       open[*key] = out.buffers.size();
-      change(e->device, b.num_bytes, e->time);
+      change(e->device, b.num_bytes, e->time_us);
       out.buffers.push_back(std::move(b));
     } else if (e->name == "free" && key) {
       auto found = open.find(*key);
       if (found == open.end()) continue;
       BufferLife& b = out.buffers[found->second];
-      b.freed_us = e->time;
-      change(b.device, -b.num_bytes, e->time);
+      b.freed_us = e->time_us;
+      change(b.device, -b.num_bytes, e->time_us);
       open.erase(found);
     } else if (e->name == "exec") {
       const std::string name = exec_name(*e);
@@ -82,7 +82,7 @@ MemoryEvents memory_events(const Trace& trace) {
   return out;
 }
 
-std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryEvents& memory) {
+std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory) {
   std::map<int64_t, double> sizes;
   for (const BufferLife& b : memory.buffers) sizes[b.buffer_key] = b.num_bytes;
   std::map<KernelOfDevice, std::vector<double>> out;

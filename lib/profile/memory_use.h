@@ -28,14 +28,14 @@ struct DeviceMemory {
   double peak_us = 0;       // when the peak was reached, in microseconds
   double bytes_at_end = 0;  // bytes that were allocated at the end
 };
-struct MemoryEvents {
+struct MemoryUse {
   std::vector<BufferLife> buffers;     // in the order of their allocation
   std::vector<DeviceMemory> devices;
 };
-MemoryEvents memory_events(const Trace& trace);
+MemoryUse memory_use(const Trace& trace);
 
 // Returns for each execution of a kernel the bytes of its buffers, each buffer counted once.
 using KernelOfDevice = std::pair<std::string, std::string>;  // device, kernel
-std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryEvents& memory);
+std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory);
 
 }  // namespace tgc::profile
