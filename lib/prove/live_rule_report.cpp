@@ -41,6 +41,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
   out += "\n";
   if (!r.missing_cases.empty())
     out += "  right in all instances, but not proven for all operands: " + r.missing_cases + "\n";
+  if (!r.unreached_lines.empty()) out += "  not tested, since no instance runs them: lines " + r.unreached_lines + "\n";
   for (size_t i = 0; i < std::min(r.all_instances.size(), kMostListed); i++) {
     const LiveInstance& one = r.all_instances[i];
     out += "  " + one.verdict + ": " + one.before + " -> " + one.after;
@@ -92,6 +93,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             if (!r.special_inputs.empty()) json.member("special", r.special_inputs);
             if (!r.zero_sign_inputs.empty()) json.member("zeros", r.zero_sign_inputs);
             if (!r.missing_cases.empty()) json.member("limit", r.missing_cases);
+            if (!r.unreached_lines.empty()) json.member("unreached_lines", r.unreached_lines);
             if (!r.before_nodes.empty()) json.member("before_nodes", r.before_nodes);
             if (!r.after_nodes.empty()) json.member("after_nodes", r.after_nodes);
             r.program.add_members(json);
@@ -118,6 +120,8 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
     if (r.verdict == "structural" || r.verdict == "no instance") continue;
     std::string detail = r.counterexample.empty() ? r.reason : point_text(r.counterexample);
     if (detail.empty() && !r.missing_cases.empty()) detail = "not proven for all operands: " + r.missing_cases;
+    if (!r.unreached_lines.empty())
+      detail += (detail.empty() ? "" : "; ") + std::string("no instance runs lines ") + r.unreached_lines;
     if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
       detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");

@@ -54,7 +54,14 @@ bool has_float_bits(UOp root) {
 }
 
 constexpr std::string_view kFunction = "function:";  // in a recording, precedes the name of a rule's function
+constexpr std::string_view kUnreached = "unreached:";  // precedes the lines of its function that no instance runs
 constexpr std::string_view kBecause = "because:";    // precedes the reason why a rule has no sides for all operands
+
+// Returns the text between the first `key` in `words` and the next space; empty if `words` does not contain `key`.
+std::string word_after(const std::string& words, std::string_view key) {
+  const size_t at = words.find(key);
+  return at == words.npos ? "" : words.substr(at + key.size(), words.find(' ', at) - at - key.size());
+}
 
 constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
 
@@ -318,7 +325,6 @@ class LiveRulesProver {
     rule.after_nodes = node_values(s.after, rule.counterexample, b->second);
   }
 
-
   // Finds out if the counterexample of `proof` shows that the rule is wrong. If it does not, changes the kind of
   // `proof`.
   void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
@@ -460,8 +466,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     if (m.name.empty()) continue;
     if (options.on_begin) options.on_begin(m.name, out.size() + 1, in.record->metadata.size());
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
-    if (const size_t at = m.caller.find(kFunction); at != m.caller.npos)
-      rule.function_name = m.caller.substr(at + kFunction.size(), m.caller.find(' ', at) - at - kFunction.size());
+    rule.function_name = word_after(m.caller, kFunction), rule.unreached_lines = word_after(m.caller, kUnreached);
     rule.has_value_root = m.caller.find("values") != m.caller.npos;
     rule.has_context = m.caller.find("context") != m.caller.npos;
     rule.rounds_twice = m.caller.find(kRoundsTwice) != m.caller.npos;
@@ -477,6 +482,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     const ProcessorLimit of_sides(work);
     prover.generalize(rule, instances[m.name + "*"]);
     if (rule.verdict != "instances") rule.missing_cases.clear();
+    if (rule.verdict == "proven" || rule.verdict == "refuted") rule.unreached_lines.clear();
     if (StopScope::is_stopped()) throw Failure("cancelled");
     if (options.on_rule) options.on_rule(rule);
   }

@@ -38,6 +38,9 @@ struct LiveRuleProof {
   size_t num_general = 0;
   bool ignores_fp8 = false;  // pairs with floats of 8 bits are not proven, and the verdict ignores them
   std::string missing_cases = {};  // for "instances": why the rule is not proven for all operands
+  // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that compute results and that
+  // no instance runs. The verdict says nothing about them. Empty if there are none.
+  std::string unreached_lines = {};
   bool rounds_twice = false;  // it makes floats of integer constants by way of doubles, which rounds them twice
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
   size_t num_instances = 0, num_proven = 0;  // numbers of decided and of proven instances

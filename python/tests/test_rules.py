@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import linecache
 import math
 import operator
 import pathlib
@@ -15,6 +16,7 @@ from tgc.export import rule_program, rule_programs
 from tgc.export.general_rules import ROUNDS_TWICE, general_sides
 from tgc.export.matches import rule_location
 from tgc.export.rule_instances import constant_of, is_invalid
+from tgc.export.rule_lines import RuleLines
 from tgc.export.rule_program import answer_program
 from tgc.export.rule_search import Search
 from tgc.export.rules import all_rules, write_rules
@@ -250,3 +252,30 @@ def test_rules_are_written(tmp_path: pathlib.Path) -> None:
   assert write_rules(tmp_path / "rules.jsonl.gz", "uop/symbolic.py:114") == 1
   with gzip.open(tmp_path / "rules.jsonl.gz", "rt") as file: record = json.loads(file.read().splitlines()[1])
   assert {row[1] for row in record["rewrites"]["list"]} == {"uop/symbolic.py:114", "uop/symbolic.py:114*"}
+
+
+@functools.cache
+def quotient_of_sum(x: Any, c: Any) -> Any:
+  if x.vmin == 77:
+    raise ValueError("a line without a result")
+  if c.arg < 2:
+    return None
+  parts = [u.divides(c.arg) for u in x.split_uop(Ops.ADD)]
+  if len(parts) > 1 and None not in parts:
+    return parts[0] + parts[1]
+  return parts[0]
+
+
+def test_instances_run_the_lines_of_a_rule() -> None:
+  def unreached() -> set[str]: return {linecache.getline(file, line).strip() for file, line in lines.unreached}
+  index = getattr(dtypes, "weakint", None) or dtypes.index
+  pattern = UPat(Ops.IDIV if hasattr(Ops, "IDIV") else Ops.FLOORDIV, index, src=(X, C))
+  lines = RuleLines([quotient_of_sum])
+  assert {"if c.arg < 2:", "return parts[0] + parts[1]", "return parts[0]"} <= unreached()
+  assert not {"return None", 'raise ValueError("a line without a result")'} & unreached()
+  quotient_of_sum(constant_of(6), constant_of(3))
+  lines.run(lambda: quotient_of_sum(constant_of(6), constant_of(3)))  # in the cache, but run again
+  assert unreached() == {"return parts[0] + parts[1]"}
+  search = Search(pattern, lambda x, c: quotient_of_sum(x, c))
+  for before, _ in search.instances(24): lines.run(functools.partial(quotient_of_sum, *before.src))
+  assert not lines.text()

@@ -64,7 +64,7 @@ class Maker:
     self.leaves = 0
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
-    self.makes_own_casts, self.makes_special = is_odd, False
+    self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.condition: Node | None = None  # a bool that several operands contain
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
@@ -116,7 +116,13 @@ class Maker:
     c = self.shared[1]
     return [lambda: v % c, lambda: (v // c) * c, lambda: v // c, lambda: v, lambda: (v // c) % 4 * c][self.random.randrange(5)]()
 
+  def sum_of_products(self) -> Any:
+    """Returns a sum of two or three variables, each times a number, and perhaps of a constant."""
+    terms = [self.variable() * self.number(self.random.choice([1, 1, 2, 3, 4, 6, 8])) for _ in range(self.random.choice([2, 3]))]
+    return sum(terms, start=constant_of(self.number(self.random.choice([0, 0, 1, 5, -3]))))
+
   def index_expression(self) -> Any:
+    if self.makes_sums and self.random.random() < 0.6: return self.sum_of_products()
     if self.odd(): return self.shared_expression() if self.random.random() < 0.7 else self.element(self.dtypes.int).cast(self.weak())
     v, c = self.variable(), self.number(self.random.choice([2, 3, 4, 6, 12]))
     kind = self.random.randrange(9)

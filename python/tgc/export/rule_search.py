@@ -6,6 +6,7 @@ code, and those next to them, are tried as well, and bits of masks are set and c
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import random
 import signal
@@ -15,10 +16,14 @@ from typing import Any, NamedTuple
 
 from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, patterns_below
+from tgc.export.rule_lines import RuleLines
 
 MOST_TRIES = 600  # random tries; if they find nothing, as many with odd operands follow
 MOST_FAILURES = 200  # random tries after which a rule without any instance is given up
 ODD = 1 << 20  # seeds from this number on also make odd operands
+SUMS = 2 << 20  # seeds from this number on also make indices that are sums of products
+MOST_SUMS = 2400  # most tries with such seeds
+MOST_OF_LINES = 3  # seconds of processor time, after which no instances are looked for that run further lines
 MOST_MOVES = 1500  # tries with a moved number, after which the numbers of no further instance are moved
 FARTHEST = 1 << 33  # distance by which a number is moved
 MOST_SECONDS = 0.3  # processor time for a try; a rule that needs longer has no instance
@@ -97,6 +102,8 @@ class Search:
     # a bool may not differ for a NaN in any sense of floats, and a WHERE computes none
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
+    self.lines = RuleLines([function])
+    self.needed: dict[int, set[tuple[str, int]]] = {}  # by seed of an instance: lines that it runs with moved numbers, too
     self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
@@ -104,7 +111,7 @@ class Search:
     apply."""
     dtype = self.dtypes[seed % len(self.dtypes)]
     maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
-    maker.makes_special = self.makes_special
+    maker.makes_special, maker.makes_sums = self.makes_special, seed >= SUMS
     try:
       with limited(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
@@ -127,7 +134,8 @@ class Search:
   def moved(self, found: Instance, changes: dict[int, Any]) -> Instance | None:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
-    return self.attempt(found.seed, changes)
+    one, needed = self.attempt(found.seed, changes), self.needed.get(found.seed)
+    return one if one is None or not needed or needed <= self.lines_of(one) else None
 
   def edge(self, found: Instance, at: int, direction: int) -> Instance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
@@ -177,13 +185,36 @@ class Search:
           if one is not None: yield one
     yield from later
 
+  def of_lines(self, found: list[Instance]) -> Iterator[Instance]:
+    """Yields instances, those in `found` first, that run lines of the rule's function that none before them runs; none if it has
+    one line. Their numbers are moved only as far as these lines run."""
+    if len(self.lines.unreached) < 2: return
+    end = time.thread_time() + MOST_OF_LINES
+    def others() -> Iterator[Instance]:
+      for seed in itertools.chain(range(ODD, ODD + MOST_TRIES), range(SUMS, SUMS + MOST_SUMS)):
+        if not found or not self.lines.unreached or time.thread_time() > end: return
+        if (one := self.attempt(seed)) is not None: yield one
+    for one in itertools.chain(sorted(found, key=is_constant), others()):
+      if not (unreached := set(self.lines.unreached)): return
+      if new := unreached & self.lines_of(one):
+        self.needed.setdefault(one.seed, new)
+        yield one
+
+  def lines_of(self, one: Instance) -> set[tuple[str, int]]:
+    """Returns the lines of the rule's function that an instance runs; empty if it needs too long."""
+    try:
+      with limited(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
+    except TooSlow: return set()
+
   def instances(self, most: int) -> list[tuple[Node, Node]]:
-    """Returns up to `most` instances, as pairs of both sides: in turn one of each kind, one at an edge, and one by chance."""
+    """Returns up to `most` instances, as pairs of both sides: first those that run further lines of the rule's function, then in
+    turn one of each kind, one at an edge, and one by chance."""
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
-    out: dict[Node, Node] = {}
-    for turn in itertools.zip_longest(kinds.values(), self.edges(kinds.values()), found):
+    of_lines = list(itertools.islice(self.of_lines(found), most // 2))
+    out = {one.before: one.after for one in of_lines}
+    for turn in itertools.zip_longest(kinds.values(), self.edges({**kinds, **{one.before: one for one in of_lines}}.values()), found):
       for one in turn:
         if one is not None and len(out) < most: out[one.before] = one.after
       if len(out) >= most: break

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import gzip
 import importlib
 import importlib.util
 import json
 import pathlib
 import pkgutil
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +20,7 @@ from tgc.export.graphs import graph_text
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.matches import matches_json, place, rule_location
 from tgc.export.rule_instances import constant_of, patterns_below
+from tgc.export.rule_lines import RuleLines, functions_below
 from tgc.export.rule_programs import matches_of_programs
 from tgc.export.rule_search import Search
 from tgc.export.versions import installed_version
@@ -121,6 +122,16 @@ def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[No
   return out
 
 
+def lines_without_instance(rules: list[tuple[Any, Function]], instances: list[tuple[Node, Node]]) -> str:
+  """Returns the numbers of the lines of the rules' functions that run for none of the instances, as text; empty if all run."""
+  from tinygrad.uop.ops import PatternMatcher
+  if not instances: return ""
+  lines, matcher = RuleLines([f for _, f in rules]), PatternMatcher(rules)
+  for before, _ in instances:
+    with contextlib.suppress(Exception): lines.run(functools.partial(matcher.rewrite, before, {}))
+  return lines.text()
+
+
 def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_progress: Callable[[str], object] = lambda text: None) -> int:
   """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
   part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places."""
@@ -155,6 +166,8 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_pr
   if few:
     on_progress(f"running programs for {len(few)} rules that have few instances")
     for where, pairs in matches_of_programs(few).items(): instances[where] += pairs
+  for where, words in places.items():
+    if text := lines_without_instance([(p, f) for p, f in rules if rule_location(p) == where], instances[where]): words.add(f"unreached:{text}")
   from tinygrad.uop.ops import UOp
   producer = f"tinygrad {installed_version()}"
   ast = UOp.sink(constant_of(0))
@@ -178,9 +191,7 @@ def is_function_of(function: Function, wanted: str) -> bool:
   """Returns True if the function of a rule, or a function that a lambda of the rule calls, has the wanted name, or if FILE:LINE
   is one of its lines."""
   code, name = getattr(function, "__code__", None), getattr(function, "__name__", "")
-  if code is not None and name == "<lambda>":
-    called = [f for n in code.co_names if isinstance(f := without_cache(function.__globals__.get(n)), types.FunctionType)]
-    if any(is_function_of(f, wanted) for f in called if f.__name__ != "<lambda>"): return True
+  if any(is_function_of(without_cache(f), wanted) for f in functions_below(function)[1:]): return True
   line = wanted.rpartition(":")[2]
   if code is None or not line.isdigit(): return bool(wanted) and name == wanted
   lines = [n for *_, n in code.co_lines() if n]
