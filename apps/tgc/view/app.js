@@ -333,11 +333,11 @@ export class App {
     if (state.v) [this.canvas.view.x, this.canvas.view.y, this.canvas.view.scale] = state.v;
     else if (isUnseen && !state.m) {
       const showStart = () => {
-        this.canvas.begin();
+        this.canvas.begin(false, marks.dims || isConvicted(this.index.graphs[state.g]));
         if (marks.dims) this.#revealChange();
         else if (marks.selected >= 0) this.canvas.reveal(scene.drawing.byKey.get(marks.selected));
       };
-      if (!this.canvas.size.width || old.m) this.canvas.whenSized = showStart;  // the model view resizes the canvas
+      this.canvas.whenSized = showStart;  // the model view and a second row of ranges resize the canvas
       setTimeout(() => { if (this.canvas.size.width) this.canvas.whenSized = null; }, 200);
       showStart();
     } else if (scene.isPart && scene.drawing !== this.shown) this.canvas.begin(true), this.#revealChange();

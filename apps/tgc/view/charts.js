@@ -43,7 +43,7 @@ export function timeline(items, total, opened) {
   return root;
 }
 
-const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLeastLabel = 60, kLeastLabelHeight = 12;  // for the memory plan
+const kPlanHeight = 260, kLeft = 64, kBottom = 30, kLabelHeight = 12;  // for the memory plan
 
 /** Returns round numbers from 0 to `most`, at most `count` + 1 of them. */
 function ticks(most, count) {
@@ -72,6 +72,12 @@ export function memoryPlan(schedule, items, names, inUse, opened) {
     root.append(svg("text", {x: x(i), y: height - 12, class: "quiet", "text-anchor": "middle"}, String(i)));
   const below = {x: kWidth - kEdge, y: height - 1, class: "quiet", "text-anchor": "end"};
   root.append(svg("text", below, "item of the schedule"));
+  // Whether the line of the memory in use crosses a part of the chart.
+  const isCrossed = (left, right, top, bottom) => inUse.some((bytes, i) => {
+    if (x(i + 1) <= left || x(i) >= right) return false;
+    const ends = [y(bytes), y(i + 1 < inUse.length && x(i + 1) < right ? inUse[i + 1] : bytes)];
+    return Math.min(...ends) < bottom + 1 && Math.max(...ends) > top - 1;
+  });
   const draw = (b, i, {first, last}, name) => {
     const low = starts[b.place.shared] + b.place.offset, bottom = y(low);
     const top = Math.min(y(low + b.bytes), bottom - kLeastHeight);
@@ -82,10 +88,16 @@ export function memoryPlan(schedule, items, names, inUse, opened) {
       plain(`buffer ${i}  ${name}  ${b.dtype}  ${amount(b.bytes, "B")}  items ${first} to ${last}`)));
     box.addEventListener("click", () => opened(i));
     root.append(box);
-    if (width < kLeastLabel || bottom - top < kLeastLabelHeight) return;
-    const at = {x: left + 4, y: (top + bottom) / 2 + 4, class: "on", "pointer-events": "none"};
-    const text = `${i}: ${amount(b.bytes, "B")} ${name}`, most = Math.floor(width / kPerLetter);
-    root.append(svg("text", at, text.length > most ? text.slice(0, most - 1) + "\u2026" : text));
+    // the label is the longest text that fits in the box and that the line does not cross
+    const size = `${i}: ${amount(b.bytes, "B")}`, half = kLabelHeight / 2, middle = (top + bottom) / 2;
+    for (const text of [name ? size + " " + name : size, size, String(i)]) {
+      const end = left + 4 + text.length * kPerLetter;
+      if (end > left + width || bottom - top < kLabelHeight) continue;
+      const at = [middle, top + half, bottom - half].find((to) => !isCrossed(left, end, to - half, to + half));
+      if (at === undefined) continue;
+      root.append(svg("text", {x: left + 4, y: at + 4, class: "on", "pointer-events": "none"}, text));
+      return;
+    }
   };
   schedule.buffers.forEach((b, i) => {
     if (!b.place || b.place.shared === undefined) return;

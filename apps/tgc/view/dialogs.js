@@ -57,6 +57,16 @@ export function showTable(title, heads, rows, note = "") {
   filter.focus();
 }
 
+/** Returns the text of a cell. @param {string | Node} cell */
+export const cellText = (cell) => (typeof cell === "string" ? cell : cell.textContent || "");
+
+/** Returns a table without the columns that have no text. @param {{heads: Head[], rows: TableRow[]}} table */
+export function withoutEmpty({heads, rows}) {
+  const isShown = heads.map((_, i) => !rows.length || rows.some((r) => cellText(r.cells[i])));
+  const shown = (list) => list && list.filter((_, i) => isShown[i]);
+  return {heads: shown(heads), rows: rows.map((r) => ({...r, cells: shown(r.cells), values: shown(r.values)}))};
+}
+
 /** Makes a table and the field that filters its rows. A click on a column's name sorts the rows by it.
  * @param {Head[]} heads @param {TableRow[]} rows */
 export function filteredTable(heads, rows) {
@@ -67,10 +77,9 @@ export function filteredTable(heads, rows) {
   const canSort = rows.length > 1 && !rows.some((r) => r.group);
   const fill = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const textOf = (cell) => (typeof cell === "string" ? cell : cell.textContent || "");
-    const all = (r) => [r.group || "", ...r.cells.map(textOf)].join(" ").toLowerCase();
+    const all = (r) => [r.group || "", ...r.cells.map(cellText)].join(" ").toLowerCase();
     const kept = rows.filter((r) => words.every((w) => all(r).includes(w)));
-    const value = (r) => (r.values ? r.values[sorted] : textOf(r.cells[sorted]));
+    const value = (r) => (r.values ? r.values[sorted] : cellText(r.cells[sorted]));
     if (sorted >= 0) kept.sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (isUp ? 1 : -1));
     [...table.querySelectorAll("tbody")].forEach((old) => old.remove());
     let part = null, group = null;

@@ -1,14 +1,14 @@
 // The canvas of a graph: what it shows, and what the pointer does. Panning and zooming move the view, never the graph.
 import {Size} from "./box.js";
 import {startOf} from "./layout.js";
-import {Painting, kText} from "./paint.js";
+import {Painting, kReadable, kText} from "./paint.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
 /** @typedef {import("./paint.js").Marks} Marks */
 
 // Scales of the view: minimum; maximum; least at which the initial view shows a whole graph; scale after zooming in to
-// a box; least at which most titles fit.
-const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8, kReadable = 0.3;
+// a box.
+const kFewest = 0.004, kMost = 3, kFirst = 0.64, kRead = 0.8;
 const kWhole = 0.54, kMargin = 20;  // least scale of an initial view that has the graph's whole width; its margin
 const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step of a wheel in pixels
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
@@ -55,13 +55,14 @@ export class GraphCanvas extends Painting {
   }
 
   /** Sets the initial view: the whole graph if its text can be read, else the part around the output, or the top.
-   * `isSmall`: text may be small, because the user knows the graph. */
-  begin(isSmall = false) {
+   * `isSmall`: text may be small, because the user knows the graph. `isWide`: the view has the graph's whole width if
+   * titles can be read, because a change is to be seen in its graph. */
+  begin(isSmall = false, isWide = false) {
     const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
     // a graph that is only too high is as wide as the view
-    const whole = (width - 2 * kMargin) / (d.right - d.left), isWhole = whole >= kWhole;
+    const whole = (width - 2 * kMargin) / (d.right - d.left), isWhole = whole >= (isWide ? kReadable : kWhole);
     this.view.scale = isWhole ? Math.min(kRead, whole) : kFirst;
     const {scale} = this.view, across = (width - (isWhole ? 0 : kAside)) / scale, down = height / scale;
     const margin = 50 / scale, first = d.boxes.filter((box) => box.y < d.top + down);
@@ -71,14 +72,14 @@ export class GraphCanvas extends Painting {
     this.view.y = startOf(top, d.top, d.bottom, down, margin);
     this.redraw();
   }
-  /** Shows the whole graph above the legend. */
+  /** Shows the whole graph. */
   fit() {
     const d = this.drawing, {width, height} = this.size;
     if (!d || !width) return;
-    const scale = Math.min((width - 60) / (d.right - d.left), (height - 88) / (d.bottom - d.top), 1.1);
+    const scale = Math.min((width - 60) / (d.right - d.left), (height - 60) / (d.bottom - d.top), 1.1);
     this.view.scale = Math.max(kFewest, Math.min(kMost, scale));
     this.view.x = (d.left + d.right) / 2 - width / 2 / this.view.scale;
-    this.view.y = (d.top + d.bottom) / 2 - (height / 2 - 10) / this.view.scale;
+    this.view.y = (d.top + d.bottom) / 2 - height / 2 / this.view.scale;
     this.redraw();
   }
   /** Whether boxes are large enough for their titles. */
@@ -124,8 +125,8 @@ export class GraphCanvas extends Painting {
     }
     const seen = this.seen();
     const isSeen = left > seen.left && right < seen.right && top > seen.top + 20 / v.scale && bottom < seen.bottom;
-    if (v.scale >= kText && isSeen) return;
-    v.scale = Math.min(scale, v.scale < kText ? kRead : v.scale);
+    if (v.scale >= kReadable && isSeen) return;
+    v.scale = Math.min(scale, v.scale < kReadable ? kRead : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
     this.#useRoom();
     this.redraw();

@@ -95,10 +95,12 @@ function captionOfOther(app) {
   return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
 }
 
-/** Shows the ranges of the graph, each as a button that selects it. @param {App} app */
+/** Shows the ranges of the graph, each as a button that selects it. The row of buttons stays if only some stages have
+ * ranges, so that the graph does not move. @param {App} app */
 export function showLegend(app) {
   const {graph, scene} = app, ranges = new Set();
   for (const box of scene.drawing.boxes) for (const r of graph.rangeLists[graph.ranges.get(box.n) || 0]) ranges.add(r);
+  byId("legend").hidden = graph.rangeLists.length < 2;
   byId("legend").replaceChildren(...[...ranges].slice(0, kMostRanges).map((r) => {
     const arg = graph.argText(r), [size] = graph.sourcesOf(r), type = axisTypeOf(graph, r);
     const times = size === undefined ? "" : " \u00d7" + expressionOf(graph, size);

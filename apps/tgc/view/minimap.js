@@ -1,8 +1,10 @@
-// A small picture of the whole graph with the part that is in view. A click on it moves the view.
+// A small picture of the whole graph with the part that is in view. A click on it moves the view. It lies in the corner
+// where it covers the fewest boxes.
 import {Size} from "./box.js";
 import {colorOfOp} from "./colors.js";
 
 const kMapWidth = 110, kMapShare = 0.32;  // maximum width in pixels, and maximum height as a share of the canvas
+const kMapEdge = 12;  // distance from the canvas's edges, in pixels
 
 export class Minimap {
   /** @param {HTMLCanvasElement} canvas @param {import("./draw.js").GraphCanvas} graph */
@@ -25,9 +27,10 @@ export class Minimap {
     const {left, right, top, bottom} = drawing;
     const isWhole = seen.left <= left && seen.right >= right && seen.top <= top && seen.bottom >= bottom;
     canvas.hidden = isWhole || !drawing.boxes.length || !size.height;  // a frame that is not shown has no height
-    if (canvas.hidden) return;
+    if (canvas.hidden) return void (this.placedFor = "");
     const scale = Math.min(kMapWidth / (right - left), size.height * kMapShare / (bottom - top));
-    if (this.drawing !== drawing || this.scale !== scale) this.#prepare(scale);
+    if (this.drawing !== drawing || this.scale !== scale) this.placedFor = "", this.#prepare(scale);
+    this.#place(scale);
     const c = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.clearRect(0, 0, canvas.width, canvas.height);
@@ -38,6 +41,25 @@ export class Minimap {
     c.fillStyle = c.strokeStyle = graph.paint.accent, c.lineWidth = 1.5;
     c.globalAlpha = 0.14, c.fillRect(x, y, width, height);
     c.globalAlpha = 1, c.strokeRect(x, y, width, height);
+  }
+
+  // Chooses the corner when the graph, the canvas or the selection has changed, but not while the user moves the view.
+  #place(scale) {
+    const {canvas, graph, placedFor} = this, {drawing, size, marks} = graph, seen = graph.seen();
+    this.placedFor = [size.width, size.height, marks.selected].join();
+    if (this.placedFor === placedFor) return;
+    const gap = kMapEdge / graph.view.scale, width = (drawing.right - drawing.left) * scale / graph.view.scale + gap;
+    const height = (drawing.bottom - drawing.top) * scale / graph.view.scale + gap;
+    const isMarked = ({key}) => key === marks.selected || marks.came.has(key) || marks.went.has(key);
+    const covered = ([isLeft, isTop]) => {
+      const left = isLeft ? seen.left : seen.right - width, top = isTop ? seen.top : seen.bottom - height;
+      const boxes = graph.boxesIn({left, right: left + width, top, bottom: top + height});
+      return boxes.reduce((sum, box) => sum + (isMarked(box) ? drawing.boxes.length : 1), 0);
+    };
+    const corners = [[false, false], [true, false], [false, true], [true, true]], counts = corners.map(covered);
+    const [isLeft, isTop] = corners[counts.indexOf(Math.min(...counts))];
+    Object.assign(canvas.style, {left: isLeft ? kMapEdge + "px" : "auto", right: isLeft ? "auto" : kMapEdge + "px",
+      top: isTop ? kMapEdge + "px" : "auto", bottom: isTop ? "auto" : kMapEdge + "px"});
   }
 
   // Sets the size, and draws the boxes in idle time.

@@ -1,7 +1,7 @@
 // The model view: the schedule as a timeline and as tables, and the use of memory over time.
 import {amount, counted, inTime} from "./amounts.js";
 import {memoryInUse, memoryPlan, timeline} from "./charts.js";
-import {buttonOf, filteredTable} from "./dialogs.js";
+import {buttonOf, filteredTable, withoutEmpty} from "./dialogs.js";
 import {byId, element} from "./list.js";
 import {plain} from "./data.js";
 import {nodesOfKernels} from "./made.js";
@@ -96,13 +96,14 @@ export async function showModel(home, app) {
   }));
 }
 
-/** Returns a table whose rows can be sorted. @param {string[]} heads the names of the columns, after "#" for numbers
- * and after "~" for columns that a narrow window hides
+/** Returns a table whose rows can be sorted, without empty columns. @param {string[]} heads the names of the columns,
+ * after "#" for numbers and after "~" for columns that a narrow window hides
  * @param {import("./dialogs.js").TableRow[]} rows */
 function tableOf(heads, rows) {
   const columns = heads.map((name) => ({name: name.replace(/^~?#?/, ""), num: /^~?#/.test(name),
     kind: name.startsWith("~") ? "minor" : ""}));
-  return filteredTable(columns, rows).table;
+  const table = withoutEmpty({heads: columns, rows});
+  return filteredTable(table.heads, table.rows).table;
 }
 function opener(app, item, text) {
   if (item.graph < 0) return text;

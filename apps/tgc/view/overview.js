@@ -1,6 +1,6 @@
 // The overview: all graphs of the page as a table. Wrong graphs come first, then different ones, then slow ones.
 import {amount, counted, inTime} from "./amounts.js";
-import {buttonOf, filteredTable} from "./dialogs.js";
+import {buttonOf, filteredTable, cellText, withoutEmpty} from "./dialogs.js";
 import {element} from "./list.js";
 import {plain} from "./data.js";
 import {shownOpts} from "./rewrites.js";
@@ -66,13 +66,15 @@ export function graphTable(app, entries, close) {
   const {graphs} = app.index, total = entries.reduce((sum, e) => sum + e.seconds, 0);
   const number = (n) => (n ? amount(n, "") : "");
   const count = (text) => (/^\d+$/.test(text || "") ? Number(text) : 0);
+  const hasTargets = entries.some(({g}) => graphs[g].target);
   const columns = [
     {name: "graph", of: ({g, differs}) => openerOf(app, g, differs, close), value: ({g}) => nameOfGraph(graphs[g], g)},
     {name: "record", of: ({g}) => (graphs[g].function ? plain(graphs[g].name) : "")},
     {name: "verdict", of: (e) => plain(e.verdict), kind: "long"},
     {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
     {name: "made for", of: ({g}) => plain(graphs[g].made_for || ""), kind: "long"},
-    {name: "target", of: ({g}) => shownTarget(graphs[g].target) || (graphs[g].kind === "tensor" ? "tensor graph" : "")},
+    {name: hasTargets ? "target" : "kind", of: ({g}) => shownTarget(graphs[g].target) ||
+      (graphs[g].kind === "tensor" ? "tensor graph" : hasTargets ? "" : "kernel")},
     {name: "groups", of: ({g}) => shownSize(graphs[g].groups), kind: "minor"},
     {name: "threads", of: ({g}) => shownSize(graphs[g].threads), kind: "minor"},
     {name: "opts", of: ({g}) => shownOpts(graphs[g].opts || "").join(", "), kind: "long"},
@@ -88,12 +90,11 @@ export function graphTable(app, entries, close) {
       value: ({g}) => graphs[g].ms, kind: "minor", num: true},
     {name: "runs", of: ({g}) => (graphs[g].numbers.length ? String(graphs[g].numbers.length) : ""),
       value: ({g}) => graphs[g].numbers.length, kind: "minor", num: true}];
-  const textOf = (cell) => (typeof cell === "string" ? cell : cell.textContent);
-  const cells = entries.map((e) => columns.map((c) => c.of(e)));
-  const shown = columns.map((_, i) => i).filter((i) => cells.some((row) => textOf(row[i])));
-  return {heads: shown.map((i) => columns[i]), rows: entries.map((e, k) => ({cells: shown.map((i) => cells[k][i]),
-    open: () => { close(), app.openGraph(e.g, e.differs); },
-    values: shown.map((i) => (columns[i].value ? columns[i].value(e) : textOf(cells[k][i])))}))};
+  return withoutEmpty({heads: columns, rows: entries.map((e) => {
+    const cells = columns.map((c) => c.of(e));
+    return {cells, open: () => { close(), app.openGraph(e.g, e.differs); },
+      values: columns.map((c, i) => (c.value ? c.value(e) : cellText(cells[i])))};
+  })});
 }
 
 function openerOf(app, g, differs, close) {

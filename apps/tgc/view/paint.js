@@ -13,9 +13,9 @@ import {nameOf} from "./expressions.js";
 
 const kStraight = 22;  // length of the vertical part of an edge next to a row of boxes
 // Least scales of the view at which boxes have the names of ops (a box is 30 pixels wide), at which they are not drawn
-// as dots, and at which they have all their text.
+// as dots, at which most titles fit and have a line below them, and at which they have all their text.
 const kNames = 0.17, kDots = 0.12;
-export const kText = 0.5;
+export const kReadable = 0.3, kText = 0.5;
 const kLongestLabel = 16;  // maximum length of the title beside a small box
 const kTitle = 10, kSmall = 9;  // minimum size of titles and of other text, in pixels
 
@@ -40,10 +40,11 @@ export class Painting {
     this.drawn = () => {};  // called after each drawing
   }
 
-  // Returns the drawn height of a box. At small scales, it suffices for the op's name and, above kText, one more line.
+  // Returns the drawn height of a box. At small scales, it suffices for the op's name and, from kReadable on, a line.
   heightOf(box) {
     const {scale} = this.view, {big, step} = this.#textSizes();
-    const least = scale >= kText && box.height > 2 * Size.pad + Size.line ? 2 + 1.3 * big + step : (kTitle + 3) / scale;
+    const hasLine = scale >= kReadable && box.height > 2 * Size.pad + Size.line;
+    const least = hasLine ? 2 + 1.3 * big + step : (kTitle + 3) / scale;
     return scale >= kNames ? Math.max(box.height, least) : box.height;
   }
   // Returns the sizes of titles and of other text, and the distance of lines. Text has a minimum size on the screen.
