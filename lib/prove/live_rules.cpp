@@ -1,17 +1,19 @@
 #include "lib/prove/live_rules.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "lib/compilation/pipeline.h"
 #include "lib/import/import_sides.h"
+#include "lib/prove/instance_of.h"
 #include "lib/prove/node_values.h"
 #include "lib/prove/proof_time.h"
 #include "lib/prove/right_sides.h"
+#include "lib/prove/side_text.h"
 #include "lib/rewrite/rewrite.h"
 #include "lib/support/deadline.h"
 #include "lib/text/graph_json.h"
 #include "lib/uop/graph.h"
-#include "lib/uop/render.h"
 
 namespace tgc {
 namespace {
@@ -19,34 +21,6 @@ namespace {
 using Kind = RewriteProof::Kind;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// Returns the text of a node without infix syntax: the name of a memory, or else a call.
-std::string named(UOp u) {
-  if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
-  std::string out;
-  for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + render(u.src(i), false, named);
-  return std::string(name_of(u.op())) + "(" + out + ")";
-}
-
-std::string text_of(UOp u) {
-  constexpr size_t kMost = 400;
-  std::string out = render(u, false, named);
-  return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
-}
-
-// Returns the dtypes and bounds of the memories, variables and loops that an expression reads.
-std::string leaves_of(UOp root) {
-  std::string out;
-  for (UOp u : toposort(root)) {
-    if (!u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR, Op::RANGE})) continue;
-    const bool is_memory = u.is(Op::DEFINE_GLOBAL);
-    out += out.empty() ? "" : ", ";
-    out += is_memory ? "data" + std::to_string(u.arg().small_int()) : text_of(u);
-    if (is_memory) out += " " + std::string(u.dtype().base().name());
-    else out += " " + u.vmin().str() + ".." + u.vmax().str();
-  }
-  return out;
-}
 
 // Returns true if an expression takes the bits of an integer as a float. REF does not keep the payload of a NaN then.
 bool has_float_bits(UOp root) {
@@ -81,8 +55,8 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // Decides a rule by its instances.
-  void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances) {
+  // Decides a rule by its instances. `general`: its sides with unknown values in place of all operands.
+  void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     put_wrong_first(instances);
     rule.verdict = "structural";
@@ -92,7 +66,7 @@ class LiveRulesProver {
       if (rule.num_instances && is_time_over()) break;
       number++;
       SidePairs pairs;
-      auto proof = catch_failures([&] { return decide(*m, pairs); });
+      auto proof = catch_failures([&] { return decide(*m, pairs, general); });
       const bool is_decided = proof && (proof->kind == Kind::Proven || proof->kind == Kind::Refuted);
       if (is_time_over() && rule.num_instances && !is_decided) {
         number--;  // do not count an instance that was not finished
@@ -439,9 +413,24 @@ class LiveRulesProver {
     return out;
   }
 
-  RewriteProof decide(const Rewrite& m, SidePairs& pairs) {
+  static bool has_over_64_bits(UOp u) {
+    auto fits = [](const Const& c) { return !c.is_int() || c.to_int().to_int64(); };
+    return dtypes::is_int(u.dtype()) && !(fits(u.vmin()) && fits(u.vmax()));
+  }
+
+  // Decides an instance, or a pair of `general` sides: then `general` is empty.
+  RewriteProof decide(const Rewrite& m, SidePairs& pairs, std::span<const Rewrite* const> general = {}) {
     pairs = sides_of(m);
-    return pairs.empty() ? RewriteProof{} : decide(pairs);
+    if (pairs.empty()) return {};
+    const auto of = std::ranges::find_if(general, [&](const Rewrite* g) { return is_instance_of(m, *g); });
+    // the unknown values of general sides have at most 64 bits
+    if (of == general.end() || any_node(pairs, [](UOp u) { return has_over_64_bits(u); })) return decide(pairs);
+    const auto [known, is_new] = general_proofs_.try_emplace(*of);
+    if (is_new) {
+      SidePairs sides;
+      if (auto proof = catch_failures([&] { return decide(**of, sides); })) known->second = *proof;
+    }
+    return known->second.kind == Kind::Proven ? known->second : decide(pairs);
   }
 
   const std::string producer_;  // the release with the rules
@@ -449,6 +438,7 @@ class LiveRulesProver {
   const bool lists_instances_;
   SidesImporter importer_;
   SidesProver prover_;
+  std::unordered_map<const Rewrite*, RewriteProof> general_proofs_;  // of pairs of general sides
 };
 
 }  // namespace
@@ -476,7 +466,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds / 2;
     {
       const ProcessorLimit of_instances(work);
-      auto done = catch_failures([&] { return prover.decide(rule, instances[m.name]), Unit{}; });
+      auto done = catch_failures([&] {
+        prover.decide(rule, instances[m.name], instances[m.name + "*"]);
+        return Unit{};
+      });
       if (!done) rule.verdict = "unknown", rule.reason = first_line(done.diag().message);
     }
     const ProcessorLimit of_sides(work);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "lib/prove/obligation.h"
+#include "lib/prove/proof_time.h"
 #include "lib/prove/smt_text.h"
 
 namespace tgc {
@@ -116,6 +117,8 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
                                 {FloatSense::Uninterpreted, IntSense::Numbers},
                                 {FloatSense::Real, IntSense::Numbers},
                                 {FloatSense::Finite, IntSense::Bits}};
+  // seconds for one question: Z3 counts no resources while it makes products and quotients of many bits
+  constexpr double kMostSeconds = 2;
   constexpr int kMostSmall[] = {1000, 0};  // bounds for the values of a model; 0 for no bound
   for (Senses senses : kSenses) {
     bool has_floats = std::ranges::any_of(inputs, [](auto& in) { return dtypes::is_float(in.dtype); });
@@ -143,7 +146,7 @@ void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
         if (most && small.empty()) continue;
         Z3Session z3;
         std::string said = z3.ask_z3("(set-option :rlimit " + std::to_string(rlimit) + ")\n" + obligation.text + small +
-                                     "(check-sat)\n");
+                                     "(check-sat)\n", kMostSeconds, StopScope::current_check());
         if (!said.starts_with("sat")) continue;
         said = z3.ask_z3("(get-value (" + names + "))\n");
         size_t at = 0;

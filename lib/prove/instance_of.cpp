@@ -1,0 +1,56 @@
+#include "lib/prove/instance_of.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "lib/uop/graph.h"
+
+namespace tgc {
+namespace {
+
+class SideMatcher {
+ public:
+  // Compares the nodes below `general` and `instance`. Where `binds` is false, all unknown values must be bound.
+  bool match(UOp general, UOp instance, bool binds) {
+    if (const UOp element = element_of(general)) return bind(general, element, instance, binds);
+    const bool is_same = general.op() == instance.op() && general.dtype() == instance.dtype() &&
+                         general.num_src() == instance.num_src() && general.arg() == instance.arg();
+    if (!is_same) return false;
+    if (!matched_.insert({general.id(), instance.id()}).second) return true;
+    for (size_t i = 0; i < general.num_src(); i++)
+      if (!match(general.src(i), instance.src(i), binds)) return false;
+    return true;
+  }
+
+ private:
+  // Returns the element of memory that is the unknown value `u`, or that `u` casts to the dtype of indices; null if `u`
+  // is no unknown value.
+  static UOp element_of(UOp u) {
+    if (u.is(Op::INDEX)) return u;
+    return u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index(u.dtype()) ? u.src(0) : UOp();
+  }
+  static bool is_index(DType dtype) { return dtype.name() == "weakint" || dtype.name() == "index"; }
+
+  bool bind(UOp unknown, UOp element, UOp instance, bool binds) {
+    if (const auto known = bound_.find(unknown.id()); known != bound_.end()) return known->second == instance;
+    // an element may be unknown by itself or by its cast, not both
+    if (!binds || !elements_.insert(element.id()).second || unknown.dtype() != instance.dtype()) return false;
+    if (std::ranges::any_of(toposort(instance), [](UOp u) { return u.is_const() && u.is_invalid(); })) return false;
+    bound_[unknown.id()] = instance;
+    return true;
+  }
+
+  std::unordered_map<uint32_t, UOp> bound_;  // by the id of an unknown value: the expression in its place
+  std::set<uint32_t> elements_;              // ids of the elements that are bound
+  std::set<std::pair<uint32_t, uint32_t>> matched_;  // ids of pairs of nodes that were compared
+};
+
+}  // namespace
+
+bool is_instance_of(const Rewrite& instance, const Rewrite& general) {
+  SideMatcher matcher;
+  return matcher.match(general.before, instance.before, true) && matcher.match(general.after, instance.after, false);
+}
+
+}  // namespace tgc
