@@ -29,7 +29,8 @@ struct Finalist {
   double seconds = INFINITY;
 };
 
-// Returns the opts of the hand-coded optimizer: with a live pipeline, those that its tinygrad chose; none under NOOPT.
+// Returns the opts of the live pipeline's tinygrad (`by_tinygrad`), else those of tgc's hand-coded optimizer: none with
+// NOOPT or for a kernel with BUFFERIZE nodes.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   if (by_tinygrad) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
   const Scheduler& base = kernel.base_scheduler();
@@ -37,7 +38,7 @@ std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   return hand_coded_optimizations(base).applied_opts();
 }
 
-// Returns the name that the program gives the kernel with the hand-coded opts: the recorded one, if there is one.
+// Returns the kernel's name in the program: the recorded name, else the name that the hand-coded opts give the kernel.
 std::string name_in_program(const SearchKernel& kernel) {
   if (!kernel.origin().function_name.empty()) return kernel.origin().function_name;
   std::map<std::string, int> counts;
@@ -47,8 +48,8 @@ std::string name_in_program(const SearchKernel& kernel) {
   return ansistrip(info[0].str());
 }
 
-// Sets the result in the log: the best opts, the hand-coded opts, their times, the reference. Throws Failure if no
-// kernel runs.
+// Measures the finalists in `turns` turns. Sets the result in the log: the best opts, the hand-coded opts, their times,
+// and the device of the expected results. Throws Failure if no finalist runs and computes the right results.
 void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPlan& plan, DeviceTimes& times,
                        int turns) {
   std::vector<const CandidateLog*> timed;
@@ -112,10 +113,10 @@ class UntimedSource : public TimeSource {
 
 struct SearchItem {
   SearchKernel kernel;
-  InputGraph compiled = {};  // the kernel as the tinygrad that applies the opts compiled it; without a graph if tgc
-                             // applies the opts
+  InputGraph compiled = {};  // the kernel, compiled by the tinygrad that applies the opts; its graph is null if tgc
+                             // applies them
   size_t runs = 1;           // number of times that the input runs the kernel
-  double seconds = 0;        // run time with hand-coded opts; measured only if plan.budget_seconds is set
+  double seconds = 0;        // run time with hand-coded opts; 0: not measured
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
   double share() const { return seconds * double(runs); }
 };
@@ -152,7 +153,7 @@ class KernelCollector {
     return Unit{};
   }
 
-  // Adds a kernel that the live pipeline compiled, or the kernels of a schedule that it made.
+  // Adds a kernel that the live pipeline compiled, or all kernels if `graph` is a tensor graph that it scheduled.
   Status add_live(InputGraph graph) {
     if (graph.is_tensor_graph) {
       auto pipeline = session_.pipeline(std::move(graph));
@@ -316,7 +317,7 @@ class SearchRunner {
     if (!found_place && plan_.device.empty()) return found_place.diag();  // this error concerns only this kernel
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
-    if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // another pipeline finds other opts
+    if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // each pipeline has its own results
     Measured measured;
     if (results_ && !plan_.searches_again) {
       auto known =

@@ -10,9 +10,9 @@ namespace tgc {
 struct BeamPlan {
   std::string input = "-", kernel = {};
   std::string device = {};            // device to time on, as choose_placement takes it; empty: the kernel's own target
-  std::string reference_device = {};  // device whose results are the expected ones; empty: see DeviceTimes::Options
+  std::string reference_device = {};  // device that computes the expected results; empty: see DeviceTimes::Options
   SearchPlan search_plan = {};
-  Shard shard = {};       // searches only this part of the kernels, chosen by their keys
+  Shard shard = {};       // the part of the kernels to search, chosen by their keys
   int confirm_turns = 5;  // number of turns of the final measurement (DeviceTimes::compare_times)
   // seconds for all searches (the slowest kernels are searched first); 0: unlimited
   double budget_seconds = 0;
@@ -23,11 +23,12 @@ struct BeamPlan {
 };
 
 // Calls `report` with the log of each kernel, in the order of the searches. Stores the result of a search before the
-// next search starts. A kernel that cannot be searched causes a warning. Errors: an unreadable input, a missing device,
-// an unusable file of results or times, an error of `report`, or kernels of which none can be searched.
+// next search starts. A kernel that cannot be searched causes a warning; with `enumerates_only` or `replay_path`, an
+// error. Fails also if an input cannot be read, a device is missing, a file of results or times is unusable, `report`
+// fails, or no kernel can be searched.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
-// Returns the name that files of results use for this machine's hardware for `target`; empty if it is unknown.
+// Returns the name, as in files of results, of this machine's hardware that runs kernels for `target`; empty: unknown.
 std::string device_name(const std::string& target);
 
 }  // namespace tgc

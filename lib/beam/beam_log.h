@@ -12,14 +12,14 @@ struct CandidateLog {
   CandidateOutcome outcome = CandidateOutcome::Timed;
   double fastest_seconds = 0;  // seconds of the candidate's fastest run; 0 if it was not timed
   std::string failure_reason;  // why the candidate was refused or failed
-  double num_operations = 0;   // number of floating-point operations of the candidate
+  double num_operations = 0;   // arithmetic operations of a launch, without index math
   std::string code_digest;     // digest of the compiled code (Candidate::identity)
 };
 
 struct RoundLog {
   std::vector<OptTexts> beam_opts;  // opts of the kernels that the round started from, the fastest kernel first
   std::vector<CandidateLog> candidates;
-  // best: seconds of the fastest kernel after the round; wall: seconds since the start
+  // run time of the fastest kernel of this and all earlier rounds; time from the start of the search to the round's end
   double best_seconds = 0, wall_seconds = 0;
 };
 
@@ -34,11 +34,11 @@ struct BeamLog {
   OptTexts hand_coded_opts;
   double wall_seconds = 0;       // seconds of the whole search
   bool was_interrupted = false;  // ended by the user or by a budget; the result is the best so far
-  // when an earlier search found this result, which was stored; empty: this search found the result
+  // the time in UTC at which an earlier search stored this result; empty: this search found the result
   std::string found_at;
   size_t num_resumed = 0;        // number of candidates whose times an interrupted search had measured
-  std::string reference_device;  // device whose results the result was compared with; empty: not compared
-  std::string applied_by;        // the pipeline that applied the opts; empty: tgc's own, of a kernel of 0.12.0
+  std::string reference_device;  // device that computed the expected results; empty: not compared
+  std::string applied_by;        // the pipeline that applied the opts; empty: tgc's own, for a kernel of its release
   // the kernel's name in the program with the hand-coded opts, as DEBUG=2 shows it
   std::string function_name;
 

@@ -97,7 +97,7 @@ class Search {
     times_.prepare_candidates({});
   }
 
-  // Times each candidate that may be kept again, kTurns times in all, because a single timing is not reliable.
+  // Repeats the timing of each candidate that may be kept, up to kTurns timings, because a single one is not reliable.
   void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
@@ -146,7 +146,8 @@ class Search {
     return out;
   }
 
-  // Checks the results of the fastest candidates until plan_.beam_width of them are right; drops wrong candidates.
+  // Checks the results of candidates, the fastest first, and drops wrong ones. Ends when plan_.beam_width of them are
+  // right, or when none is right and the next one is not faster than the best of earlier rounds.
   void check_best(const Kernels& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
@@ -180,7 +181,7 @@ class Search {
   SearchRounds rounds_;
   CandidateFilter filter_;
   BeamLog log_;
-  std::multiset<double> fastest_;  // run times of this round's candidates
+  std::multiset<double> fastest_;  // run times of this round's candidates, in ascending order
   Clock::time_point begin_ = Clock::now();
 };
 

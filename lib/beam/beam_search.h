@@ -31,14 +31,14 @@ struct SearchPlan {
   size_t beam_width = 2;
   Identity identity = Identity::Binary;
   size_t max_rounds = 1000;                    // maximum number of rounds
-  // time limit in seconds; the result is the best so far
+  // time limit in seconds; when it ends the search, the best opts so far are the result
   double limit_seconds = std::numeric_limits<double>::infinity();
   CandidateSpec::Compile compile_candidate = {};  // see CandidateSpec
-  Measured measured_times = {};                   // times from an interrupted search, which are not measured again
+  Measured measured_times = {};                   // times from an interrupted search; not measured again
 };
 
-// Returns the log with the rounds and the result. A search that is cancelled or reaches its deadline ends with the best
-// so far.
+// Returns the log with the rounds and the result. If the search is cancelled or reaches plan.limit_seconds, the result
+// is the best opts so far.
 Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times);
 
 // Returns the candidate that results from applying `opts` to the kernel. Throws Failure if an opt does not apply; if

@@ -1,4 +1,4 @@
-// Compares the search with recordings of the real tinygrad's (testdata/beam), and tests its parts.
+// Compares searches with recordings of the real tinygrad's searches (testdata/beam), and tests parts of the search.
 #include "lib/beam/beam.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ std::vector<OptTexts> candidates_of(const RoundLog& round) {
   return out;
 }
 
-// Writes a 32 x 32 matrix product to a file.
+// Writes a 32 x 32 matrix product to a file and returns the file's path.
 std::string product() {
   auto path = std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + ".uop");
   std::string text = R"(c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1024), (), 0)

@@ -123,7 +123,7 @@ Result<double> DeviceTimes::fastest_run(Candidate& candidate, const TimingLimits
   return place_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
-// The worker's part: loads the candidates and runs them on request. A request names a candidate by its number.
+// Runs in the worker: loads the candidates and runs them on request. A request has the number of a candidate.
 class DeviceTimes::CandidateHolder {
  public:
   explicit CandidateHolder(DeviceTimes& times) {

@@ -33,7 +33,8 @@ class DeviceTimes : public TimeSource {
   bool check_candidate(Candidate& candidate, CandidateLog& log) override;
 
   // Returns the seconds of the fastest run of each candidate; infinity if it fails. The candidates run in turns, so
-  // that a drifting clock favours none. A candidate that is far behind drops out, except for the first one.
+  // that a drifting clock favours none. The first one runs in every turn; another one runs no more once it is much
+  // slower than the fastest.
   std::vector<double> compare_times(std::span<Candidate* const> candidates, int turns);
 
   const std::string& reference_label() const { return reference_label_; }

@@ -15,10 +15,10 @@ struct BeamResult {
   std::string opts;           // "[Opt(...), ...]"
   double kernel_seconds = 0;  // seconds of the kernel; 0: unknown
   std::optional<double> hand_coded_seconds;
-  std::string reference_device;  // the device whose results the result was compared with; empty: not compared
+  std::string reference_device;  // the device that computed the expected results; empty: not compared
   // when the result was stored, in UTC: "2026-11-22 19:00:00"; store_result() fills in an empty one
   std::string stored_at;
-  std::optional<std::string> measured_json;  // the candidates timed before an interruption; nullopt: finished
+  std::optional<std::string> measured_json;  // measured_text() of an interrupted search; nullopt: it finished
 
   static BeamResult of(const BeamLog& log);
 };
@@ -30,8 +30,9 @@ class BeamResults {
   // Opens the file. Throws Failure if the file cannot be opened, or is not a file of results.
   BeamResults(const std::string& path, Database::Mode mode);
 
-  // Stores the result unless the file has one of the same kernel, target, device and width that is at least as fast.
-  // Drops the measurements of an interrupted search if the stored or the new result comes from a finished search.
+  // Stores the result, unless the file has one with a time for the same kernel, target, device and width, and the new
+  // result has no time or is not faster. Drops the measurements of an interrupted search if the stored or the new
+  // result comes from a finished search.
   void store_result(const BeamResult& result);
   // Returns the fastest result for this graph, target and device from searches with at least `width`.
   std::optional<BeamResult> find_result(const Sha256& key, const std::string& target, const std::string& device,
@@ -56,7 +57,7 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// The classified candidates of an interrupted search, from which the next search resumes: by joined_opts(opts).
+// The classified candidates of an interrupted search, from which the next search resumes. The key is joined_opts().
 using Measured = std::map<std::string, CandidateLog>;
 
 std::string measured_text(const BeamLog& log);  // returns all classified candidates as JSON

@@ -35,7 +35,7 @@ class SearchKernel {
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base_scheduler() const { return *base_scheduler_; }
   Sha256 graph_key() const;                  // returns tinygrad's key of the graph (uop/ops.py:key)
-  // The kernel's origin, as its input has it: the name, the opts and the order of threads of the tinygrad that made it.
+  // Facts of the program that the kernel is from: its tinygrad, and the kernel's name, opts and order of threads in it.
   struct KernelOrigin {
     bool runs_threads_in_turn = false;  // true: that tinygrad runs the threads of a CPU kernel one after another
     std::string function_name;          // the kernel's name in the program; empty: not recorded
@@ -56,10 +56,10 @@ class SearchKernel {
 };
 
 // Begins tgc's pipeline for `in`, an AST of tinygrad 0.12.0 or of another release, and `target`. Returns the kernel for
-// which opts are searched. Errors: those of SearchKernel::begin().
+// which opts are searched. Fails if the graph cannot be imported, and as SearchKernel::begin() does.
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
-// The beam of the search, round by round.
+// The rounds of one search. Holds the beam: the kernels that the last round kept.
 class SearchRounds {
  public:
   struct BeamEntry {
@@ -82,7 +82,7 @@ class SearchRounds {
   ActionLimits limits_;
   std::vector<Opt> actions_;
   size_t width_;
-  double min_progress_;  // the search ends after a round that gains fewer seconds, or whose fastest kernel takes fewer
+  double min_progress_;  // seconds; the search ends if a round gains less, or if its fastest kernel takes less
   std::vector<BeamEntry> beam_entries_;
   bool is_done_ = false;
 };

@@ -15,7 +15,7 @@ namespace {
 // The suffix of the table's name is tinygrad's cache version (helpers.py: VERSION).
 constexpr const char* kTable = "beam_search_22";
 
-// The parts of a target that tinygrad's key has.
+// The parts of a target that are in the keys of tinygrad's cache.
 struct CacheDevice {
   std::string device, suffix;
   friend bool operator==(const CacheDevice&, const CacheDevice&) = default;
@@ -120,7 +120,7 @@ constexpr OptOps kByValue[] = {OptOps::TC,    OptOps::UPCAST,   OptOps::UNROLL, 
 
 int64_t value_of(OptOps op) { return 1 + std::ranges::find(kByValue, op) - std::begin(kByValue); }
 
-// ---- writing
+// ---- writing pickles
 
 class Pickler {
  public:
@@ -214,7 +214,7 @@ class Pickler {
   std::vector<size_t> objects_;  // memo numbers of the Opts
 };
 
-// ---- reading
+// ---- reading pickles
 
 bool is_opt_name(std::string_view module, std::string_view name) {
   return module == kModule && (name == "Opt" || name == "OptOps");

@@ -43,7 +43,7 @@ void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
   peaks.operations_per_second = std::max(peaks.operations_per_second, k.kernel_cost.num_operations / k.least_seconds);
   peaks.launch_seconds = std::min(peaks.launch_seconds, k.least_seconds);
-  for (Peaks::CacheRate& cache : peaks.caches) {  // by ascending size; a larger cache is not faster
+  for (Peaks::CacheRate& cache : peaks.caches) {  // the caches up to the smallest that holds the data
     cache.bytes_per_second = std::max(cache.bytes_per_second, rate);
     if (k.kernel_cost.total_bytes() <= double(cache.working_set)) return;
   }
@@ -134,7 +134,7 @@ class KernelBench {
     return found == out_.peaks.end() ? nullptr : &found->second;
   }
 
-  // ---- reasons
+  // ---- reasons why kernels are slow
   void explain(SlowestKernel& slowest) {
     BenchedKernel& k = out_.kernels[slowest.number];
     session_.report_progress("why " + k.name + " is slow");
@@ -176,7 +176,7 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.measures_opts) return;
     measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
-    // the gains refer to the kernel without opts; make them refer to the kernel with its own opts
+    // the kernel's own opts do not apply, so the gains refer to the kernel without opts: use its measured time instead
     if (!k.unexplained_reason.empty())
       for (Reason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;

@@ -47,12 +47,12 @@ struct BenchedKernel {
 
 struct KernelBenchResult {
   std::vector<BenchedKernel> kernels;      // in the order of the input
-  std::map<std::string, Peaks> peaks;      // by BenchedKernel::device_option()
+  std::map<std::string, Peaks> peaks;      // the key is BenchedKernel::device_option()
   std::vector<std::string> missing_peaks;  // why devices have no peaks
 };
 
-// Times the kernels of the plan. Errors: an input cannot be read; no input has a kernel; a device is emulated, so that
-// its times mean nothing.
+// Times the kernels of the plan. Fails if an input cannot be read, if a tensor graph cannot be scheduled, if no input
+// has a kernel, or if a device is emulated, so that its times mean nothing.
 Result<KernelBenchResult> bench_kernels(const Session& session, const KernelBenchPlan& plan);
 
 std::string kernels_text(const KernelBenchResult& result);

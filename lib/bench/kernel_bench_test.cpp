@@ -12,7 +12,7 @@ using namespace tgc;
 
 namespace {
 
-// Costs of instructions and memory on an idle thread of a server's CPU.
+// Returns typical costs of instructions and memory accesses on an idle thread of a server's CPU.
 Peaks costs() {
   return {.bytes_per_second = 14e9,
           .operations_per_second = 1e11,

@@ -128,7 +128,7 @@ std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
   return joined_opts(opt_texts(kernel.graph(), opts));
 }
 
-// Times lists of opts in turns with `applied`.
+// Times the kernel with lists of opts, in turns with its own opts (`applied`), and keeps the gain of each list.
 class OptMeter {
  public:
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
@@ -192,9 +192,9 @@ class OptMeter {
   std::span<const Opt> applied_;
   DeviceTimes times_;
   CandidateSpec spec_;
-  std::map<std::string, double> gains_, seconds_;  // by the text of the opts
-  std::map<std::string, std::string> checked_;  // by the text of the opts: what is wrong with the result; empty:
-                                                // nothing
+  std::map<std::string, double> gains_, seconds_;  // the key is the text of the opts
+  std::map<std::string, std::string> checked_;  // what is wrong with the result, by the text of the opts; empty: the
+                                                // result is right
 };
 
 }  // namespace
@@ -211,7 +211,7 @@ void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std:
   const size_t count = std::min(most, reasons.size());
   for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
   // The measured gains order the reasons, but reasons whose gains differ by less than the noise keep their order by
-  // weight.
+  // possible_speedup.
   auto gain = [&](size_t i) { return std::max(1.0, reasons[i].measured_speedup.value_or(1)); };
   for (size_t i = 1; i < count; i++)
     for (size_t at = i; at > 0 && gain(at) > kNoise * gain(at - 1); at--) std::swap(reasons[at], reasons[at - 1]);

@@ -21,7 +21,7 @@ constexpr int kItemRounds = 256;                // iterations of the arithmetic 
 constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
 constexpr int kAdds = 100000;                   // number of additions in a chain; each needs the result of the one
                                                 // before
-constexpr int kGroups = 65536;                  // work groups that do nothing
+constexpr int kGroups = 65536;                  // number of empty work groups in a launch
 // Cache lines that a kernel loads one after another: their number, the number of floats from one to the next, and how
 // often all are loaded. The level 2 cache holds the lines of kNear; only a larger cache holds those of kFar.
 struct Lines {
@@ -57,7 +57,7 @@ struct PeakKernels {
     return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
                     "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
   }
-  // Returns a kernel that loads an element of each line, repeatedly.
+  // Returns a kernel that repeatedly loads an element of each of the cache lines `lines`.
   std::string elements_of(const Lines& lines) const {
     std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
                        std::to_string(lines.rounds) + "; r++)\n" +
@@ -118,7 +118,7 @@ class PeakMeter {
     for (int width : {32, 64}) {
       if (!kernels_.is_c && width > 32) break;
       kernels_.width = width;
-      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may do more than all
+      for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may beat all together
         kernels_.threads = threads;
         const double units = kernels_.is_c ? double(threads) : units_;
         const double each = 2.0 * kAccumulators * (kernels_.is_c ? double(kRounds) * width / 4 * units
@@ -130,7 +130,7 @@ class PeakMeter {
       }
     }
     kernels_.threads = all;
-    // the costs of an addition and of a cache line on one unit, while the others wait; the cost of a group on all units
+    // measure the costs of an addition and a cache line on one unit while the others idle, that of a group on all units
     if (!only_rates) measure_costs(out);
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, kLargestSet}) {
       if (only_rates && bytes < kLargestSet) continue;

@@ -14,8 +14,8 @@ struct Peaks {
   double bytes_per_second = 0;       // bytes per second of the device's memory, read and written
   double operations_per_second = 0;  // operations per second on float32: multiplications and additions
   double launch_seconds = 0;         // seconds of a kernel that does nothing; 0: not known
-  // Times of basic steps on one compute unit (on a CPU: in one thread), of which reasons.h computes how much each
-  // reason for a slow kernel weighs; 0: not known.
+  // Times of basic steps on one compute unit (on a CPU: in one thread), from which reasons.h estimates how much time
+  // each reason for a slow kernel costs; 0: not known.
   double instruction_seconds = 0;  // time of an instruction that nothing delays
   double add_seconds = 0;          // time until an addition can use the result of the addition before it
   double near_line_seconds = 0;    // time to load an element whose cache line the level 2 cache holds
@@ -25,17 +25,17 @@ struct Peaks {
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size. Empty if they are not known.
   struct CacheRate {
-    uint64_t working_set = 0;     // bytes
-    double bytes_per_second = 0;  // bytes per second
+    uint64_t working_set = 0;     // in bytes
+    double bytes_per_second = 0;
   };
   std::vector<CacheRate> caches;
-  double rate_for(double working_set) const;  // returns the rate for a kernel that accesses so many bytes
+  double rate_for(double working_set) const;  // returns the rate of accesses to `working_set` bytes
 };
 
 // Returns the peak rates of `device`, as in DeviceOptions::name. Measures them on the CPU and on OpenCL devices, with
-// kernels of tgc's own; takes those of other devices from the table of profile::device_peak(), by architecture. Errors:
-// a kernel did not run; the table does not have the device. `only_rates`: measures only `bytes_per_second`,
-// `operations_per_second` and `instruction_seconds`.
+// kernels of tgc's own; takes those of other devices from the table of profile::device_peak(), by architecture. Fails
+// if the device does not work, a kernel does not run, or the table lacks the device. `only_rates`: measures only
+// `bytes_per_second`, `operations_per_second` and `instruction_seconds`.
 Result<Peaks> peaks_of(const Session& session, const std::string& device, bool only_rates = false);
 
 }  // namespace tgc

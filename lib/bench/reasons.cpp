@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kShortSeconds = 20e-6;  // in seconds; if a kernel takes less time, more threads do not pay
 constexpr int64_t kLine = 64;            // bytes of a cache line of a CPU
-// the sets of the level 1 and level 2 caches of a CPU, and the ways of both
+// the number of sets of the level 1 and of the level 2 cache of a CPU, and the number of ways of each
 constexpr int64_t kSmallSets = 64, kLargeSets = 1024, kWays = 8;
-constexpr uint32_t kWave = 32;           // lanes of a wave
-constexpr uint32_t kVector = 8;          // floats of a vector of a CPU
+constexpr uint32_t kWave = 32;           // number of threads that a GPU runs in lockstep
+constexpr uint32_t kVector = 8;          // number of floats in a vector register of a CPU
 constexpr double kIndependent = 8;       // independent additions that hide the latency of one
 constexpr double kUpcastReuses = 4;      // times that an UPCAST of 4 reuses a loaded element
 constexpr double kGateInstructions = 8;  // instructions of a load that depends on a comparison: two comparisons, a
@@ -37,7 +37,7 @@ struct Access {
 class ListFacts {
  public:
   explicit ListFacts(std::span<const UOp> list) {
-    std::vector<std::pair<UOp, double>> open;  // the loops around the current node, with the iterations outside of them
+    std::vector<std::pair<UOp, double>> open;  // open loops, with the executions of the code around each
     for (UOp u : list) {
       if (u.is(Op::SPECIAL)) times_ *= extent_of(u);
       if (u.is(Op::RANGE)) {
@@ -61,11 +61,11 @@ class ListFacts {
   }
 
   std::vector<Access> loads, stores;
-  double longest_reduction = 0;  // in iterations
+  double longest_reduction = 0;  // number of iterations of the longest reduction
   double steps = 0;              // executions of the body of the most executed reduction
   double accumulators = 0;       // number of elements in the accumulators of reductions
   double gates = 0;              // number of executed values and loads that depend on a comparison of indices
-  double work = 0;               // number of instructions as scalar code: operations on floats, loads and stores
+  double work = 0;               // instructions if the code were scalar: operations on floats, loads and stores
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
@@ -113,13 +113,13 @@ struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;
   bool is_load = true;
-  double times = 1, bytes = 0;   // number and bytes of all these accesses in one iteration
+  double times = 1, bytes = 0;   // Access::times of one of the accesses; bytes of all of them in one iteration
   std::set<int64_t> lines = {};  // cache lines that an iteration touches
 };
 
 uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0]) * sizes[1] * sizes[2]; }
 
-// Estimates for each reason the seconds that a launch loses by it, from what the device's instructions and memory cost.
+// Estimates the seconds that each reason costs a launch, from the times of the device's instructions and memory.
 class ReasonFinder {
  public:
   explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.linear_list) {
@@ -140,15 +140,15 @@ class ReasonFinder {
   }
 
  private:
-  // Adds a reason that costs `lost` seconds of a launch. Returns the seconds, of which at most a share of kMostShare
-  // counts.
+  // Adds a reason that costs `lost` seconds of a launch. Returns `lost`, limited to the share kMostShare of the time of
+  // the fastest run.
   double add(Slowness kind, double lost, std::string text) {
     const double share = k_.fastest_seconds > 0 ? std::clamp(lost / k_.fastest_seconds, 0.0, kMostShare) : 0;
     out_.push_back({.kind = kind, .text = std::move(text), .possible_speedup = 1 / (1 - share)});
     return share * k_.fastest_seconds;
   }
   // An OpenCL device of the CPU runs the items of a group one after another, and runs a loop of an item as a CPU kernel
-  // does. It makes vectors only of kernels without loops.
+  // does. Its compiler makes vectors only of kernels without loops.
   bool runs_loops() const { return k_.is_cpu || (has_measured_groups() && facts_.steps > 0); }
   bool is_scalar() const {
     return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
@@ -240,9 +240,9 @@ class ReasonFinder {
     return out;
   }
 
-  // Returns the seconds to load one cache line of the innermost loop. In each pass, the line comes from the smallest
-  // cache that holds all lines of a pass. Lines whose distance is a power of two share few sets of a cache, so fewer of
-  // them fit.
+  // Returns the seconds to load one cache line of the innermost loop. When the loop runs again, the line comes from the
+  // smallest cache that holds all lines of one run of the loop. Lines whose distance is a power of two share few sets
+  // of a cache, so fewer of them fit.
   double line_seconds(const LoopAccess& l) const {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
@@ -257,7 +257,7 @@ class ReasonFinder {
       const double needed = std::ceil(l.bytes / kLine), lines = double(l.lines.size());
       const int64_t stride = std::llabs(l.stride);
       if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
-      const double share = std::min(1.0, double(stride) / kLine);  // new share of a line
+      const double share = std::min(1.0, double(stride) / kLine);  // part of a cache line that is new in each iteration
       const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
       lost += each;
       if (each <= worst_lost) continue;
@@ -287,7 +287,7 @@ class ReasonFinder {
                           a.node.is(Op::LOAD) ? "load from" : "store to", lanes->num_lines, lanes->fewest_lines_needed);
       }
     if (worst.empty()) return 0;
-    // an OpenCL device of the CPU runs the threads one after another; a GPU moves each line
+    // an OpenCL device of the CPU runs the threads one after another; a GPU transfers each cache line
     const double rate = costs_.rate_for(k_.cost.total_bytes());
     if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line_seconds * wall_;
     else if (rate > 0) lost = (lines - fewest) * profile::kCacheLine / rate;
@@ -295,7 +295,7 @@ class ReasonFinder {
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
-  // ---- loads
+  // ---- repeated loads
   double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.bytes_read); }
 
   double add_repeated_loads() {
@@ -312,7 +312,7 @@ class ReasonFinder {
       for (const LoopAccess& l : loop_accesses())
         if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
     }
-    loads /= 2;  // a core starts two at a time
+    loads /= 2;  // a core starts two loads at a time
     const double seconds = std::max(moving, loads * costs_.instruction_seconds * wall_);
     return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
@@ -354,8 +354,8 @@ class ReasonFinder {
   const SlowKernel& k_;
   const Peaks& costs_;
   const ListFacts facts_;
-  double wall_ = 1;    // factor from the time of all executions that the list counts to the time of a launch
-  double launch_ = 1;  // factor from the executions that the list counts to those of a launch
+  double wall_ = 1;    // seconds of a launch, divided by the seconds of all executions that `facts_` counts
+  double launch_ = 1;  // number of executions in a launch, divided by the number that `facts_` counts
   std::vector<Reason> out_;
 };
 

@@ -31,7 +31,7 @@ std::string_view name_of(Slowness kind);  // returns "strided-loads" for Strided
 struct Reason {
   Slowness kind = Slowness::NotUnrolled;
   std::string text;           // what the kernel does, with its numbers, and what would be better
-  // how many times faster the kernel could be without it, by the costs of SlowKernel::peaks
+  // estimate from SlowKernel::peaks: how many times faster the kernel would be without this reason
   double possible_speedup = 1;
   // Set by suggest_opts() and measure_opts(): opts in place of the kernel's, as text for --opts and `opts_to_apply`.
   std::string opts;
@@ -41,14 +41,14 @@ struct Reason {
 };
 
 struct SlowKernel {
-  std::span<const UOp> linear_list;  // the linear list
-  bool is_cpu = true;                // false: work groups of threads
+  std::span<const UOp> linear_list;
+  bool is_cpu = true;                // false: a launch consists of work groups of threads
   uint32_t num_units = 1;            // number of threads of the CPU, or of compute units of the GPU
   LaunchSize launch_size;
   size_t num_unrolling_opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
   double fastest_seconds = 0;  // time of the fastest run
-  Peaks peaks = {};            // what the device's instructions and memory cost
+  Peaks peaks = {};            // peak rates of the device, and times of its basic steps
   std::optional<KernelResources> resources = {};
 };
 

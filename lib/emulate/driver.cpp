@@ -15,8 +15,8 @@ namespace {
 
 std::atomic<uint64_t> launches, faults;
 
-// Prints, when the process ends, how many launches were checked for races. The emulator prints this itself because
-// `tgc emulate --race` replaces its process by the program.
+// Called when the process ends: prints how many launches were checked for races, and how many of them failed. The
+// emulator prints this itself because `tgc emulate --race` replaces its process by the program.
 void report_races() {
   if (launches + faults == 0) return;
   const std::string found = faults ? std::to_string(faults) + " faults" : "no race";

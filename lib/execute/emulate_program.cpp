@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 // How tinygrad uses a GPU that tgc emulates.
 struct TinygradDevice {
-  std::string_view device;   // the emulator's name
+  std::string_view device;   // tgc's name of the device: Emulator::device
   const char* name;          // the value of tinygrad's variable DEV that selects the device
   const char* driver;        // tinygrad's variables for the paths of the driver's library (`driver`) and of the
                              // compiler's library (`compiler`)
@@ -53,7 +53,7 @@ const TinygradDevice* find_device(std::string_view text) {
 // Returns the file of tinygrad's compile cache for this build of the emulator; "" if tgc's compile cache is off. The
 // user's own cache must neither receive the emulator's code and timings nor provide code that another compiler made.
 std::string cache_file(const std::string& library) {
-  const CompileCache& cache = CompileCache::shared_cache();  // throws Failure
+  const CompileCache& cache = CompileCache::shared_cache();
   if (!cache.is_enabled()) return "";
   std::error_code error;
   auto changed = fs::last_write_time(library, error).time_since_epoch().count();
@@ -84,7 +84,7 @@ void set_variables(const EmulateOptions& options) {
                                      "::ARCH; tinygrad's variables choose the renderer, such as DEV=CUDA:PTX "
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     const std::string target = std::string(device->device) + options.device.substr(at);
-    parse_target(target, Settings()).value_or_throw();  // an error for an unknown architecture
+    parse_target(target, Settings()).value_or_throw();  // throws Failure if the architecture is unknown
     set(emulator.library_variable, library);
     check_emulated(target).value_or_throw();
     set(emulator.arch_variable, options.device.substr(arch + 1));
@@ -107,7 +107,7 @@ Diag emulate_program(const EmulateOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
-  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // otherwise the program ignores them, too
+  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);  // tgc ignores these; the program must not
   ::execvp(arguments[0], arguments.data());
   Diag out{.message = "cannot run '" + options.command[0] + "': " + std::strerror(errno)};
   if (options.command[0].ends_with(".py")) out.expected = "a program, such as python " + options.command[0];

@@ -57,7 +57,7 @@ class Executable {
   static Result<Executable> for_source(KernelSource source, std::vector<BufferSpec> buffers,
                                        std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
 
-  const std::string& name() const { return name_; }  // with tinygrad's colors; empty if the kernel has none
+  const std::string& name() const { return name_; }  // with terminal colors; empty: the kernel has no name
   const std::vector<BufferSpec>& buffers() const { return buffers_; }      // in the order of the parameters
   const std::vector<VariableSpec>& variables() const { return variables_; }
   const std::optional<ProgramInfo>& info() const { return info_; }  // launch facts; nullopt if REF runs a graph
@@ -68,7 +68,7 @@ class Executable {
   // make_ref_device() if the executable is for REF.
   Result<std::unique_ptr<Kernel>> load(Device& device);
 
-  // for CPU kernels: KernelSource::runs_threads_in_turn
+  // Makes the threads of a CPU kernel run one after another (KernelSource::runs_threads_in_turn).
   void run_threads_in_turn() { source_.runs_threads_in_turn = true; }
 
   // Replaces the compiled code by `code`, for experiments with other compilations of the same source.
@@ -82,11 +82,11 @@ class Executable {
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
 
   struct Cost {
-    double num_operations = 0;  // number of operations
-    double bytes_moved = 0;     // bytes loaded and stored
-    double bytes_touched = 0;   // bytes of the buffers that are touched
+    double num_operations = 0;  // arithmetic operations of a launch, without index math
+    double bytes_moved = 0;     // bytes of all loads and stores of a launch
+    double bytes_touched = 0;   // sizes of the buffers that are read, plus sizes of those that are written
   };
-  // Returns nullopt without info(). A member is 0 if it depends on variables without a value.
+  // Returns tinygrad's estimates; nullopt without info(). A member is 0 if it depends on variables without a value.
   std::optional<Cost> cost(const VariableValues& values) const;
 
  private:

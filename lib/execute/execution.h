@@ -27,13 +27,13 @@ struct Execution {
   // the following members are set by REF only
   std::string notes;             // names of operations that ran and whose result C leaves undefined
   bool makes_nans = false;       // true if the kernel computed a square root or a logarithm of a negative number
-  uint64_t num_evaluations = 0;  // number of evaluated UOps, if RefOptions enable counting
+  uint64_t num_evaluations = 0;  // number of evaluated UOps; 0 unless RefOptions::counts_evaluations
 };
 
 // Returns an array for each of `buffers`: the array of that name in `given`, if there is one; else random numbers from
 // the distribution `draw` if the kernel reads the buffer, or zeros if it only writes the buffer. Errors: an array is
 // missing, and `draw` is unset or the buffer has no fixed size; an array has another dtype or size; memory does not
-// suffice. Errors about an array name `source`, the file that `given` is from.
+// suffice. Errors about an array quote `source`, the file that `given` is from.
 Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 

@@ -16,8 +16,8 @@
 namespace tgc {
 
 // ExecuteObserver: receives the events of lib/execute, which prints nothing itself. A front end derives from it to show
-// progress and what tinygrad prints with DEBUG. Every default does nothing. Calls come one at a time; on_progress() may
-// come from any thread.
+// progress and what tinygrad prints with DEBUG. By default, a function does nothing or returns false. Calls come one at
+// a time; on_progress() may come from any thread.
 class ExecuteObserver {
  public:
   virtual ~ExecuteObserver() = default;

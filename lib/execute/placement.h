@@ -31,8 +31,8 @@ struct Placement {
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
 // With neither option, the placement is CPU:LLVM. The process probes each GPU only once, because that starts a worker.
 // An emulated GPU has the default arch unless an environment variable selects another arch. `parse` parses `target`;
-// for a record's target, pass recorded_target. Fails if the device is unknown or does not work here, or if `target` is
-// invalid.
+// for a record's target, pass recorded_target. Fails if the device is unknown or does not work here, if `target` is
+// invalid, or if it names another device.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 

@@ -5,8 +5,9 @@
 
 namespace tgc {
 
-// Runs the kernel as execute() does, without timed runs. Requires clang and its runtime (libclang-rt). Errors: the
-// kernel is no C or LLVM IR for this computer's CPU, the compiler's errors, and what AddressSanitizer found.
+// Runs the kernel as execute() does, without timed runs. Requires clang and its runtime (libclang-rt). Fails,
+// among other reasons, if the kernel is not C or LLVM IR for this computer's CPU, if it does not compile, if
+// AddressSanitizer finds a bad access, or if the run exceeds the time limit.
 Result<Execution> execute_sanitized(const Executable& kernel, const Arrays& inputs, const VariableValues& variables,
                                     const ExecuteOptions& options);
 

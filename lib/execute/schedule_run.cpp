@@ -180,10 +180,10 @@ class ScheduleRunner::Run {
 
   const ScheduleMemory& memory() const { return memory_; }
 
-  // Runs one item of the schedule; returns its seconds if it is timed.
+  // Runs one item of the schedule. Returns the seconds of a kernel if `timed` is set; else 0.
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy(item), 0;
-    if (!item.ast.is(Op::SINK)) return 0;  // a view
+    if (!item.ast.is(Op::SINK)) return 0;  // a view runs no kernel
     VariableValues values = bound_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
     if (options_.before_kernel && o_.lowered_kernel(item.ast).trouble) show_unprepared(item, values);
@@ -217,7 +217,7 @@ class ScheduleRunner::Run {
     options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
   }
 
-  // Returns the number of the buffer that an item passes as `spec`, an array that the kernel names.
+  // Returns the number of the schedule's buffer that `item` passes for the kernel's parameter `spec`. Throws Failure.
   static size_t buffer_of(const ScheduleItem& item, const BufferSpec& spec) {
     if (spec.argument_number < 0 || size_t(spec.argument_number) >= item.buffers.size())
       throw Failure("the kernel has " + spec.name() + ", but only " + counted(item.buffers.size(), "buffer"));

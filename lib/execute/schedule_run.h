@@ -109,8 +109,8 @@ class ScheduleRunner {
 
   // Schedules the tensor graph under `sink`.
   Result<Schedule> schedule(UOp sink);
-  // Runs the schedule. Every input buffer needs a value in `known`. Errors: a kernel cannot be lowered, compiled or
-  // launched; memory does not suffice.
+  // Runs the schedule. Fails if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be
+  // lowered, compiled or run to its end, or if a function of `options` throws.
   Result<ScheduleResult> run_schedule(const Schedule& schedule, const BufferValues& known,
                                       std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
 

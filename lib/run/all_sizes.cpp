@@ -24,14 +24,14 @@ bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
 Sizes sizes_for_source(UOp u, size_t i) {
   if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
   if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
-  if (i > 0 && is_maximum(u)) return Sizes::All;  // source `i` is a RANGE
+  if (i > 0 && is_maximum(u)) return Sizes::All;  // the source is a RANGE of a REDUCE
   if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
   if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Rounded;
   if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
   return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
 }
 
-// Lowers the sizes of the arrays that the kernel reads. Returns whether it lowered any.
+// Lowers the Sizes of the arrays that the kernel reads as far as the kernel needs it. Returns whether it lowered any.
 bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
   if (!k.ast.is(Op::SINK)) {  // a copy of array 1 to array 0
     if (k.array_numbers.size() < 2 || sizes[k.array_numbers[1]] <= sizes[k.array_numbers[0]]) return false;

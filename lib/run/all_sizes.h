@@ -27,15 +27,15 @@ enum class Sizes : uint8_t {
   All,       // values without a limit, because no kernel needs one
 };
 
-// Lowers `sizes`, by the number of the array, as far as the kernels need it. `kernels` are in the order in which they
-// run. A limit of an array also holds for the arrays that its values are computed from.
+// Lowers the Sizes of each array as far as the kernels need it; `sizes` is indexed by the array's number. `kernels` are
+// in the order in which they run. A limit of an array also holds for the arrays that its values are computed from.
 void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
 
 // Returns the distinct finite constants of the kernels, with which a kernel may compare values of arrays. Leaves out
 // constants of the dtypes bool and index.
 std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
 
-// The kernels of a tensor graph, and the sizes of its arrays.
+// The kernels of a tensor graph, and for each of its arrays the sizes that its random values may have.
 struct ProgramSizes {
   std::vector<ScheduledKernel> kernels;
   std::vector<size_t> whole_arrays;  // for each array: the array that it is a part of, or itself

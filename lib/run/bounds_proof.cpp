@@ -155,7 +155,7 @@ class Translator {
   std::map<std::string, std::string> variables_;
 };
 
-// ---- accesses
+// ---- accesses to buffers
 
 struct Access {
   UOp index, gate;  // `gate` is the empty UOp if the access has no condition

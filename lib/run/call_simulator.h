@@ -14,7 +14,7 @@
 
 namespace tgc::calls {
 
-inline constexpr int64_t kUndefined = -1;  // the content of memory that no kernel of the list has stored to
+inline constexpr int64_t kUndefined = -1;  // content of memory between kernels, before any store
 
 struct Place {
   bool is_kept = false;  // true: a PARAM, which has a content before the list runs; false: memory between kernels,
@@ -48,7 +48,7 @@ class Memory {
 
  private:
   void cut_at(int64_t at);
-  std::map<int64_t, Piece> pieces_;  // by Piece::begin
+  std::map<int64_t, Piece> pieces_;  // the keys are Piece::begin
 };
 
 // One kernel that a list runs: a call of the list, on one device.
@@ -82,7 +82,7 @@ class Simulator {
   // For each argument in memory that several kernels of `list` store to, tracks single elements instead of the whole
   // argument. For the memory of a PARAM, one storing kernel is enough.
   void track_shared_arguments(UOp list);
-  // Tracks single elements for one argument of the kernel `body`, a number as in Event.
+  // Tracks single elements for one argument of the kernel `body`, an Event::body_number.
   void track_elements(uint32_t body, size_t argument);
   Run run_list(UOp list);
 
@@ -114,12 +114,12 @@ class Simulator {
   const Session& session_;
   const VariableValues& variables_;
   std::map<uint32_t, Body> bodies_;                             // by Event::body_number
-  // by body, argument, and whether the kernel stores
+  // results of bytes_of(), by Event::body_number, the argument's number and `stores`
   std::map<std::tuple<uint32_t, size_t, bool>, Bytes> accessed_bytes_;
   // the arguments whose elements are tracked: Event::body_number, and the number of the argument
   std::set<std::pair<uint32_t, size_t>> tracked_arguments_;
   std::map<std::vector<int64_t>, int64_t> content_numbers_;
-  std::map<int64_t, int64_t> kernels_by_stored_;  // by a stored content: Event::content of the kernel that stored it
+  std::map<int64_t, int64_t> kernels_by_stored_;  // from a stored content to the storing Event's content
 };
 
 }  // namespace tgc::calls

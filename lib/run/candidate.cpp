@@ -168,7 +168,7 @@ class ImportedCandidate : public RunCandidate {
   }
 
   std::optional<LastRecorded> last_;
-  std::string not_compared_;  // the reason if `last_` is unset
+  std::string not_compared_;  // why choose_graph() found no graph; empty: it found one
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // for `tgc dump` and `tgc run`. The texts become events of the session, which the command prints on standard error.
 // Each level of DEBUG adds a text:
 //
-//   DEBUG=1  one line per schedule of several kernels   (DEBUG=3: per schedule)
+//   DEBUG=1  one line per schedule of several kernels   (DEBUG=3: of any schedule)
 //   DEBUG=2  one line per kernel (run: with its time)   DEBUG=5  the AST, as pyrender text
 //   DEBUG=3  the list of optimizations                  DEBUG=6  the linear list, as print_uops shows it
 //   DEBUG=4  the source                                 DEBUG=7  the machine code, disassembled
@@ -26,8 +26,8 @@ class DebugPrints : public ExecuteObserver {
   bool watches_kernels() const override;
 
   // Runs the remaining stages of a compilation and prints the kernel or the schedule, for commands that compile but do
-  // not run it. Fails if a stage fails or, with IGNORE_OOB=0, if an access of a kernel may be out of bounds; the error
-  // has a counterexample if there is one.
+  // not run it. Fails if a stage or the renderer fails or, with IGNORE_OOB=0, if an access of a kernel may be out of
+  // bounds; that error has a counterexample if there is one.
   Status print_compiled(Compilation& compilation);
 
   // ---- events of the executor

@@ -1,5 +1,5 @@
-// Failure signatures, each a kind and a cause. Two failures are the same if their signatures are equal: `tgc reduce`
-// tests so whether a smaller kernel fails in the same way. `tgc run` of a repro bundle compares only the kinds.
+// Failure signatures, each a kind and a cause. Two failures are the same if their signatures are equal: by this,
+// `tgc reduce` decides whether a smaller kernel fails in the same way. `tgc run` of a repro bundle compares only kinds.
 #pragma once
 #include <string>
 #include <string_view>

@@ -20,7 +20,7 @@ std::string beginning_of(const Array& a) {
   return out + (a.size() > shown ? ", ..." : "");
 }
 
-// Returns the names, separated by commas; "others" if they are many.
+// Returns the names, separated by commas; "others" if there are none or too many.
 std::string drawn_text(const std::set<std::string>& names) {
   constexpr size_t kMostListed = 4;
   if (names.empty() || names.size() > kMostListed) return "others";

@@ -95,7 +95,7 @@ class Explanation {
     return out;
   }
 
-  // Returns how far the NaNs of a find came; "" for a recording that does not say it.
+  // Returns what later kernels did with the NaNs of a find: "which no later kernel read"; "" if that is not recorded.
   static std::string spread_text(const Json& find) {
     if (!find.contains("read_by")) return {};
     const size_t read = find["read_by"].get<size_t>(), carried = find["carried_by"].get<size_t>();

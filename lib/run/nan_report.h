@@ -1,5 +1,5 @@
 // Explains the NaN that `tinygrad_export.py --watch-nan` found (python/tgc/export/watch_nan.py): which operation of a
-// recorded kernel computed a NaN or an infinity from finite numbers, and which line of the program called for it.
+// recorded kernel computed a NaN or an infinity from finite numbers, and which line of the program made the operation.
 #pragma once
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct NanReport {
   struct OtherFind {
     std::string kernel;           // the id of the kernel that made the NaN
     bool is_earlier = false;      // true if the NaN was made before the one that the report explains
-    std::string spread;           // as NanReport::spread
+    std::string spread;           // use of this NaN by later kernels, as in NanReport::spread
     std::string explain_command;  // the command that explains this NaN
   };
   std::string kernel, name;       // the id of the kernel's record, and the name of its function
@@ -28,7 +28,7 @@ struct NanReport {
   std::string output;                            // the first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;  // number of NaNs and infinities in the output, and of all elements
   std::vector<OtherFind> other_finds = {};       // in the order in which the NaNs were made
-  std::string spread = {};                       // how far the NaNs came: "which 3 later kernel calls passed on"
+  std::string spread = {};                       // use of the NaNs by later kernels: "which no later kernel read"
   std::vector<Step> nan_steps;                   // the operations from the one that made the NaN to the output
   std::string repeat_command;                    // the command that prints this report
   std::string kernel_command;                    // the command that runs the kernel on the saved arrays
@@ -36,7 +36,7 @@ struct NanReport {
   std::string unexplained_reason;
 
   std::string text() const;
-  std::string json() const;  // one line
+  std::string json() const;  // the report as one line of JSON
   int exit_code() const { return unexplained_reason.empty() ? 1 : 2; }
 };
 

@@ -39,7 +39,7 @@ bool has_copies_of_size(const Array& whole, const Array& part) {
 
 }  // namespace
 
-// ---- the two sides
+// ---- running the two sides
 
 void RecordedSides::choose_place(size_t runs) {
   const Settings settings = graph_.session.settings_for().value_or_throw();
@@ -134,7 +134,7 @@ SlotArrays RecordedSides::compiled_or_in_ref(Run run) {
   return run();
 }
 
-// ---- their comparison
+// ---- comparing the results of the two sides
 
 RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides& sides,
                                        const std::set<int64_t>& not_compared)
@@ -239,7 +239,7 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     out.back() = std::move(compared.value_or_throw());
     out.back().num_left_out = all - out.back().num_different;
     out.back().was_recheck_cut = was_recheck_cut_ && !out.back().has_passed();
-    // where rounding decides many elements, a few perturbations do not show all of these
+    // if rounding decides many elements, a few perturbed runs do not find all of them: do not compare the buffer
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
       graph_.report.not_decided_elements[data_name(slot)] = expected.size();

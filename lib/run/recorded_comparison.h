@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-using SlotArrays = std::map<int64_t, Array>;  // by the slot of the buffer
+using SlotArrays = std::map<int64_t, Array>;  // the keys are slots of buffers
 
 // Runs the two sides of a comparison: the recorded kernels, and the tensor graph. The functions throw Failure.
 class RecordedSides {
@@ -26,7 +26,7 @@ class RecordedSides {
 
   SlotArrays run_recorded();                              // runs the recorded kernels
   SlotArrays run_reference(std::optional<int> way = {});  // runs the graph; `way`: how to perturb rounding
-                                                          // (perturb_rounding.h)
+                                                          // (perturb_rounding.h); nullopt: not at all
   // Runs a variant of the graph: the graph with other numbers for Invalid elements, or the graph after a stage. Runs it
   // in REF unless both sides run compiled and `may_be_compiled` is true.
   Result<SlotArrays> run_graph_variant(const TensorReference& reference, bool may_be_compiled);
@@ -57,8 +57,8 @@ class RecordedComparison {
   void find_invalid();
 
   // Compares the buffers that the graph stores to, and the values of its sink that `actual` has. With `all`, a buffer
-  // that `actual` lacks is taken to have its first content. Without `all`, such a buffer is not compared: `actual` is
-  // from the graph of a stage, and a later stage stores to the buffer.
+  // that `actual` lacks is assumed to have its initial content. Without `all`, a buffer that `actual` lacks is not
+  // compared: `actual` is from the graph of a stage, and a later stage stores to the buffer.
   std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected_arrays() const { return expected_arrays_; }

@@ -1,4 +1,4 @@
-// A recorded tensor graph and the inputs of one run of it: the values of its variables, and the first content of its
+// A recorded tensor graph and the inputs of one run of it: the values of its variables, and the initial content of its
 // buffers. Private to lib/run.
 #pragma once
 #include <map>
@@ -37,9 +37,9 @@ class RecordedTensorGraph {
   // Throws Failure if the file of --inputs is for this graph only and has an array that is neither a buffer nor a
   // variable of the graph or of one of its stages. To be called after draw_buffers().
   void check_array_names() const;
-  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is used
-  // instead of the distribution of floats that suits the graph. draw_missing_buffers() fills those of `reference`
-  // without a content.
+  // Fill buffers with the arrays of --inputs, or with random numbers. draw_buffers() fills all; `others` is a
+  // distribution of floats to use instead of the one that suits the graph. draw_missing_buffers() fills the buffers of
+  // `reference` that have no content.
   void draw_buffers(std::optional<Floats> others = {});
   void draw_missing_buffers(const TensorReference& reference);
   // draw_all_sizes() fills the buffers that may have values of all sizes (all_sizes.h) with such values, and returns
@@ -57,7 +57,7 @@ class RecordedTensorGraph {
   std::optional<RecordedSchedule> schedule;  // unset if the record has no kernels
   Arrays given_arrays;                       // arrays of the file of --inputs
   TensorArrays buffers;
-  InputDistribution float_distribution;  // of `buffers`
+  InputDistribution float_distribution;  // the distribution of the random floats in `buffers`
 
  private:
   std::set<int64_t> read_slots_;  // the buffers that a kernel of the graph or of the schedule reads

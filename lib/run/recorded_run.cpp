@@ -12,8 +12,8 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostWork = 3e8;        // kernels with more UOps are not searched for hazards
-constexpr double kSmall = 4e6;           // schedules of more UOps do not run on inputs of all sizes
+constexpr double kMostWork = 3e8;        // no search for hazards in kernels of which REF evaluates more UOps
+constexpr double kSmall = 4e6;           // no inputs of all sizes for schedules of which REF evaluates more UOps
 constexpr double kMoreSeconds = 1;       // time limit in seconds of all runs with inputs of all sizes
 constexpr int64_t kEnoughElements = 64;  // number of elements that show most faults; smaller arrays are drawn several
                                          // times
@@ -35,7 +35,7 @@ void RecordedRun::run_record() {
   report_.build_seconds = seconds_since(begin);
   graph_.draw_buffers();
   graph_.check_array_names();
-  // runs of the graph, and of the kernels or of each stage
+  // the number of runs: one of the graph, and one of the kernels or of each stage
   sides_.choose_place(1 + (graph_.schedule ? 1 : graph_.input_graph.record->stages.size()));
   begin = Clock::now();
   SlotArrays actual;
@@ -148,8 +148,8 @@ void RecordedRun::find_faulty_stage(const Diag& fault) {
 
 // A scheduler must not put a store and a read into one kernel if other iterations of the store change what is read.
 // Arguments of a kernel may be parts of one buffer. REF may load for all iterations before it stores, so right results
-// decide nothing. A few iterations are no fault if the read is through the argument of the store: tinygrad unrolls such
-// loops, and its counters of random numbers rely on this.
+// do not prove that there is no hazard. A loop of a few iterations is no fault if the read is through the argument of
+// the store: tinygrad unrolls such loops, and its counters of random numbers rely on this.
 void RecordedRun::find_hazard_in_kernels(bool differs) {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   for (size_t k = 0; k < schedule.items.size() && report_.hazard_text.empty(); k++) {
@@ -162,7 +162,7 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
       const ScheduleBuffer& b = schedule.buffers[number];
       places.push_back({b.view_of.value_or(number), b.offset_bytes});
     }
-    constexpr int64_t kUnrolled = 4;  // iterations of a loop that tinygrad unrolls
+    constexpr int64_t kUnrolled = 4;  // maximum iterations of a loop that tinygrad unrolls
     auto hazard = find_hazard(item.ast, variables, places, !differs);
     if (!hazard && !differs) {
       hazard = find_hazard(item.ast, variables, places);
@@ -269,7 +269,7 @@ void RecordedRun::run_on_whole_numbers() {
 void RecordedRun::find_wrong_kernels() {
   if (!graph_.schedule) return;
   const Schedule& schedule = graph_.schedule->kernels.schedule;
-  std::set<size_t> wrong;  // numbers of the buffers
+  std::set<size_t> wrong;  // numbers of the buffers with wrong results
   for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
     const auto compared = std::ranges::find(report_.comparisons, data_name(slot), &Comparison::name);
     if (compared != report_.comparisons.end() && !compared->has_passed()) wrong.insert(numbers.begin(), numbers.end());

@@ -45,7 +45,7 @@ class RecordedRun {
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.
   // `is_wrong`: the results of the kernels are wrong, too. A stage that differs before a right one is evidence against
-  // tgc's import; if the kernels are right, so are differing stages at the end.
+  // tgc's import. Stages that differ at the end are evidence against it, too, if the kernels are right.
   void compare_stages(RecordedComparison& comparison, bool is_wrong);
   // Finds the first stage with the fault of a kernel that does not run to its end, such as an access out of bounds.
   void find_faulty_stage(const Diag& fault);
@@ -56,7 +56,8 @@ class RecordedRun {
   void find_wrong_kernels();
 
   void report_arrays(const SlotArrays& actual, const SlotArrays& expected);
-  // Write the arrays of a failed run to the folder of --save-failures, and the results to the file of --save.
+  // keep_arrays() writes the arrays of a failed run to the folder of --save-failures, save_arrays() the results to the
+  // file of --save.
   void keep_arrays(const SlotArrays& actual, const SlotArrays& expected);
   void save_arrays();
 

@@ -146,7 +146,7 @@ std::optional<size_t> selected_device(UOp u) {
   return std::nullopt;
 }
 
-// Finds which base buffers of a record the arguments of kernel calls are.
+// Maps the arguments of kernel calls to the base buffers of a record.
 class ArgumentBases {
  public:
   // `list` and the lists in it have the calls that became the kernels of `record`.
@@ -184,7 +184,7 @@ class ArgumentBases {
   static size_t devices_of(UOp argument) {
     if (selected_device(argument)) return 1;
     UOp b = buffer_below(argument);
-    if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // releases up to 0.13
+    if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // up to 0.13, a buffer has a DEVICE source
       return b.src(1).arg().is_tuple() ? b.src(1).arg().items().size() : 1;
     if (b.arg().kind() != Arg::Kind::Record) return 1;
     const RecordView fields(b.arg());

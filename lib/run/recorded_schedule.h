@@ -65,7 +65,7 @@ struct BufferSize {
 };
 
 // Reads and imports the kernels of `record`. `buffers` has, by slot, the dtype and the size of the graph's buffers.
-// Fails if the record has no kernels or no list of calls, or if a kernel or buffer cannot be imported.
+// Fails, among other reasons, if the record has no kernels or no list of calls, or if a kernel cannot be imported.
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);

@@ -103,7 +103,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     std::vector<VariableSpec> variables;
     std::optional<size_t> variables_before_core;
     const std::vector<VariableSpec> known = variables_of(nodes);
-    for (const std::string& text : program.vars) {  // ["name", min, max]
+    for (const std::string& text : program.vars) {  // JSON such as ["name", min, max]
       const size_t begin = text.find('"') + 1;
       const std::string name = text.substr(begin, text.find('"', begin) - begin);
       auto found = std::ranges::find(known, name, &VariableSpec::name);

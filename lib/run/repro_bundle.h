@@ -21,7 +21,8 @@ Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std
 Result<Arrays> given_expected(const RunOptions& options, const InputGraph& in, std::string& source);
 
 // Returns what a trial of the kernel `in` starts from: given_inputs(), --var, --seed, and the variables that the record
-// of `in` binds. With --inputs and without --seed, no array is random. Fails if a file cannot be read.
+// of `in` binds. With --inputs and without --seed, no array is random. Fails if a file cannot be read, or if the
+// file of --inputs is for this kernel only and has another array.
 Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in);
 
 std::vector<ReproArray> arrays_to_bundle(const Arrays& arrays);

@@ -110,7 +110,7 @@ struct ConformanceReport {
 };
 
 // Runs the cases of the folders. Each case runs in its own worker process, because a kernel may crash. Fails if the
-// folders contain no case.
+// folders contain no case, and with a live pipeline (--live).
 Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vector<std::string>& folders,
                                          const RunOptions& options);
 

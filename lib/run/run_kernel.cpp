@@ -186,7 +186,7 @@ class KernelRun {
       return candidate_->run_executable(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
-  // Calls run(). If the command has only this kernel, shows the elapsed time meanwhile. A timeout suggests --timeout.
+  // Calls run(), and shows the elapsed time if the command runs only this kernel. A timeout error suggests --timeout.
   Result<Execution> with_elapsed_time(const std::string& where, const std::function<Result<Execution>()>& run) {
     std::optional<ElapsedReporter> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
@@ -300,7 +300,8 @@ class KernelRun {
     for (Comparison& c : arrays) c.name += " of the list", report_.comparisons.push_back(std::move(c));
   }
 
-  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (more_input_sets).
+  // After a run on usual inputs that passed, runs the kernel on the other sets of inputs (more_input_sets). Returns the
+  // results of the first run that differs, if any.
   std::optional<Arrays> run_on_more_inputs(Executable& kernel, Placement& place) {
     if (!trial_->distribution() || !tries_more(place)) return std::nullopt;
     for (InputSet set : more_input_sets(in_.root, *trial_->distribution()))

@@ -230,7 +230,7 @@ class ModelRun {
       for (size_t i = 0; i < item.buffers.size(); i++) {
         const size_t root = schedule.buffers[item.buffers[i]].view_of.value_or(item.buffers[i]);
         const ScheduleBuffer& b = schedule.buffers[root];
-        if (item.ast.is(Op::BUFFER_VIEW)) continue;  // stores nothing
+        if (item.ast.is(Op::BUFFER_VIEW)) continue;  // a view stores nothing
         if (!accesses[i].is_written || !b.is_input || std::ranges::count(assigned, b.uop)) continue;
         throw Failure(Diag{.message = "kernel " + std::to_string(kernel) + " of the schedule overwrites " +
                                       data_name(root) + ", a buffer of the graph that no ASSIGN stores to",
@@ -246,7 +246,7 @@ class ModelRun {
   // the graph cannot be imported, if REF would take too long, or if the graph has variables, since its buffers would
   // have their largest sizes.
   std::optional<ScheduleResult> compute_in_ref(const InputGraph& in, const ScheduleOptions& options) {
-    constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
+    constexpr double kMostWork = 1e9;  // number of UOps that REF evaluates in about 7 s
     std::vector<UOp> values;  // the outputs without their movement ops: a buffer holds the value before them
     for (UOp value : in.root.src()) {
       while (value.in(ops::Movement)) value = value.src(0);
@@ -289,7 +289,7 @@ class ModelRun {
     return out;
   }
 
-  // Returns the content of `buffer`, whose name is `name`: an array of the file or, if it lacks it, random numbers.
+  // Returns the content of the buffer `name`: its array in the file of inputs or, if the file lacks it, random numbers.
   std::shared_ptr<Array> given_or_drawn(UOp buffer, const std::string& name, DType dtype, int64_t size) {
     auto array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
     const Array* a = find_array(given_, name);
@@ -384,7 +384,7 @@ class ModelRun {
   }
   // Runs the kernel's AST in REF and compares the results. Reports only the first kernel that differs from REF.
   void check_kernel(const KernelStep& step) {
-    constexpr double kMostWork = 1e9;  // number of UOps, which take about 7 s
+    constexpr double kMostWork = 1e9;  // number of UOps that REF evaluates in about 7 s
     if (!report_.first_different_kernel.empty()) return;
     if (!o_.device.timeout_seconds && work_of(step.ast) > kMostWork) {
       report_.notes.push_back("kernel " + std::to_string(step.kernel_number) + " (" + ansistrip(step.name) +

@@ -31,8 +31,8 @@ struct InputOptions {
   bool is_one_of_several = false;  // the command has several INPUTs, so each report names its own
 };
 
-// Returns true if the file of --inputs is for one graph: the command runs one graph, or the name of the file has the
-// name of the graph. All arrays of such a file must be arrays of this graph.
+// Returns true if the file of --inputs is for one graph: the command runs one graph, or the file's name has {}, which
+// stands for the graph's name. All arrays of such a file must be arrays of this graph.
 bool has_own_arrays(const InputOptions& input);
 
 // Where kernels run, and how.

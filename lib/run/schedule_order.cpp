@@ -184,7 +184,7 @@ class OrderChecker {
   }
   static UOp list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
 
-  // Returns the name of the buffer of the graph, or of the memory between kernels, that an argument is a content of.
+  // Returns the name of the buffer of the graph, or of the memory between kernels, whose content `argument` is.
   std::string name_of(UOp argument) const {
     UOp buffer = buffer_of(argument);
     const int64_t slot = slot_of_buffer(buffer);

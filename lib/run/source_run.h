@@ -18,8 +18,8 @@ struct SourceRunOptions {
   std::vector<std::string> size_texts;  // NAME=N or NAME=TYPE[N]: a pointer to N elements, or a number with the value N
 };
 
-// Parses up to three sizes along x, y and z, such as "64,2"; those that are not given are 1. Fails if one is 0 or no
-// number.
+// Parses up to three sizes along x, y and z, such as "64,2"; those that are not given are 1. Fails for more than
+// three sizes, and if one is 0 or no number.
 Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text);
 
 struct SourceRunReport {

@@ -10,7 +10,7 @@ namespace tgc {
 struct TensorReference {
   std::shared_ptr<Graph> graph;
   TensorProgram program;
-  // for each array: the slot of the buffer that has its first content; -1 if there is none
+  // for each array: the slot of the buffer that has its initial content; -1 if there is none
   std::vector<int64_t> input_slots;
   // for each output: the slot of the buffer that holds it after the schedule has run, value_slot(i) for the value of
   // source i of the sink, or -1 for memory between kernels
@@ -29,9 +29,9 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
                                           const TensorParameters& parameters, std::string_view text,
                                           const std::string& name);
 
-// Runs the kernels of a tensor graph in REF. Returns the array of each output. `contents` has the first content of the
-// arrays that have one. `way`: how to perturb rounding (perturb_rounding.h). With `place`, compiles the kernels for
-// that device instead.
+// Runs the kernels of a tensor graph in REF or, with `place`, compiled for that device. Returns the array of each
+// output. `contents` has the initial content of the arrays that have one; its keys are indices in
+// TensorProgram::memories. `way`: how to perturb rounding (perturb_rounding.h).
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const std::map<size_t, std::shared_ptr<Array>>& contents,
                                               const ScheduleOptions& options, std::optional<int> way = {},
@@ -42,7 +42,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
 using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
 
 // Returns the arrays of the outputs by the slots of their buffers, computed as by run_tensor_program(). `buffers` has
-// the first content of the buffers.
+// the initial content of the buffers.
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
                                                       const ScheduleOptions& options, std::optional<int> way = {},
                                                       Placement* place = nullptr);

@@ -65,9 +65,9 @@ void make_integers_large(Array& array) {
   if (array.dtype().itemsize() == 8) scale(array.as<int64_t>());
 }
 
-// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it, if that
-// has its dtype and size, or random numbers, which make_integers_large() changes with `large_integers`. With
-// `of_all_sizes`, they are of all sizes where the program allows it (all_sizes.h).
+// Runs the program and returns the arrays of its outputs. A buffer has the array that `content` returns for it, if the
+// array has the buffer's dtype and size; else random numbers. With `large_integers`, make_integers_large() changes
+// these numbers. With `of_all_sizes`, they are of all sizes where the program allows it (all_sizes.h).
 std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
                                    const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
   const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();

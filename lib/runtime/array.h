@@ -14,8 +14,8 @@
 
 namespace tgc {
 
-// Zeroed memory, aligned to 64 bytes and freed by its destructor. Throws Failure if memory runs out (with the size), or
-// if the current deadline passes.
+// Zeroed memory, aligned to 64 bytes and freed by the destructor. The constructor and allocate_shared() throw Failure
+// if memory runs out (the error has the size), or if the current deadline passes.
 class HostMemory {
  public:
   HostMemory() = default;

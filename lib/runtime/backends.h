@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Makes the CPU of this computer. Kernels are C or LLVM IR (target CPU:CLANG or CPU:LLVM) that lib/compile compiles to
+// This computer's CPU. Kernels are C or LLVM IR (target CPU:CLANG or CPU:LLVM) that lib/compile compiles to
 // an object, which is loaded into this process. The groups of the first launch dimension are tinygrad's THREAD axis:
 // each is one call of the kernel on its own thread, with the group's number as an argument, usually the last (tinygrad
 // runtime/ops_cpu.py).

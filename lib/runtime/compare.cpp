@@ -17,7 +17,7 @@ uint64_t bits_at(const Array& a, int64_t i) {
   return bits;
 }
 
-constexpr uint64_t kMostUlpShown = 1 << 20;  // a larger distance in ulp says no more than the relative difference
+constexpr uint64_t kMostUlpShown = 1 << 20;  // larger distances are not shown: the relative error says as much
 constexpr int64_t kPiece = 1 << 16;  // number of elements between two checks of the deadline
 
 class Comparer {

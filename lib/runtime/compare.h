@@ -37,7 +37,7 @@ struct ElementDifference {
   std::string actual, expected;
 };
 
-// Why elements are left out of a comparison; the words that follow say which: " them", " every element".
+// Why elements are left out of a comparison; reports append which elements: " them", " every element".
 inline constexpr const char* kLeftOutReason = "rounding, or what C leaves undefined, decides";
 
 struct Comparison {
@@ -67,7 +67,7 @@ struct Comparison {
   std::string text() const;  // returns one line; if elements differ, also indented lines with the details
 };
 
-// Compares two arrays; returns an error if their dtypes or numbers of elements differ, or if the time is over.
+// Compares two arrays; returns an error if their dtypes or numbers of elements differ, or if the deadline is over.
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
 

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
   for (const Backend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
-  // NV and QCOM: tinygrad uses no vendor's driver, which tgc needs; HIP: tgc calls the device AMD
+  // tinygrad runs NV and QCOM without the vendor's driver, but tgc needs a driver; tgc's name for the device HIP is AMD
   if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "

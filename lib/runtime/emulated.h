@@ -25,7 +25,7 @@ const Emulator* find_emulator(std::string_view device);
 Result<std::string> path_of(const Emulator& emulator);
 
 // Makes this process and its children use the emulators in place of drivers, by setting the environment variables
-// above. Returns an error if an emulator's library is missing.
+// above. Returns an error if an emulator's library is missing or this build has no emulators.
 Status use_emulators();
 // Makes the emulators check for data races between threads, by setting the emulators' environment variables.
 void watch_races();

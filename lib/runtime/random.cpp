@@ -141,10 +141,10 @@ void set_signs(Array& array, int sign) {
   if (dtypes::is_bool(dtype) || dtypes::is_unsigned(dtype)) return;
   const auto size = size_t(dtype.itemsize());
   const uint64_t sign_bit = uint64_t(1) << (8 * size - 1);
-  // the smallest magnitude that is kept
+  // the bits of the smallest magnitude that is kept: the smallest normal float, or 1
   const uint64_t least = dtypes::is_float(dtype) ? uint64_t(1) << dtypes::finfo(dtype).mantissa_bits : 1;
   Array one(dtype, {1});
-  fill_random(one, 0, "one");  // any number that is not zero
+  fill_random(one, 0, "one");  // replaces smaller magnitudes; not zero
   for (int64_t i = 0; i < array.size(); i++) {
     uint8_t* at = array.data() + size_t(i) * size;
     uint64_t bits = 0;

@@ -28,8 +28,8 @@ void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floa
 void fill_wide(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
-// call with the previous `turn` ended. Floats are rounded to the dtype. Integers are the whole numbers of the pool that
-// fit in a signed integer of this size and of 53 bits, and 1 in place of the others. Bools are random.
+// call with the previous `turn` ended. Floats are rounded to the dtype. For integers, 1 replaces a number that is
+// not whole, or that does not fit in a signed integer of the dtype's size (at most 53 bits). Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
 // Gives each number the sign of `sign`, 1 or -1, and replaces zeros and denormals by another number. Does not change
@@ -39,7 +39,7 @@ void set_signs(Array& array, int sign);
 // The distribution and seed of random inputs.
 struct InputDistribution {
   uint64_t seed = 0;
-  Floats floats = Floats::Normal;               // of the arrays that `unit` does not name
+  Floats floats = Floats::Normal;               // distribution of the arrays that `unit` does not name
   std::set<std::string, std::less<>> unit = {};  // names of the arrays of Floats::Unit
 
   Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }

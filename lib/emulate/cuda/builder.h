@@ -20,8 +20,8 @@ class Builder {
  public:
   // `globals` maps the names of the module's .global and .const variables to their addresses.
   Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
-  // Translates the whole function. Throws Failure, which names the instruction or the variable, and its line, unless
-  // the function has too many registers.
+  // Translates the whole function. Throws Failure. The error names the instruction or variable, and its line, unless it
+  // says that there are too many registers.
   void build_code();
 
   // ---- the current instruction

@@ -52,7 +52,7 @@ int copy_within(Address to, Address from, size_t bytes) {
   return kSuccess;
 }
 
-constexpr int kErrorLog = 5, kErrorLogBytes = 6;  // CUjit_option
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;  // values of CUDA's enum CUjit_option
 
 int load_module(void** module, const void* image, unsigned n, const int* options, void** values) {
   if (!is_started) return kNotInitialized;

@@ -54,8 +54,8 @@ struct FloatFlags {
 };
 FloatFlags take_float_flags(Builder& b);  // consumes the instruction's modifiers, which may be in any order
 
-// Emits the current instruction. The caller must have consumed its modifiers, which are `flags`, and its type. Throws
-// Failure if the operation does not support them.
+// Emits the current instruction. The caller must have consumed the instruction's modifiers, which are `flags`, and its
+// type. Throws Failure if `op` does not support `type` with `flags`, or requires a modifier that is missing.
 void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

@@ -63,7 +63,7 @@ auto by_rounding(int n, F f) {
 }
 
 // Reads the lanes of a float register and rounds them to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi); `ftz`
-// flushes subnormal floats first. It is a separate function to be compiled once, not for each type of destination.
+// flushes subnormal floats first. As a separate function, it is not compiled anew for each destination type.
 template <class S, class V>
 [[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kLanes]) {
   by_rounding(rounding, [&](auto n) {

@@ -95,7 +95,8 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   if (trace_log_)
     trace_log_->append(TraceRecord::Launch, code.image_address, std::string(code.processor) + " " + code.name);
   size_t bytes = given.data ? given.bytes : 0;
-  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);  // 64: for widened loads
+  // append 64 bytes, because a widened load may read beyond the end of the arguments
+  launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
   return run_kernel(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });

@@ -42,7 +42,7 @@ struct Instruction {
   std::vector<Modifier> modifiers;
 
   const Modifier* modifier(std::string_view name) const;
-  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // first number of the modifier
+  int64_t value(std::string_view name, int64_t otherwise = 0) const;  // the modifier's first number, else `otherwise`
   bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }
 };
 

@@ -1,5 +1,5 @@
 // Packed instructions and dot products. v_pk_X applies v_X to both halves of a register, or to both registers of a
-// pair. Built as two v_X operations whose results are then combined.
+// pair: the builder emits two v_X operations and then combines their results.
 #include "lib/emulate/hip/lanes.h"
 
 namespace tgc::hip {

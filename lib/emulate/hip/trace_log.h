@@ -27,7 +27,7 @@ struct TraceRecord {
 struct TraceLog {
   uint64_t capacity_bytes = 0;  // bytes for records
   uint64_t used_bytes = 0;
-  uint64_t last_record = 0;  // where the last record begins
+  uint64_t last_record = 0;  // offset of the last record in records()
   uint64_t is_full = 0;      // 1: a record did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -64,10 +64,10 @@ struct TraceLog {
   }
 };
 
-// An event is a 32-bit word: the address of an instruction in the code object, divided by 4; the wave's number in its
-// group; a TraceEvent.
-// Jumped: an executed branch that was taken. Started and Ended: of the wave. Executed: any other instruction.
-// ActiveLanes: the next instructions of the wave run in so many lanes, which the event has in place of the address.
+// An event is a 32-bit word. From the lowest bit on: the address of an instruction in the code object, divided by 4;
+// the wave's number in its group; a TraceEvent. Jumped: an executed branch that was taken. Executed: any other executed
+// instruction. Started and Ended: the wave begins or ends. ActiveLanes: the event has, in place of the address, the
+// number of lanes in which the wave's next instructions run.
 enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended, ActiveLanes };
 inline constexpr uint32_t kTraceAddressBits = 24, kTraceWaveBits = 5;
 constexpr uint32_t trace_event(TraceEvent type, uint32_t wave, uint64_t address) {

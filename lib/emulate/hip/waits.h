@@ -10,8 +10,8 @@ namespace tgc::hip {
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class Waits {
  public:
-  // Call before each operation, which it records. Throws a Fault if the operation uses a register whose load was not
-  // waited for.
+  // Call before each operation `o`. Throws a Fault if `o` uses a register whose load was not waited for. Records `o` if
+  // it is a memory operation.
   void check_operands(Wave& w, const Op& o);
   // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
   void check_barrier(Wave& w, const Op& o) const;
@@ -26,9 +26,9 @@ class Waits {
     Counter counter = Counter::None;
   };
   bool is_open(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
-  // for each vector register, then each scalar register
+  // the last load into each vector register, then into each scalar register
   std::array<PendingLoad, kVectors + kConstants> pending_loads_{};
-  // for each Counter, number of operations issued, completed
+  // for each Counter: the number of operations issued, and the number completed
   std::array<uint64_t, 5> num_issued_{}, num_done_{};
   uint64_t last_store_ = 0;                               // sequence number of the last LDS store
 };

@@ -79,7 +79,7 @@ class CudaDevice : public GpuDevice {
 };
 
 Status CudaDevice::open() {
-  constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;  // CUdevice_attribute
+  constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;  // values of CUdevice_attribute
   if (context_) return Unit{};
   auto library = DynamicLibrary::open("TGC_CUDA_LIBRARY", {"libcuda.so.1", "libcuda.so"});
   if (!library) return Diag{"no NVIDIA driver: " + library.diag().message};
@@ -100,7 +100,7 @@ Status CudaDevice::open() {
 }
 
 Result<std::unique_ptr<Kernel>> CudaDevice::load(const KernelSource& source, const std::string& code) {
-  constexpr int kErrorLogBuffer = 5, kErrorLogBufferBytes = 6;  // CUjit_option
+  constexpr int kErrorLogBuffer = 5, kErrorLogBufferBytes = 6;  // values of CUDA's enum CUjit_option
   char log[8192] = "";
   int options[] = {kErrorLogBuffer, kErrorLogBufferBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};

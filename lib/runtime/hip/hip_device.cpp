@@ -33,7 +33,7 @@ class HipDevice : public GpuDevice {
   std::string target() const override { return "AMD:HIP:" + arch_; }
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
-    constexpr int kHostToDevice = 1;  // hipMemcpyKind
+    constexpr int kHostToDevice = 1;  // a value of HIP's enum hipMemcpyKind
     return call_driver(copy_, address(to), from, to.bytes, kHostToDevice);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {

@@ -76,7 +76,7 @@ struct Instruction {
   int64_t imm;
 };
 
-struct WmmaLayout;  // wmma.h
+struct WmmaLayout;  // defined in wmma.h
 
 struct Wmma {
   const WmmaLayout* layout = nullptr;
@@ -168,11 +168,11 @@ struct Selector {
   Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: no rounding
 };
 Fn select(const Selector& s);
-Fn select_binary(const Selector& s);                          // exec_binary.cpp
-Fn select_float_binary(const Selector& s);                    // exec_float.cpp
-Fn select_unary(const Selector& s);                           // exec_unary.cpp
-Fn select_cast(const Selector& s);                            // exec_unary.cpp
-Fn select_memory(const Selector& s);                          // exec_memory.cpp
-const Instruction* run_wmma(Frame& f, const Instruction* i);  // wmma.cpp
+Fn select_binary(const Selector& s);                          // defined in exec_binary.cpp
+Fn select_float_binary(const Selector& s);                    // defined in exec_float.cpp
+Fn select_unary(const Selector& s);                           // defined in exec_unary.cpp
+Fn select_cast(const Selector& s);                            // defined in exec_unary.cpp
+Fn select_memory(const Selector& s);                          // defined in exec_memory.cpp
+const Instruction* run_wmma(Frame& f, const Instruction* i);  // defined in wmma.cpp
 
 }  // namespace tgc::ref

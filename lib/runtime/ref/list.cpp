@@ -90,7 +90,7 @@ class ListLowering {
 
   // True if no register that is used between positions `from` and `to` is also used outside them.
   bool keeps_registers(size_t from, size_t to) {
-    std::vector<UOp> inner, outer;  // the registers of accesses between the positions, and of the others
+    std::vector<UOp> inner, outer;  // registers of the accesses between the positions, and of all others
     for (size_t i = 0; i < list_.size(); i++) {
       if (!list_[i].in({Op::LOAD, Op::STORE})) continue;
       UOp define = define_below(list_[i].src(0));

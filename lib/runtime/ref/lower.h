@@ -11,15 +11,15 @@
 namespace tgc::ref {
 
 // lower_graph and lower_list throw Failure, which names the node, if REF cannot run a node.
-RefCode lower_graph(UOp sink, bool count_evaluations);                  // graph.cpp
-RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // list.cpp
+RefCode lower_graph(UOp sink, bool count_evaluations);                  // defined in graph.cpp
+RefCode lower_list(std::span<const UOp> list, bool count_evaluations);  // defined in list.cpp
 
 // ---- loops over RANGEs, and RANGEs and SPECIALs as lanes that run side by side
 
 inline constexpr int64_t kEnoughLanes = 512;  // no further ranges become lanes once there are this many lanes
 
 // lanes_times() returns `lanes` times the maximum number of iterations of a RANGE or SPECIAL, up to a fixed limit;
-// most_iterations() returns this number, or INT32_MAX if it does not fit in 64 bits.
+// most_iterations() returns that maximum, or INT32_MAX if the maximum is not a 64-bit integer.
 int64_t lanes_times(int64_t lanes, UOp range);
 int64_t most_iterations(UOp range);
 
@@ -58,8 +58,8 @@ class LanePlan {
 
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
   // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
-  // lanes. Without thread ranges, there are no lanes if they would be few and a reduction inside has more iterations.
-  // An atomic add in `body` prevents lanes.
+  // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
+  // they would be few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
   std::vector<Level> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if they are
   // not few, all ranges can be lanes, and `body` has neither WMMA nor STORE. Their elements are still combined one

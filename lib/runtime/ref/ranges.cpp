@@ -19,7 +19,8 @@ bool args_less(UOp a, UOp b) {
 AxisType axis_type(UOp range) { return range.arg().items().back().axis_type(); }
 int64_t axis_id(UOp range) { return range.arg()[0].small_int(); }
 
-// Extends ops.py _ranges to the ranges that a CONTRACT ends and those that an UNROLL depends on.
+// Computes the ranges around each node as tinygrad does (uop/ops.py:_ranges), and also those that a CONTRACT ends and
+// those that an UNROLL depends on.
 KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
     : node_positions_(graph), ranges_around_(graph), ended_ranges_(graph) {
   for (UOp u : nodes)

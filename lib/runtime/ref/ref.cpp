@@ -63,7 +63,7 @@ class Run {
  private:
   struct PaddedBuffer {
     RefBuffer buffer;
-    HostMemory memory;  // content of the array, and the rest of its last word
+    HostMemory memory;  // content of the array, padded with zeros to whole words
   };
 
   static int64_t item_of(const MemoryInfo& info) {

@@ -7,8 +7,8 @@
 // The semantics are those of tinygrad's exec_alu and runtime/ops_python.py. Every op rounds to its dtype; integers
 // wrap; division truncates, x / 0 is 0 and x % 0 is x; a cast from float keeps the low bits of the truncated value; a
 // load with a false gate gives the alternative, or 0. A shift by the width or more takes the count modulo the width,
-// as most processors do: exec_alu gives 0 or the sign, so that a rewrite that makes such a shift of a defined one would
-// seem right. Behavior that C leaves undefined is counted in RefNotes, because a device may differ there.
+// as most processors do. (exec_alu gives 0 or the sign; with this, a wrong rewrite of a defined shift to such a shift
+// could seem right.) Behavior that C leaves undefined is counted in RefNotes, because a device may differ there.
 //
 // A kernel is translated once to register code whose instructions work on many lanes at a time. Lanes are the threads
 // of workgroups if the kernel has them, else parallel ranges, else the elements of a reduction, which are still

@@ -132,7 +132,7 @@ class Values {
   };
   std::vector<LaneRegister> lane_registers_;
   std::vector<std::pair<UOp, Value>> lowered_defines_;
-  // each: index of a memory, Scalar, index of a view of it as that Scalar
+  // each: the index of a memory, a Scalar, and the index of a view of this memory as elements of this Scalar
   std::vector<std::array<int32_t, 3>> memory_views_;
 };
 

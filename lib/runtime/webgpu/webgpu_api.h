@@ -84,7 +84,7 @@ struct ShaderModuleDescriptor {
 struct LayoutEntry {
   const Chained* next = nullptr;
   uint32_t binding = 0;
-  uint64_t visibility = 4;  // WGPUShaderStage_Compute
+  uint64_t visibility = 4;  // the flag WGPUShaderStage_Compute
   uint32_t array_size = 0;
   struct {
     const Chained* next = nullptr;
@@ -145,7 +145,7 @@ struct GroupDescriptor {
 inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
 inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
 
-// The library's functions; their names there start with "wgpu".
+// The library's functions. Their names in the library have the prefix "wgpu".
 struct Api {
 #define TGC_WEBGPU_FUNCTIONS(F) \
   F(Object, CreateInstance, const void*) \

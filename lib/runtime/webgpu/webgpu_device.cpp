@@ -34,7 +34,7 @@ class WebGpuDevice : public Device {
   }
 
   static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
-  // Buffer sizes in WebGPU are multiples of 4 bytes.
+  // Returns the size in bytes of a WebGPU buffer for `bytes` bytes: a multiple of 4, and at least 4.
   static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
   Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
     BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
