@@ -40,7 +40,7 @@ class FailingKernelFinder {
   bool compute_expected(const KernelStep& step, Sample& sample);
 
   const Session& session_;
-  // the ASTs of kernels that stored the right values; a later kernel with such an AST is compared with less work
+  // the ASTs of kernels that stored the right values; of a later kernel with the same AST, fewer elements are compared
   std::unordered_set<UOp> right_asts_;
   bool has_found_ = false, is_running_ = false;
   std::optional<FailingKernel> kernel_;  // the kernel that is running or, if has_found_, the failing kernel
