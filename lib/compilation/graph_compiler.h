@@ -92,8 +92,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
-  // without a live pipeline, for a graph after a stage, for an unknown setting, if the graph has no form in the
-  // release, and if tinygrad does not answer.
+  // without a live pipeline, for a graph after a stage, for an unknown setting, if the running release cannot express
+  // the graph, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
   // session imports graphs.
@@ -112,8 +112,9 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
-  // Called before a run on `device`, the value of --device. A compiler that compiles before the run sets the target in
-  // `over`, if it is empty. Returns true if the run uses the linear list of the record that this compiler made.
+  // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
+  // `over.target` to `device` if it is empty. Returns true if the run uses the linear list of the record that this
+  // compiler made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:

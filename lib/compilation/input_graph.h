@@ -75,8 +75,8 @@ bool runs_threads_in_turn(const InputGraph& in);
 // and the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
-// Returns the longest beginning of `target`, as another release writes it, that names a target of tgc; "CL:CL" for
-// QCOM's OpenCL; "" if there is none.
+// Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of another release) that names a target of tgc; "CL:CL"
+// for QCOM's OpenCL; "" if there is none.
 std::string known_target(std::string_view target, const Settings& settings);
 
 // Returns the target of `in`, whose record has the target `recorded`. For an imported kernel, this is

@@ -46,7 +46,7 @@ enum class Ability : uint8_t {
   Recording,      // a record has the stages that tinygrad made
 };
 
-// Makes the names in a recording those of a later release, to show recordings of both releases together.
+// Renames the stages and nodes of a recording to those of a later release, so that recordings of both can be compared.
 struct LaterRelease {
   Release release = Release::v0_12;
   std::function<std::string(const std::string& stage)> stage_name;  // returns the later release's name of a stage
@@ -131,7 +131,7 @@ class Pipeline {
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;  // returns the kernel's source code
   // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
-  // a tensor graph, and ignores `later`. Others rename stages and nodes by `later`, if it is not null.
+  // a tensor graph, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
   // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
   virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }
