@@ -35,8 +35,8 @@ bool has_ptxas();  // returns true if ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// llvm_identity and cuda_identity return texts that differ if the compilers that a job uses, or this computer's CPU if
-// the code depends on it, differ. These texts are part of the cache key. Neither function loads a compiler.
+// llvm_identity and cuda_identity return a text that identifies the compilers of a job and, if the code depends on it,
+// this computer's CPU. The text is part of the cache key. Neither function loads a compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 

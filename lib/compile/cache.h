@@ -37,7 +37,7 @@ class CompileCache {
     uint64_t entries = 0, bytes = 0;
   };
   CacheUsage usage() const;
-  // Removes every entry and returns the number of removed entries.
+  // Removes every entry and returns the number of removed entries. Fails if an entry cannot be removed.
   Result<uint64_t> clear();
 
  private:

@@ -2,7 +2,7 @@
 // workers that may only read the system's files (Rights::Compile). Drivers, external programs and lld (which links
 // through files) run in workers with a DriverRoom. Starting, confining and warming up a worker takes longer than
 // compiling a small kernel, so a worker is kept and reused by any thread. A worker that ran a driver, rejected a
-// source, crashed or ran out of time is not reused.
+// source, crashed, ran out of time or has compiled many sources is not reused.
 #pragma once
 #include "lib/compile/compile.h"
 

@@ -141,7 +141,8 @@ constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict_
                                             "__global", "constant", "__constant",   "device",     "noalias",  "local",
                                             "noundef",  "readonly", "writeonly",    "nocapture",  "align",    "struct"};
 
-// Reads "const float* __restrict__ a", "device float* a [[buffer(0)]]" or "float* noalias align 32 %a".
+// Parses the declaration of a parameter, such as "const float* __restrict__ a", "device float* a [[buffer(0)]]" or
+// "float* noalias align 32 %a".
 HandWrittenKernel::Parameter parameter_of(std::string text) {
   HandWrittenKernel::Parameter out;
   if (size_t attributes = text.find("[["); attributes != text.npos) {

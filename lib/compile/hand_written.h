@@ -24,7 +24,7 @@ struct HandWrittenKernel {
 // Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c".
 std::vector<std::string> language_names();
 
-// Returns the target of --target for a language if the user names none: "CUDA" for "cuda". Fails for another word.
+// Returns the target for a source in `language` without --target: "CUDA" for "cuda". Fails for an unknown language.
 Result<std::string> default_target_of(const std::string& language);
 
 // Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters by
