@@ -1,6 +1,6 @@
 // Writes profiles of emulated AMD GPUs: `tgc run --emulate --profile=F`. The emulator logs the instructions that each
-// wave executes (lib/emulate/hip/trace_log.h). This library writes the packets that hardware would write for these, to
-// a profile.pkl that `tgc profile` and tinygrad can read. Each packet takes one cycle.
+// wave executes (lib/emulate/hip/trace_log.h). This library writes the packets that hardware would write for these
+// instructions to a profile.pkl, which `tgc profile` and tinygrad can read. Each packet takes one cycle.
 #pragma once
 #include <functional>
 #include <string>

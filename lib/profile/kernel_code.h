@@ -30,7 +30,7 @@ inline Result<Section> find_text(std::string_view elf) { return find_section(elf
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {
-  uint32_t offset = 0;         // bytes from the begin of .text
+  uint32_t offset = 0;         // bytes from the beginning of .text
   uint8_t size_bytes = 4;
   bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;

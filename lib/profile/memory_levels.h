@@ -15,7 +15,7 @@ struct MemoryLevel {
   double num_requests = 0;
   std::optional<double> hit_rate;  // share of hits; for local memory: share of cycles without bank conflicts
   std::optional<double> num_bytes;
-  bool is_upper_bound = false;  // `num_bytes` are at most that many
+  bool is_upper_bound = false;  // `num_bytes` is an upper bound of the bytes
   std::string figure_source;    // the counters, or "the trace"
 };
 

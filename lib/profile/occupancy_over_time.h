@@ -33,7 +33,7 @@ struct OccupancyOverTime {
 };
 
 // Returns the occupancy by the waves of a run whose begin and end are in its traces, without traces whose clock is
-// unknown. Empty: there are none, or the GPU is emulated, which runs one wave after another.
+// unknown; nullopt if there are no such waves, or if the GPU is emulated, which runs one wave after another.
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& profile, size_t kernel);
 
 std::string occupancy_text(const OccupancyOverTime& occupancy);  // one line for people, with its end of line

@@ -37,7 +37,7 @@ struct SqttEvent {
   int64_t se = 0;                        // number of the shader engine
   bool has_instruction_packets = false;  // true if the trace has packets of instructions
   std::string_view blob;
-  std::vector<uint64_t> active_lanes;  // of an emulated run, by instruction: the sum over all executions; else empty
+  std::vector<uint64_t> active_lanes;  // by instruction, summed over all executions; empty unless the GPU was emulated
 };
 
 // The values of a hardware counter in a run: one for each XCC, instance, shader engine, shader array and workgroup
