@@ -28,7 +28,7 @@ class FailingKernelFinder {
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
 
-  FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if every kernel was right so far
+  FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if none has been found so far
   // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }  // number of kernels that were compared with REF

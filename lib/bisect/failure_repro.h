@@ -18,7 +18,7 @@ namespace tgc {
 struct Outcome {
   enum class Kind : uint8_t {
     Passes,
-    Fails,    // the kernel stores wrong values
+    Fails,    // the kernel stores wrong values or, with --cmd, the command exits with 0
     Dies,     // the run ended with an error, such as a crash, a timeout, or an out-of-bounds access in REF
     Refused,  // a stage, the renderer, the compiler or REF rejects the graph
   };
@@ -67,7 +67,7 @@ struct FailureRepro {
   // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
   // does not have.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  // Returns the expected values of `elements`. Computes them in REF if with_expected() did not.
+  // Returns the expected values of `elements`. Computes them in REF if `arrays` has only a sample of the elements.
   Arrays expected_at(const KnownElements& elements) const;
 };
 
@@ -76,7 +76,7 @@ struct FailureRepro {
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
 // Returns `repro` with inputs and expected results. The expected results are from a file, from the device that
 // --reference names, or from REF, which computes only a sample of the elements if the kernel is too large. Throws
-// Failure if the inputs do not fit, if the results cannot be computed, or if the kernel stores nothing.
+// Failure if inputs or variables do not fit, if the results cannot be computed, or if the kernel stores nothing.
 FailureRepro with_expected(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);

@@ -66,7 +66,7 @@ class ObservedList {
 
 // ---- splitting of vector accesses: if it makes a wrong kernel right, the renderer prints a vector access wrongly
 
-// Returns true if `u` loads or stores a vector at an INDEX of a buffer.
+// Returns true if `u` stores a vector, or loads one without an alternative value, at an INDEX of a buffer of scalars.
 bool is_vector_access(UOp u);
 
 // Returns true if the access may break one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a

@@ -409,7 +409,7 @@ class RecordedBisection {
   }
   bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
 
-  // Returns a rewrite whose sides differ: one without which the graph is right, or the only one. Null if there is none.
+  // Returns a rewrite whose sides differ: one without which the graph is right, else the clearest one of the only rule.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)

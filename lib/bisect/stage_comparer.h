@@ -27,7 +27,7 @@ struct RecordedTrial {
   bool has_given_inputs = false;  // some inputs are from a file (--inputs or a repro bundle), and not drawn at random
 };
 
-// Whether a graph stores the expected results. Unknown: the graph cannot be imported or run.
+// Whether a graph stores the expected results. Differs includes a kernel fault. Unknown: it cannot be imported or run.
 enum class StageResult : uint8_t { Same, Differs, Unknown };
 
 class StageComparer {
