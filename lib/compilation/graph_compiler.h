@@ -82,7 +82,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
   // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::import_error set, so that
-  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native.
+  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native, and with
+  // --native if `in` is no AST.
   Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling
@@ -92,14 +93,15 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
-  // without a live pipeline, for a graph after a stage, for an unknown setting, if the running release cannot express
-  // the graph, and if tinygrad does not answer.
+  // without a live pipeline, for a graph after a stage, for options that a live pipeline cannot apply, if the running
+  // release cannot express the graph, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
   // session imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
-  // `sizes` has the values of the model's symbolic dimensions.
+  // `sizes` has the values of the model's symbolic dimensions. Fails for another target than the CPU's, for --weights,
+  // and if tinygrad does not answer.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 

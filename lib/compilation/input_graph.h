@@ -44,9 +44,9 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 // spaces of BUFFERs decide, too.
 bool looks_like_tensor_graph(UOp root);
 
-// Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks. Errors have
-// file, line and column. `take_malformed` and `producer` (empty: the text says which release it is of) are as in
-// ReadReport.
+// Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
+// `take_malformed` is set. Errors have file, line and column. `take_malformed` and `producer` (empty: the text says
+// which release it is of) are as in ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 
