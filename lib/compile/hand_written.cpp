@@ -100,7 +100,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 }
 
 // Processes a preprocessor directive. Returns the text that replaces the line; adds a macro that it defines to `words`.
-// Throws Failure for other directives.
+// Throws Failure unless it is a known pragma, includes a known header, or defines a macro without parameters.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
