@@ -111,8 +111,8 @@ class HintFinder {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
 
-  // Adds hints if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and else a hint at the
-  // resource that limits their number.
+  // Adds a hint if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and otherwise a hint at the
+  // resource that limits how many fit (if more would fit, that hint has the gain 0 and is left out later).
   void add_waves() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
