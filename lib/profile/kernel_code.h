@@ -46,7 +46,7 @@ struct CodeInstruction {
 class KernelCode {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
-  // Splits the section into instructions. Error: a word begins no instruction of `isa`.
+  // Splits the section into instructions. Errors: a word begins no instruction of `isa`; the last word is incomplete.
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }

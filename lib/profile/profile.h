@@ -47,7 +47,8 @@ struct Profile {
   // nullopt if the traces have no packet that relates their clocks.
   std::optional<int64_t> clock_offset(size_t event) const;
   // Returns the code whose instructions the packets of an SQTT event report, one packet for each execution. Returns
-  // null if the trace does not fit the code, or for CDNA, whose instructions have several packets.
+  // null without code or packets of instructions, if the trace does not fit the code, or for CDNA, whose instructions
+  // have several packets.
   const KernelCode* packet_code_of(size_t event) const;
   // Returns the source of a run, with `missing_reason` set if none was found; null if no source was looked for.
   const CodeSource* source_of(size_t kernel) const;
