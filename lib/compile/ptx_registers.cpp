@@ -1,4 +1,4 @@
-// Estimates the registers of a PTX kernel by the live ranges of its virtual registers (estimate_ptx of resources.h).
+// Estimates the registers of a PTX kernel by the live ranges of its virtual registers: estimate_ptx().
 #include <algorithm>
 #include <map>
 #include <string>
