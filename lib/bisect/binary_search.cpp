@@ -49,7 +49,7 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
-    // inconclusive if REF cannot run the graph after this rewrite, but the graph after the last rewrite
+    // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
     if (is_refused && !prover.run_after(r, n).is_refused()) continue;
     const Application& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
