@@ -71,7 +71,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
 
   // ---- graphs as they are read
-  // Returns false if --target leaves out the record, whose recording `producer` made.
+  // Returns false if the record is not for --target. `producer` is the tinygrad release that made the record.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
   // the name of the stage is unknown or seems misspelt, or if an option has no effect on the graph.
@@ -115,8 +115,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
-  // `over.target` to `device` if it is empty. Returns true if the run uses the linear list of the record that this
-  // compiler made.
+  // an empty `over.target` to `device`. Returns true if the run uses the linear list of the record that this compiler
+  // made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:
