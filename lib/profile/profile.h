@@ -59,7 +59,8 @@ struct Profile {
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 
-Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);  // fails if the kernel has no event
+// Fails if `options` names a kernel or run that has no hardware events.
+Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Returns the assembly of a program by address, as LLVM prints it; empty if this build's LLVM cannot disassemble the
 // code. Runs in a worker process, because LLVM can crash.
