@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// If the target is this computer's CPU, returns this target with the other renderer (LLVM or clang); else "".
+// Returns the target of this computer's CPU with the other renderer, LLVM or clang; "" if `target` is no CPU target.
 std::string other_renderer(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
@@ -53,7 +53,7 @@ class BackendBisection {
     }
     if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
-    // a plugin may run sources for CPU, too
+    // A device whose target is CPU can be a plugin (lib/runtime), so check that the kernel runs on the CPU itself.
     if (target_.device != "CPU" || !repro_.placement.label.starts_with("CPU")) {
       const UOp node = repro_.placement.is_ref
                            ? UOp()
@@ -205,8 +205,10 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executo
   const bool compiler_fails = message.starts_with("the compiler of ");  // true if the compiler crashed or timed out
   const bool is_invalid = is_invalid_source(watched.outcome.diag);
   auto source = render_source(target, watched.linear_list);
-  if (auto facts = program_info(watched.linear_list); !facts) source = facts.diag();  // tinygrad's renderer fails, too
-  if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);  // for example, no compiler exists
+  // a kernel without launch facts counts as not rendered, because tinygrad's renderer fails for it as well
+  if (auto facts = program_info(watched.linear_list); !facts) source = facts.diag();
+  // the error is not about the kernel: for example, the compiler is not installed
+  if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
   const std::string other = other_renderer(target);

@@ -7,8 +7,8 @@
 namespace tgc {
 namespace {
 
-// Returns a rewrite whose sides differ only by rounding or in the sign of a zero, if the kernel passes without this
-// rewrite's rule. Such a difference can grow: if a later stage divides by the zero, an infinity has the wrong sign.
+// Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
+// kernel passes; null if there is none. A small difference can grow: 1 / -0.0 is an infinity of the wrong sign.
 const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
   auto is_near = [&](const Application& a) {
     const EquivalenceResult s = watched.sides_of(a);
@@ -25,7 +25,7 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   for (const StageRun& s : executor.watched_run().application_log.stage_runs())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
-  // test the stages in order, because a right stage may follow a wrong one
+  // test all stages in order, because the graph may be right again after a later stage
   if (repro.options.compare.runs_each_stage) {
     for (size_t i = 0; i < stages.size(); i++)
       if (!is_right(i)) return stages[i];
@@ -49,7 +49,8 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
     const size_t i = *first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
     if (!prover.run_after(r, i).passes()) continue;
     const bool is_refused = prover.run_after(r, i + 1).is_refused();
-    if (is_refused && !prover.run_after(r, n).is_refused()) continue;  // inconclusive: REF can only run later graphs
+    // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
+    if (is_refused && !prover.run_after(r, n).is_refused()) continue;
     const Application& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))

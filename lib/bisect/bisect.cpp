@@ -26,8 +26,8 @@ constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or 
 using Kind = Verdict::Kind;
 using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
 
-// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved. All strategies
-// named check_... return only verdicts without a culprit.
+// Strategy for a linear list, which has no rewrites: returns Same if the list passes, else Unresolved; nullopt if the
+// input is no list. All strategies named check_... return only verdicts without a culprit.
 std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
@@ -78,7 +78,7 @@ constexpr Strategy* kStrategies[] = {
     give_up,
 };
 
-// Finds the culprit of one failing kernel, and writes the kernel's repro bundle.
+// Finds the culprit of one failing kernel. With --repro, also writes the kernel's repro bundle.
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
   Executor executor(repro, report.counts);
   std::optional<Verdict> verdict;
@@ -99,7 +99,7 @@ void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& repo
       repro.session.overrides.other_options;
 }
 
-// Returns the kernel's golden record from the INPUT `against`: the record with the kernel's id, or the only record.
+// Returns the kernel's golden record from the INPUT `against`: the record with the id `id`, or else the only record.
 Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& session, const std::string& against,
                                                            const std::string& id) {
   auto source = GraphSource::open(session, against);
@@ -149,8 +149,8 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   report.repro_command = bisect_command(options, more_options);
 }
 
-// Throws Failure if `plan` asks for a search that is not possible for `what`, such as "the recorded kernel 'x'". The
-// error suggests the option `instead`.
+// Throws Failure if an option asks for a search that is not possible for `what`, such as "the recorded kernel 'x'". The
+// error suggests `instead`.
 void check_plan(const BisectPlan& plan, const Session& session, const InputGraph& in, const std::string& what,
                 const std::string& instead) {
   const std::pair<const char*, bool> searches[] = {{"--tinygrad", !plan.tinygrad_command.empty()},
@@ -194,8 +194,8 @@ BisectReport reported(const Session& whole, double seconds, const std::string& n
   return report;
 }
 
-// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. The
-// repro command is made from `whole`, the tensor graph; `whole` is empty for a model.
+// Finds the failing kernel of a model or tensor graph and bisects it. If no kernel fails, bisects the schedule. `whole`
+// is the tensor graph, from which the repro command is made; it is empty for a model.
 void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& report) {
   const Session& session = repro.session;
   RunOptions options = repro.options;

@@ -1,4 +1,4 @@
-// Finds what makes a kernel compute a wrong result: a rewrite, the renderer, a compiler pass, or the schedule.
+// Finds the culprit of a failing kernel, such as a wrong rewrite, the renderer, a compiler pass, or the schedule.
 // This is `tgc bisect` as a library; README.md lists the strategies.
 #pragma once
 #include <map>
@@ -25,11 +25,11 @@ struct BisectReport {
   double wall_seconds = 0;              // wall time of the bisection
   std::string failure_text = {};        // the error or the difference of the failing run; empty if there is none
   // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
-  // expected value, "after" the computed one. Further entries: some elements of inputs from which the AST computes it
-  // ("data1[more]": there are more), and the values of variables. Empty if it is not known.
+  // expected value, "after" the computed one. Other keys are the variables, and elements of inputs from which the AST
+  // computes the wrong element ("data1[more]": not all are listed). Empty if the wrong element is not known.
   std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
-  std::set<std::string> variables = {};  // variables of the kernel: those that --var sets; for a recorded schedule, all
+  std::set<std::string> variables = {};  // the kernel's variables that --var sets; for a recorded schedule, all
   bool is_strict = false;                // BisectPlan::is_strict
   std::string error = {};                // why the bisection failed; if set, the other members may be empty
 
@@ -45,8 +45,8 @@ struct BisectReport {
 
 // The options of `tgc bisect` besides those of a run.
 struct BisectPlan {
-  std::string golden_input;      // golden records (an INPUT): find the first rewrite that differs from tinygrad's
-  std::string tinygrad_command;  // a Python or a command that runs tinygrad: compare with this tinygrad's stages
+  std::string golden_input;      // --against: an INPUT with golden records, with which tgc's stages are compared
+  std::string tinygrad_command;  // --tinygrad: a Python or command whose tinygrad is compared with tgc's stages
   // A shell command that decides whether a graph fails, instead of a run of the graph. {} in the command is replaced by
   // the name of a file with the graph. The command exits with 0 if the graph fails.
   std::string test_command;

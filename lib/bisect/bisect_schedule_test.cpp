@@ -76,7 +76,7 @@ TEST_CASE("bisect: names wrong rewrites in every tensor stage by comparing tenso
 }
 
 TEST_CASE("bisect: names a nested rewrite that differs at fewer points than the enclosing one") {
-  // The graph is Tensor.empty(4, 4).topk(2)[0]. While the condition of a gated index is false, the index is arbitrary.
+  // The graph is Tensor.empty(4, 4).topk(2)[0]. The sides of a right rewrite may differ where an index's gate is false.
   for (uint64_t number : {1, 8, 11}) {
     CAPTURE(number);
     BisectReport report =

@@ -1,4 +1,5 @@
-// Tests that bisect finds errors that were seeded into rewrites (lib/rewrite/fault.h).
+// Tests that bisect finds faults that were seeded into rewrites (lib/rewrite/fault.h), renderers, LLVM and recordings,
+// and known miscompiles of tinygrad.
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>
@@ -105,7 +106,7 @@ TEST_CASE("bisect: attributes twelve faults of renderers to the renderer and nam
       CHECK(report.verdict.kind == Kind::Renderer);
       CHECK(report.verdict.is_confirmed);
       CHECK(report.verdict.before.starts_with("Ops." + std::string(op, strcspn(op, "@"))));
-      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // many nodes have no own C line
+      CHECK((report.verdict.location.empty() || report.verdict.after.size() > 0));  // empty: no source line was found
     }
 }
 

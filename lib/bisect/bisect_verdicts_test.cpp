@@ -1,5 +1,5 @@
-// Tests verdicts other than a single wrong rewrite: pairs of culprits, shortcuts, endless rewrites, kernels that are
-// wrong before any rewrite, refused kernels, and wrong source code that both renderers print.
+// Tests verdicts in difficult cases, such as nested rewrites, rounding, pairs of culprits, shortcuts, endless rewrites,
+// kernels that are wrong before any rewrite, refused kernels, and wrong source code that both renderers print.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -256,7 +256,7 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
 }
 
 TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") {
-  // A rule simplifies the index of this kernel under a condition, with a placeholder in place of a part of the index.
+  // A rule simplifies this kernel's index under a condition: it replaces a part of the index by a placeholder.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "k = UOp.range(6, 1, AxisType.REDUCE)\n"

@@ -108,7 +108,8 @@ class Divergence {
     for (const Application& a : log_.all_rewrites())
       if (a.stage == run.row) list.push_back(&a), nodes.push_back(a.before), nodes.push_back(a.after);
     const UOp ours = copy_into(theirs_, run.input.graph().sink(nodes));
-    const Application* inner = nullptr;  // a nested rewrite that tinygrad lacks; the next one of depth 0 contains it
+    // a nested rewrite that tinygrad does not make; the next rewrite of depth 0 in `list` contains it
+    const Application* inner = nullptr;
     for (size_t i = 0; i < list.size(); i++) {
       auto of_node = made.find(ours.src(2 * i + 2).id());
       const bool is_rewritten = of_node != made.end();

@@ -27,8 +27,8 @@ std::string depth_text(UOp root) {
          " of them one above the other, mostly Ops." + std::string(most->first);
 }
 
-// Finds a cycle of nodes in which the rewriter can finish each node only after the next one. Records what each node is
-// rewritten to.
+// Records what each node is rewritten to, and finds a cycle of nodes that wait for each other: the rewriter can finish
+// each node of the cycle only after the next node.
 class WaitCycleLog : public ApplicationLog {
  public:
   using ApplicationLog::begin_compilation, ApplicationLog::end_compilation;
@@ -105,7 +105,8 @@ const Application& first_like(const Application& a, std::span<const Application>
 
 // Returns the verdict on the first rewrite whose sides differ and that is proven to be the cause; nullopt if none is.
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
-  constexpr size_t kMostCompared = 4000, kMostProven = 16;  // small, because the cause is early in the log
+  // limits for the rewrites that are compared, and then proven; small, because the cause is early in the log
+  constexpr size_t kMostCompared = 4000, kMostProven = 16;
   executor.compare_sides(kMostCompared);
   const WatchedRun& watched = executor.watched_run();
   std::vector<const Application*> suspects = watched.suspects();

@@ -42,10 +42,10 @@ class Executor {
       : repro_(repro), counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
   // ---- the unchanged kernel
-  // These two functions return the outcomes of two runs. The first call makes both runs. If the kernel cannot be
-  // compiled or run, the call throws Failure if the device cannot even run a kernel that stores one number. It also
-  // raises REWRITE_STACK_LIMIT to its default (unless a rewrite does not end), because watched compilations need more
-  // than unwatched ones.
+  // These two functions return the outcomes of two runs, which the first call makes. If the kernel was refused or died,
+  // this call then tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too.
+  // The call also raises REWRITE_STACK_LIMIT to its default (unless a graph rewrite does not end), because compilations
+  // with a watcher need a higher limit than others.
   const Outcome& first_outcome();
   const Outcome& second_outcome() { return first_outcome(), second_outcome_; }
   bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
@@ -116,7 +116,7 @@ class Executor {
   std::unique_ptr<WatchedRun> watched_run_;
   struct KnownOutcome {
     Outcome outcome;
-    int num_requests = 0;  // number of later requests to run the source
+    int num_requests = 0;  // number of requests to run this source again
   };
   std::map<std::string, KnownOutcome> outcomes_;  // by source code; a source is compiled and run at most twice
 };

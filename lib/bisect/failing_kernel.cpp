@@ -9,7 +9,8 @@
 namespace tgc {
 namespace {
 
-// Most UOps that REF evaluates for one kernel. kRepeatedWork is for kernels whose AST was right in an earlier kernel.
+// Limits for the UOps that REF evaluates for one kernel. kRepeatedWork is for a kernel whose AST is that of an earlier
+// kernel, which was right.
 constexpr double kWork = 2e7, kRepeatedWork = 1e6;
 
 }  // namespace

@@ -28,7 +28,7 @@ class FailingKernelFinder {
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
   void take_unfinished();
 
-  FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if every kernel was right so far
+  FailingKernel* found_kernel() { return has_found_ ? &*kernel_ : nullptr; }  // null if none has been found so far
   // Returns the error of the first kernel whose AST itself, before any rewrite, fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }  // number of kernels that were compared with REF
@@ -40,7 +40,7 @@ class FailingKernelFinder {
   bool compute_expected(const KernelStep& step, Sample& sample);
 
   const Session& session_;
-  // the ASTs of kernels that stored the right values; a later kernel with such an AST is compared with less work
+  // the ASTs of kernels that stored the right values; of a later kernel with the same AST, fewer elements are compared
   std::unordered_set<UOp> right_asts_;
   bool has_found_ = false, is_running_ = false;
   std::optional<FailingKernel> kernel_;  // the kernel that is running or, if has_found_, the failing kernel

@@ -78,7 +78,8 @@ FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOption
 }
 
 FailureRepro with_expected(FailureRepro repro) {
-  // Most UOps of a kernel that REF runs whole, which takes two seconds, and most UOps for a sample of a larger kernel.
+  // Limits in UOps: REF runs a kernel of up to kSmall UOps whole, in about two seconds. For a larger one, it computes
+  // only a sample of the elements, with up to kSample UOps.
   constexpr double kSmall = 1e8, kSample = 2e7;
   RunOptions& o = repro.options;
   const InputGraph& in = repro.input_graph;

@@ -1,5 +1,5 @@
-// FailureRepro: everything that repeats a failing run of a kernel, which is the graph, the options, the device and
-// target ("place"), the inputs and the expected results. It is constant; an Executor (executor.h) runs the kernel
+// FailureRepro: all that is needed to repeat a failing run of a kernel: the graph, the options, the device and target
+// (`placement`), the inputs and the expected results. It does not change while an Executor (executor.h) runs the kernel
 // again.
 #pragma once
 #include <map>
@@ -18,7 +18,7 @@ namespace tgc {
 struct Outcome {
   enum class Kind : uint8_t {
     Passes,
-    Fails,    // the kernel stores wrong values
+    Fails,    // the kernel stores wrong values or, with --cmd, the command exits with 0
     Dies,     // the run ended with an error, such as a crash, a timeout, or an out-of-bounds access in REF
     Refused,  // a stage, the renderer, the compiler or REF rejects the graph
   };
@@ -67,16 +67,16 @@ struct FailureRepro {
   // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
   // does not have.
   Arrays inputs_for(const Executable& kernel, const Arrays& more = {}) const;
-  // Returns the expected values of `elements`. Computes them in REF if with_expected() did not.
+  // Returns the expected values of `elements`. Computes them in REF if `arrays` has only a sample of the elements.
   Arrays expected_at(const KnownElements& elements) const;
 };
 
 // Starts a repro: chooses where the kernel runs. The target is set even for --device=REF, because bisection compiles
 // the kernel. Throws Failure if the device does not exist, or for --recorded without a recorded list.
 FailureRepro begin_repro(const Session& session, InputGraph& in, const RunOptions& options);
-// Returns `repro` with inputs and expected results, which a file, --reference or REF gives. If the kernel is too large
-// for REF, REF computes only a sample of the elements. Throws Failure if the inputs do not fit, if the results cannot
-// be computed, or if the kernel stores nothing.
+// Returns `repro` with inputs and expected results. The expected results are from a file, from the device that
+// --reference names, or from REF, which computes only a sample of the elements if the kernel is too large. Throws
+// Failure if inputs or variables do not fit, if the results cannot be computed, or if the kernel stores nothing.
 FailureRepro with_expected(FailureRepro repro);
 // Returns `repro` with the expected values of all elements; nullopt if it has them already, or the kernel dies in REF.
 std::optional<FailureRepro> with_all_elements(FailureRepro repro);

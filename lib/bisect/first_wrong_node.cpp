@@ -69,8 +69,8 @@ class FirstWrongNode {
     return cause == places.end() ? node : *cause;
   }
 
-  // Compares the values of `nodes` in REF and on the device, with at most `arrays` added arrays in one run. Adds the
-  // nodes whose values differ to suspects_.
+  // Compares the values of `nodes` in REF and on the device. Each run stores the values of at least one node, and of
+  // more nodes if they need at most `arrays` added arrays together. Adds the nodes whose values differ to suspects_.
   void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;

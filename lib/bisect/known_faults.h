@@ -21,7 +21,7 @@ struct KnownFault {
   std::string description;     // the prose of the entry, which describes the fault
   std::string rule_file;  // tinygrad's file with the rule, such as "uop/symbolic.py"
   std::string before_pattern, after_pattern;  // BEFORE and AFTER of the `Rule:` line
-  bool opens_loop = false;  // the entry only explains rewrites that open a loop
+  bool opens_loop = false;  // explains only rewrites whose result uses a loop outside of this loop (opened_loop.h)
   std::string issue_url;    // the URL of the issue in tinygrad's repository; empty if there is none
   std::string program_text;  // a Python program that shows the fault without tgc
 };

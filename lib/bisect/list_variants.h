@@ -33,7 +33,8 @@ class ObservedList {
     std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
     // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
-    bool first_element_only = false;   // access only the first element of the kernel's own arrays: never out of bounds
+    // access only the first element of each of the kernel's own arrays, so that no access is out of bounds
+    bool first_element_only = false;
   };
   std::vector<UOp> make_variant(const Variant& variant) const;
 
@@ -65,7 +66,7 @@ class ObservedList {
 
 // ---- splitting of vector accesses: if it makes a wrong kernel right, the renderer prints a vector access wrongly
 
-// Returns true if `u` loads or stores a vector at an INDEX of a buffer.
+// Returns true if `u` stores a vector, or loads one without an alternative value, at an INDEX of a buffer of scalars.
 bool is_vector_access(UOp u);
 
 // Returns true if the access may break one of two assumptions of C and LLVM IR: a vector is aligned to its size, and a

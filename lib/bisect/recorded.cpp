@@ -136,7 +136,7 @@ class RecordedBisection {
   // Returns nullopt if no stage differs or the last stage is right, up to known faults, or if the recorded source is
   // right although REF cannot run the last stage: a stage in between that looks wrong is then imported wrongly.
   std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
-    constexpr int kMostKnown = 8;  // most known faults that are skipped in one kernel
+    constexpr int kMostKnown = 8;  // limit for the known faults that are skipped in one kernel
     first_row_ = nullptr, first_rewrite_ = 0;
     for (const KnownRewrite& k : known_) skip_known(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
@@ -356,7 +356,7 @@ class RecordedBisection {
     auto found = sides_.find(&m);
     return found != sides_.end() && found->second.differs_at_one_in(one_in);
   }
-  // Returns true if the graph before `row` is that after `right_row`, the last right row (null: the AST), and so right.
+  // Returns true if the graph before `row` is right: it is the graph after the last right row (null: it is the AST).
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
@@ -409,7 +409,7 @@ class RecordedBisection {
   }
   bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
 
-  // Returns a rewrite whose sides differ: one without which the graph is right, or the only one. Null if there is none.
+  // Returns a rewrite whose sides differ: one without which the graph is right, else the clearest one of the only rule.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)

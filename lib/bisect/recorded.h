@@ -6,13 +6,14 @@ namespace tgc {
 
 // Options of the bisection of a recorded kernel.
 struct RecordedPlan {
-  bool redraws_inputs = false;  // run with drawn arrays, too, although the options have arrays
+  bool redraws_inputs = false;  // run with random arrays, too, even if --inputs or a repro bundle has arrays
   bool stages_only = false;     // do not compile and run the recorded source
   // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
   bool confirms_verdict = false;
 };
 
-// The inputs of a run that fails: arrays that the kernel reads or stores only in part, and the values of its variables.
+// The inputs of a failing run: the values of the variables, and the arrays that the kernel reads or may store only in
+// part, so that their first contents can affect the results.
 struct FailingInputs {
   Arrays inputs;
   VariableValues variables;
@@ -28,12 +29,11 @@ struct FailingInputs {
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                         const RecordedPlan& plan = {}, FailingInputs* failing = nullptr);
 
-// Bisects a recorded schedule of another tinygrad release, and sets the verdict of `report`.
-
-// Runs the recorded kernels and stages as `tgc run --each-stage` does. A record that tinygrad refused to schedule is
-// Refused. If kernels or stages compute something else than the tensor graph, looks for kernels in the wrong order, for
-// a hazard, and then for the first rewrite whose sides differ: in the first wrong stage, and in the stages before it
-// that cannot be run. Throws Failure if the schedule cannot be run or compared.
+// Bisects a recorded schedule of another tinygrad release, and sets the verdict and other fields of `report`. Runs the
+// recorded kernels and stages as `tgc run --each-stage` does. A record that tinygrad refused to schedule is Refused. If
+// kernels or stages compute something else than the tensor graph, looks for kernels in the wrong order, for a hazard,
+// and then for the first rewrite whose sides differ: in the first wrong stage, and in the stages before it that cannot
+// be run. Throws Failure if the schedule cannot be run or compared.
 void bisect_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                               BisectReport& report);
 

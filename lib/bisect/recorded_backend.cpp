@@ -64,7 +64,8 @@ std::optional<Verdict> RecordedBackend::check_source() {
   prepare_source();
   if (invalid_verdict_) return invalid_verdict_;
   if (!source_executable_) return std::nullopt;
-  const bool only_first = has_floats(input_.root);  // on floats of all magnitudes, right devices may differ
+  // with floats of all magnitudes, which other trials have, a right device may differ from REF
+  const bool only_first = has_floats(input_.root);
   report_.device = place_->label;
   for (const RecordedTrial& t : comparer_.trials()) {
     if (only_first && &t != &comparer_.trials().front()) break;

@@ -69,8 +69,8 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
   });
 }
 
-// `m` is a rewrite of the stage that gives a graph loops, and `nodes` are the nodes of the graph before. Returns true
-// if `m` rewrites an index or a condition that the stage made: its sides can be compared by themselves.
+// `m` is a rewrite of the stage that adds loops to a graph; `nodes` are the nodes of the graph before this stage.
+// Returns true if `m` rewrites an index or a condition that the stage made: its sides can be compared by themselves.
 bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
   const DType dtype = m.before.dtype();
   return !nodes.contains(m.before) && !m.before.in(ops::Movement) && !m.is_discarded && !dtypes::is_float(dtype) &&
@@ -127,8 +127,8 @@ std::string why_not_compared(const ModelReport& run) {
   return out;
 }
 
-// Returns the methods of the program for which the kernels were made that are in the wrong order or store something
-// wrong; "" if that is not recorded.
+// Returns the Tensor methods for which the faulty kernels were made, as text; "" if no methods were recorded. Faulty
+// kernels are in the wrong order, store wrong values, or cause a kernel fault.
 std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
   std::set<size_t> numbers = run.wrong_kernels;
   if (!run.order_report.faults.empty())

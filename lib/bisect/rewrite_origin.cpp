@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Follows the nodes of a graph through the rewrites of its stages. A node that a rule makes is of the methods of the
+// Follows the nodes of a graph through the rewrites of its stages. A node that a rule makes has the same methods as the
 // node that the rule replaces.
 class OriginTracer : public TraceConsumer {
  public:
@@ -49,7 +49,7 @@ std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const R
     const auto rows = pipeline.rows().value_or_throw();
     Graph& graph = m.before.graph();
     OriginTracer tracer(graph);
-    // the same nodes, in the same order
+    // both lists have the same nodes in the same order
     const std::vector<UOp> nodes = toposort(in.root), copies = toposort(copy_into(graph, in.root));
     for (size_t i = 0; i < nodes.size(); i++) {
       const auto made_by = methods.indices_of(nodes[i]);

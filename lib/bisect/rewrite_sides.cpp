@@ -36,7 +36,7 @@ std::string unrepresentable_constant(UOp u) {
 // ---- texts
 
 std::string side_text(UOp u) {
-  constexpr size_t kMostInLine = 400;  // most characters of a side that is printed as one line
+  constexpr size_t kMostInLine = 400;  // limit for the characters of a side that is printed as one line
   const bool is_algebra = u.dtype().is(Scalar::Index) || dtypes::is_int(u.dtype()) || dtypes::is_bool(u.dtype());
   if (is_algebra && is_tree_within(u, kMostInLine))
     if (std::string text = render(u, false); text.size() < kMostInLine && text.find("Ops.") == text.npos) return text;

@@ -1,4 +1,4 @@
-// Prints both sides of the rewrites of a compilation.
+// Describes rewrites of a compilation in verdicts and as text, with both sides.
 #pragma once
 #include <string>
 

@@ -28,7 +28,7 @@ struct Suspect {
   const StageRow* stage;
   const Rule* rule;
   int points = 0;                      // number of sample points where the sides differ; 0 if less than a quarter
-  // The two fields below are about the applications nested in this one.
+  // true if the sides of an application nested in this one differ at as many points
   bool nested_differs_as_much = false;
   std::vector<size_t> nested = {};     // indices in SidesWatcher::applications of the nested ones whose sides differ
   Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ

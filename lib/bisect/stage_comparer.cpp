@@ -113,8 +113,8 @@ bool is_beyond_rounding(const Comparison& c, const Array& actual, const Array& e
   return false;
 }
 
-// Returns numbers that are edge cases of rules: halves, small whole numbers, the limits of float16 and ties of its
-// rounding, and the constants with which the kernel compares, also plus and minus 1.
+// Returns numbers that are edge cases of rules, such as halves, small whole numbers, and limits and rounding ties of
+// float16; also the constants with which the kernel compares, and these constants plus and minus 1.
 std::vector<double> edge_numbers(UOp root) {
   std::vector<double> out{0.5,  1.5,  2.5,  -0.5, -1.5,    -2.5,    1,       2,     3,     -1,     -2,
                           -3,   5,    -7,   126.5, 127.25, -149.5,  65504,   65520, 70000, -70000, 2049,
@@ -233,7 +233,7 @@ void StageComparer::make_trials() {
   if (expected.empty()) expected = std::move(run_graph(usual, input_.root, true).value_or_throw());
   usual.expected = std::move(expected);
   if (usual.expected.empty()) throw Failure("nothing can be compared: the kernel stores no array");
-  // the arrays of a bundle may be those of any trial
+  // a repro bundle may have the arrays of any kind of trial, so look for large values
   const bool is_of_bundle = input_.read_report.repro && options_.input.arrays_file.empty();
   usual.has_wide_values = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
   has_float_sums_ = has_float_sums(input_.root);
@@ -294,7 +294,7 @@ Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool
 
 namespace {
 
-constexpr size_t kMostRead = 4;  // elements that are shown of an input
+constexpr size_t kMostRead = 4;  // limit for the elements of one input that a report shows
 
 std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t, const Comparison& c) {
   if (!c.first_difference) return {};

@@ -27,7 +27,7 @@ struct RecordedTrial {
   bool has_given_inputs = false;  // some inputs are from a file (--inputs or a repro bundle), and not drawn at random
 };
 
-// Whether a graph stores the expected results. Unknown: the graph cannot be imported or run.
+// Whether a graph stores the expected results. Differs includes a kernel fault. Unknown: it cannot be imported or run.
 enum class StageResult : uint8_t { Same, Differs, Unknown };
 
 class StageComparer {
@@ -53,8 +53,8 @@ class StageComparer {
   // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results
   // (with_magnitudes); no arrays if the bounds are unknown.
   const Arrays& magnitudes(const RecordedTrial& t);
-  // From now on, compares with the results of the recorded graph `original` instead of those of the AST. Does nothing
-  // if REF cannot run `original`.
+  // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's.
+  // Does nothing if REF cannot run `original`.
   void set_expected_graph(RecordedTrial& t, UOp original);
   // Returns true if REF needs so long for the AST that only the last stage should be compared.
   bool is_large() const { return is_large_; }
@@ -65,7 +65,7 @@ class StageComparer {
   bool must_be_exact() const;
 
   const std::set<const Row*>& compared_rows() const { return compared_rows_; }
-  // Returns why tgc cannot import the first recorded graph that it could not import; "" if there is none.
+  // Returns the error of the first recorded graph that could not be imported; "" if there is none.
   const std::string& unknown_reason() const { return unknown_reason_; }
 
  private:

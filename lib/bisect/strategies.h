@@ -46,8 +46,8 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& ex
 // evaluate_rewrites.cpp.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
 
-// Suppresses several rewrites at once, because no single rewrite causes the failure: all applications of the rules that
-// change a value's dtype or number of elements, or two rewrites whose sides differ. In veto.cpp.
+// Suppresses several rewrites at once, because the kernel may fail as long as one of them applies: all applications of
+// the rules that change a value's dtype or number of elements, or two rewrites whose sides differ. In veto.cpp.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
 
 // Binary-searches for the first stage after which the graph is wrong in REF, then for the first rewrite of this stage

@@ -22,8 +22,9 @@ class RewriteProver {
   RewriteProver(const FailureRepro& repro, Executor& executor)
       : repro_(repro), executor_(executor), watched_(executor.watched_run()) {}
 
-  // Tries to prove that the rewrite is the culprit: by a veto, or by running in REF the graphs before and after
-  // the rewrite (for a nested rewrite, those before and after the top-level rewrite that contains it).
+  // Tries to prove that the rewrite is the culprit: by a veto; by running in REF the graphs before and after it (for a
+  // nested rewrite, before and after the top-level rewrite that contains it); or by running in REF the graph after its
+  // stage, with and without the rewrite.
   Proof prove_culprit(const Application& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
   Proof prove_by_veto(const Application& a);
@@ -52,7 +53,8 @@ class RewriteProver {
   WatchedRun& watched_;
 };
 
-// Returns the verdict on two rewrites that cause the failure only together. It names the first and mentions the second.
+// Returns the verdict on two rewrites such that the kernel passes only if both are suppressed. The verdict names the
+// first one, and mentions the second.
 Verdict verdict_on_two(RewriteProver& prover, const Application& first, const Application& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.

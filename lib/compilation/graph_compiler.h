@@ -71,7 +71,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
 
   // ---- graphs as they are read
-  // Returns false if --target leaves out the record, whose recording `producer` made.
+  // Returns false if the record is not for --target. `producer` is the tinygrad release that made the record.
   virtual bool takes_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Returns `in`, which was read from a file, with GraphInfo::settings set and, with --from, GraphInfo::stage. Fails if
   // the name of the stage is unknown or seems misspelt, or if an option has no effect on the graph.
@@ -82,7 +82,8 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports `in` if it is a kernel of another release; returns any other graph unchanged. Errors about nodes show the
   // lines of the original. If the kernel cannot be imported, returns `in` with ImportedFrom::import_error set, so that
-  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native.
+  // the other kernels of a file can be read. Fails if options of the native pipeline are set without --native, and with
+  // --native if `in` is no AST.
   Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling
@@ -92,14 +93,15 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Begins a Compilation of `in` with job_for(in).
   Result<Compilation> begin(InputGraph in) const;
   // Returns the record that a live pipeline makes of `in`, the AST of a kernel or a tensor graph of any release. Fails
-  // without a live pipeline, for a graph after a stage, for an unknown setting, if the graph has no form in the
-  // release, and if tinygrad does not answer.
+  // without a live pipeline, for a graph after a stage, for options that a live pipeline cannot apply, if the running
+  // release cannot express the graph, and if tinygrad does not answer.
   virtual Result<GoldenRecord> record_of(const InputGraph& in) const = 0;
   // Returns the graph of `record`, which record_of() made of a graph of the file `file`. Imports the graph, if the
   // session imports graphs.
   Result<InputGraph> graph_of(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
-  // `sizes` has the values of the model's symbolic dimensions.
+  // `sizes` has the values of the model's symbolic dimensions. Fails for another target than the CPU's, for --weights,
+  // and if tinygrad does not answer.
   virtual Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const = 0;
 
@@ -112,8 +114,9 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Status need_scheduler(const std::string& message) const = 0;
   // Fails unless this compiler can repeat a failure of a kernel that `release` of tinygrad compiled.
   virtual Status can_repeat(const std::string& release) const = 0;
-  // Called before a run on `device`, the value of --device. A compiler that compiles before the run sets the target in
-  // `over`, if it is empty. Returns true if the run uses the linear list of the record that this compiler made.
+  // Called before a run on `device`, the value of --device. The live compiler compiles before the run, so it sets
+  // an empty `over.target` to `device`. Returns true if the run uses the linear list of the record that this compiler
+  // made.
   virtual bool compile_for(const std::string& device, Overrides& over) const = 0;
 
  protected:

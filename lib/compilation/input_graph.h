@@ -44,9 +44,9 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 // spaces of BUFFERs decide, too.
 bool looks_like_tensor_graph(UOp root);
 
-// Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks. Errors have
-// file, line and column. `take_malformed` and `producer` (empty: the text says which release it is of) are as in
-// ReadReport.
+// Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
+// `take_malformed` is set. Errors have file, line and column. `take_malformed` and `producer` (empty: the text says
+// which release it is of) are as in ReadReport.
 Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
                              bool take_malformed = false, std::string_view producer = {});
 
@@ -75,8 +75,8 @@ bool runs_threads_in_turn(const InputGraph& in);
 // and the target that known_target() returns.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
-// Returns the longest beginning of `target`, as another release writes it, that names a target of tgc; "CL:CL" for
-// QCOM's OpenCL; "" if there is none.
+// Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of another release) that names a target of tgc; "CL:CL"
+// for QCOM's OpenCL; "" if there is none.
 std::string known_target(std::string_view target, const Settings& settings);
 
 // Returns the target of `in`, whose record has the target `recorded`. For an imported kernel, this is

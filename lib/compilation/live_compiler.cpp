@@ -108,7 +108,7 @@ class LiveCompiler : public GraphCompiler {
   const TinygradFacts& facts() const { return tinygrad_->facts().value_or_throw(); }
 
   // Returns the settings of a question to tinygrad: the recorded ones of the input, then those of --set. Throws Failure
-  // if --set names a setting that this tinygrad does not have.
+  // if a --set is malformed or names a setting that this tinygrad does not have.
   Values settings_of_question(const GoldenSettings& recorded) const {
     GoldenSettings out;
     for (auto& [name, value] : recorded)
@@ -129,7 +129,7 @@ class LiveCompiler : public GraphCompiler {
     return {out.begin(), out.end()};
   }
 
-  // Returns the target of `in` with an architecture: the recorded one, or else the default one of the device.
+  // Returns the target of `in`. That of a kernel has an architecture: the recorded one, or else the device's default.
   std::string target_of_question(const InputGraph& in) const {
     const std::string target = target_for(in), recorded = in.record ? in.record->target : in.info.target;
     if (in.is_tensor_graph || std::ranges::count(target, ':') > 1) return target;
@@ -163,7 +163,7 @@ class LiveCompiler : public GraphCompiler {
   }
 
   // Compiles kernel number `kernel` of `schedule`, a tensor graph that compile() returned, for the schedule's device.
-  // Fails if there is no such kernel.
+  // Fails if there is no such kernel, or if it is a copy.
   Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;

@@ -50,7 +50,7 @@ TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their 
   for (const char* line : {"apply rangeify: reshape by reshape", "apply rangeify: minimum_valid by symbolic",
                            "simplify ranges: check_merge by check_merge"})
     CHECK_MESSAGE(rewrites.seen.contains(line), line);
-  auto is_shift = [](const std::string& line) {  // "apply opts: shift (5,) 4 upcast by substitute"
+  auto is_shift = [](const std::string& line) {  // such as "apply opts: shift (5,) 4 upcast by substitute"
     return line.starts_with("apply opts: shift (") && line.ends_with(" by substitute");
   };
   CHECK(std::ranges::any_of(rewrites.seen, is_shift));

@@ -32,7 +32,8 @@ Result<std::string> KernelOutputs::function_name() {
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings) {
   const std::string known = known_target(record.target, settings);
   auto target = recorded_target(known, settings);
-  if (target && known.find(':') != known.npos) return target;  // a device alone, as of CPU:X86, is not enough
+  // a device alone (the known part of CPU:X86 is CPU) does not tell which compiler to use
+  if (target && known.find(':') != known.npos) return target;
   return Diag{"tgc has no compiler for " + record.target};
 }
 

@@ -47,7 +47,8 @@ class KernelOutputs {
     return out;
   }
 
-  // Returns the outputs of compilers of a recorded source, for target_of_source(). Fails if no source was recorded.
+  // Returns the outputs of compilers of a recorded source, for target_of_source(). Fails if that fails, or if no source
+  // was recorded.
   static Result<KernelOutputs> recorded_outputs(const GoldenRecord& record, const Settings& settings,
                                                 CompileOptions compile = {});
 

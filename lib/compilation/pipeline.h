@@ -46,7 +46,7 @@ enum class Ability : uint8_t {
   Recording,      // a record has the stages that tinygrad made
 };
 
-// Makes the names in a recording those of a later release, to show recordings of both releases together.
+// Renames the stages and nodes of a recording to those of a later release, so that recordings of both can be compared.
 struct LaterRelease {
   Release release = Release::v0_12;
   std::function<std::string(const std::string& stage)> stage_name;  // returns the later release's name of a stage
@@ -119,19 +119,19 @@ class Pipeline {
   virtual Result<SidesImporter::Imported> rewrite_sides(const Rewrite& rewrite) = 0;
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result. With `bottom_up`,
-  // rewrites a node before its sources. Returns the empty UOp if the rewrites nest too deep. If a native stage has
-  // several graph rewrites, returns the graph of the one that has rewrite number `count`.
+  // rewrites a node before its sources. Returns the empty UOp if the rewrites nest too deep. A native pipeline counts
+  // only graph rewrites in this order, and returns the graph of the one that has rewrite number `count`.
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
   // Compiles the graph again without the rewrite, as if its rule had not matched.
   virtual Result<std::unique_ptr<Pipeline>> without_rewrite(const Rewrite& rewrite) = 0;
 
   // ---- outputs
-  // Returns the texts that `stages` selects: graphs, the linear list, the source and the launch facts. The native
-  // pipeline also has the schedule, the kernels of a tensor graph and the outputs of compilers.
+  // Returns the texts that `stages` selects: graphs, also those of a schedule's kernels, the linear list, the source,
+  // the launch facts and the outputs of compilers. The native pipeline also has the schedule as text.
   virtual Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) = 0;
   virtual Result<std::string> source() = 0;  // returns the kernel's source code
   // Sends the rewrites of the selected stages as events. The native pipeline also sends the rewrites of the kernels of
-  // a tensor graph, and ignores `later`. Others rename stages and nodes by `later`, if it is not null.
+  // a tensor graph, and ignores `later`. Other pipelines rename stages and nodes by `later`, if it is not null.
   virtual Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later = nullptr) = 0;
   // Adds the attempts and matches of the rules in the selected stages to the RuleStats.
   virtual Status count_rules(RuleStats&, StageSelection&) { return missing_ability(Ability::Attempts); }

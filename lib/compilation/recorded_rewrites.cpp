@@ -160,10 +160,10 @@ class RewriteRebuilder {
  private:
   struct Known {
     UOp node;      // the final node: the result of all matches on a node
-    size_t after;  // number of matches after which the node has become this
+    size_t after;  // number of matches after which the node has become `node`
   };
 
-  // Sets known_[u], or pushes the nodes that must be known first.
+  // Sets known_[u], or pushes onto `stack` the nodes whose entries in known_ must be set before.
   void step(UOp u, std::vector<UOp>& stack) {
     auto is_ready = [&](UOp s) {
       if (!known_.contains(s) && !open_.contains(s)) stack.push_back(s);

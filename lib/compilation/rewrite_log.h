@@ -39,8 +39,8 @@ struct Rewrite {
   // True if tinygrad discarded the result of the graph rewrite that made this rewrite, because the rule that started
   // the graph rewrite declined.
   bool is_discarded = false;
-  std::string source_place =
-      {};  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
+  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"; else empty
+  std::string source_place = {};
 };
 using Application = Rewrite;
 

@@ -21,7 +21,9 @@ struct StageRow {
   std::string slug;                 // the name in file names, for example "postopt-symbolic"
   std::string_view extension = {};  // extension of the row's files; empty for a graph, whose format decides
   std::string_view help_text = {};  // description; empty for a stage of a recording (purpose_of_stage)
-  size_t position_in_level = 0;     // position within its level, the NN in KERNEL.NN.STAGE.EXT; the AST is 0
+  // The NN in KERNEL.NN.STAGE.EXT: from 1 for tensor stages and the schedule; from 1 for kernel stages, and on for the
+  // outputs; 0 for the AST.
+  size_t position_in_level = 0;
   // The pointer for `kind` (Tensor, Kernel or Output) is set; the others are null. All are null in rows of recordings.
   const TensorStage* tensor = nullptr;
   const Stage* kernel = nullptr;

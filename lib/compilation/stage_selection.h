@@ -29,8 +29,8 @@ class StageSelection {
   const std::string& list_text() const { return list_text_; }
   bool is_empty() const { return list_text_.empty(); }
   // Returns for each entry of `recorded`, in order, whether the list selects the entry. An empty list selects all.
-  // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage that
-  // tinygrad could not print.
+  // Words that name no stage of this record select nothing. Fails if the list is malformed, or names a stage whose
+  // result tinygrad could not print.
   Result<std::vector<bool>> select_recorded(const RecordedStages& recorded);
   // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline calls
   // mark_matched() for a word that names something that it has, such as an output, so that outcome() does not report
@@ -38,7 +38,7 @@ class StageSelection {
   std::string word_for(const StageRow& row) const;
   void mark_matched(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which offered(row) returns true; an
-  // empty list selects all. Fails if the list has another word.
+  // empty list selects all. Fails if the list is malformed, or has a word that names none of these rows.
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
   // Returns true if select_rows() failed; it then fails for every native pipeline.
   bool is_unknown() const { return is_unknown_; }

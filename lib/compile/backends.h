@@ -1,5 +1,5 @@
-// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and column
-// if known, if the source does not compile, and another Failure if the compiler itself does not work.
+// Compiler backends behind compile(): one function per family of compilers. They throw Rejected, with line and
+// column if known, if the source does not compile, and another Failure if the compiler itself does not work.
 #pragma once
 #include "lib/compile/compile.h"
 #include "lib/compile/engines.h"
@@ -35,8 +35,8 @@ bool has_ptxas();  // returns true if ptxas is installed
 // Compiles OpenCL with this computer's OpenCL platform and returns the platform's binary.
 std::string compile_opencl(const CompileJob& job);
 
-// llvm_identity and cuda_identity return texts that differ if the compilers that a job uses, or this computer's CPU if
-// the code depends on it, differ. These texts are part of the cache key. Neither function loads a compiler.
+// llvm_identity and cuda_identity return a text that identifies the compilers of a job and, if the code depends on it,
+// this computer's CPU. The text is part of the cache key. Neither function loads a compiler.
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
@@ -46,7 +46,7 @@ std::string cuda_by_clang(const CompileJob& job, Form form);
 // Compiles Metal for this computer's CPU; read_metal_code (metal/metal.h) reads the result.
 std::string metal_by_clang(const CompileJob& job, Artifact what);
 
-// Returns the value of a successful compilation; throws Rejected with the compiler's message if the compilation failed.
+// Returns the value of a successful compilation. Throws Rejected with the compiler's message if it failed.
 template <class T>
 T take_result(EngineResult<T> made) {
   if (made.ok) return std::move(made.value);

@@ -75,9 +75,9 @@ std::optional<struct stat> entry_at(const fs::path& path) {
   return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
 }
 
-// True for a temporary file that a crashed writer left behind.
+// True for a temporary file of a writer that probably crashed, because the file is older than an hour.
 bool is_left_over(const fs::path& path) {
-  constexpr time_t kLong = 3600;  // seconds
+  constexpr time_t kLong = 3600;  // age in seconds
   struct stat info;
   bool is_staged = path.filename().string().starts_with(".tgc-") && ::lstat(path.c_str(), &info) == 0;
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;

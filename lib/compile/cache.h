@@ -30,14 +30,15 @@ class CompileCache {
   uint64_t limit_bytes() const { return limit_bytes_; }
 
   std::optional<std::string> load_entry(const Sha256& key);
-  // Stores `bytes` under `key`. If writing fails, no entry is stored and no error is reported.
+  // Stores `bytes` under `key`. If writing fails, or if the entry is larger than the limit, stores nothing and reports
+  // no error.
   void store_entry(const Sha256& key, std::string_view bytes);
 
   struct CacheUsage {
     uint64_t entries = 0, bytes = 0;
   };
   CacheUsage usage() const;
-  // Removes every entry and returns the number of removed entries.
+  // Removes every entry and returns the number of removed entries. Fails if an entry cannot be removed.
   Result<uint64_t> clear();
 
  private:

@@ -2,15 +2,15 @@
 // workers that may only read the system's files (Rights::Compile). Drivers, external programs and lld (which links
 // through files) run in workers with a DriverRoom. Starting, confining and warming up a worker takes longer than
 // compiling a small kernel, so a worker is kept and reused by any thread. A worker that ran a driver, rejected a
-// source, crashed or ran out of time is not reused.
+// source, crashed, ran out of time or has compiled many sources is not reused.
 #pragma once
 #include "lib/compile/compile.h"
 
 namespace tgc {
 
 // Runs `compiler` on the job in a worker process (in this process in a sanitizer build) and returns its result. Throws
-// what `compiler` throws, including Rejected, or a Failure that names the kernel if the worker died or exceeded the
-// job's time limit.
+// what `compiler` throws, including Rejected, or a Failure that names the kernel if the worker died or exceeded
+// the job's time limit.
 std::string compile_contained(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 

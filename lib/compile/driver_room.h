@@ -15,7 +15,8 @@ class DriverRoom {
   DriverRoom();  // throws Failure if the folder cannot be created
 
   const TemporaryFolder& folder() const { return folder_; }
-  // Confines the calling worker to this sandbox. `memory` is its memory limit in bytes. Throws Failure.
+  // Confines the calling worker to this sandbox, and sets TMPDIR to its folder. `memory` is the memory limit in bytes.
+  // Throws Failure if the worker cannot be confined.
   void confine(Worker& worker, uint64_t memory) const;
 
  private:

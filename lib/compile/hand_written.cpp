@@ -100,7 +100,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 }
 
 // Processes a preprocessor directive. Returns the text that replaces the line; adds a macro that it defines to `words`.
-// Throws Failure for other directives.
+// Throws Failure unless it is a known pragma, includes a known header, or defines a macro without parameters.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
   std::string_view rest = trimmed(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
@@ -141,7 +141,8 @@ constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict_
                                             "__global", "constant", "__constant",   "device",     "noalias",  "local",
                                             "noundef",  "readonly", "writeonly",    "nocapture",  "align",    "struct"};
 
-// Reads "const float* __restrict__ a", "device float* a [[buffer(0)]]" or "float* noalias align 32 %a".
+// Parses the declaration of a parameter, such as "const float* __restrict__ a", "device float* a [[buffer(0)]]" or
+// "float* noalias align 32 %a".
 HandWrittenKernel::Parameter parameter_of(std::string text) {
   HandWrittenKernel::Parameter out;
   if (size_t attributes = text.find("[["); attributes != text.npos) {

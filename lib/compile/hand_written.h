@@ -24,13 +24,13 @@ struct HandWrittenKernel {
 // Returns the languages of --language: "cuda", "hip", "opencl", "metal", "llvm", "c".
 std::vector<std::string> language_names();
 
-// Returns the target of --target for a language if the user names none: "CUDA" for "cuda". Fails for another word.
+// Returns the target for a source in `language` without --target: "CUDA" for "cuda". Fails for an unknown language.
 Result<std::string> default_target_of(const std::string& language);
 
 // Makes a source self-contained that was written for a compiler with headers: replaces macros without parameters by
-// their text and HIP's keywords by clang's attributes, drops `#pragma unroll` and the headers that this makes
-// unnecessary, and declares kernels without mangling. Line numbers do not change. Fails for most other preprocessor
-// directives. Returns LLVM IR and PTX unchanged.
+// their text and HIP's keywords by clang's attributes, drops `#pragma unroll`, /* comments */ and the headers that this
+// makes unnecessary, and declares kernels without mangling. Line numbers do not change. Fails for most other
+// preprocessor directives. Returns LLVM IR and PTX unchanged.
 Result<std::string> self_contained_source(Language language, std::string_view text);
 
 // Returns the kernels of a source in their order, except templates. Fails if there is none.

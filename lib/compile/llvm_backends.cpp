@@ -145,9 +145,9 @@ std::string host_cpu() {
   return flags;
 }
 
-// True if LLVM's engine, not clang, optimizes the job: for LLVM IR, unless uses_other_compiler is set; for C, if
-// uses_other_compiler is set without a fault, or is not set, with a pass limit, a fault, Artifact::Passes or a huge
-// source.
+// True if LLVM's engine, not clang, optimizes the job. For LLVM IR: unless uses_other_compiler is set. For C: with
+// uses_other_compiler, unless there is a fault; without it, if there is a pass limit, a fault, or a huge source, or for
+// Artifact::Passes.
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
   bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);

@@ -45,7 +45,8 @@ class SmallestLimit {
 Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
   const uint32_t warps = divide_up(threads, kWarp);  // warps of a block
   SmallestLimit blocks(UINT32_MAX);
-  const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;  // assumed; each has an equal part of the registers
+  // the numbers of schedulers are assumed; each scheduler has an equal part of the registers
+  const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;
   const uint32_t of_warp = round_up(std::max(1u, *k.vector_registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)

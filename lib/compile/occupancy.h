@@ -18,8 +18,8 @@ struct Occupancy {
   std::string text() const;      // "10 of 16 waves, by vector registers"
 };
 
-// Returns the occupancy of work groups of `threads` threads on `arch` ("sm_80", "gfx1100"). Unset if the architecture
-// is not in the tables, or if registers or threads are unknown.
+// Returns the occupancy of work groups of `threads` threads on `arch` ("sm_80", "gfx1100"); nullopt if the architecture
+// is not in the tables, the number of registers is unknown, or `threads` is 0.
 std::optional<Occupancy> occupancy_of(const KernelResources& kernel, std::string_view arch, uint32_t threads);
 
 // An AMD processor, as LLVM's AMDGPUSubtarget has it. The SIMDs are those of a compute unit, because tinygrad compiles

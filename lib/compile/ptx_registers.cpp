@@ -1,4 +1,4 @@
-// Estimates the registers of a PTX kernel by the live ranges of its virtual registers (estimate_ptx of resources.h).
+// Estimates the registers of a PTX kernel by the live ranges of its virtual registers: estimate_ptx().
 #include <algorithm>
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@ struct LiveRange {
   size_t begin = 0, end = 0;  // numbers of lines
 };
 
-// Reads one kernel line by line. Its loops are branches to labels above them.
+// Reads one kernel line by line. A branch to a label of an earlier line counts as a loop.
 class PtxKernel {
  public:
   explicit PtxKernel(std::string_view name) {
@@ -75,7 +75,8 @@ class PtxKernel {
   void add_shared(std::string_view line) {
     out_.shared_bytes = *out_.shared_bytes + uint32_t(std::atoi(std::string(line.substr(line.find('[') + 1)).c_str()));
   }
-  // Reads ".b32 %r<12>;" and ".f32 %acc_0, %b;": the type of registers with this prefix or name.
+  // Parses a declaration of registers and stores their size in words_. ".b32 %r<12>;" declares the registers with the
+  // prefix %r, and ".f32 %acc_0, %b;" the registers with these names.
   void add_registers(std::string_view line) {
     const std::string_view text = trimmed(line);
     const size_t space = text.find_first_of(" \t");

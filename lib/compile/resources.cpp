@@ -166,7 +166,7 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
   const size_t begin = assembly.find("amdhsa.kernels:");
   if (begin == assembly.npos) return out;
   for (std::string_view raw : lines_of(assembly.substr(begin))) {
-    // a kernel is an item of a list, whose members are indented by four columns; those of arguments by more
+    // a kernel is an item of a list; its members are indented by four columns, and those of its arguments by more
     if (raw.starts_with("  - ")) {
       out.push_back({.reported_by = "LLVM " + std::string(llvm_version()), .num_spills = 0, .num_spill_loads = 0,
                      .spill_unit = "registers"});

@@ -25,7 +25,8 @@ struct KernelResources {
   std::optional<uint32_t> shared_bytes;            // GPU: memory that a work group shares
   std::optional<uint32_t> scratch_bytes;           // private memory of a thread; CPU: size of the stack frame
   std::optional<uint32_t> code_bytes;
-  std::optional<uint32_t> vector_bits;  // CPU: width of the widest vectors that it computes with; 0: scalar code
+  // CPU: width of the widest vectors that the kernel computes with or, if it only moves data, moves; 0: scalar code
+  std::optional<uint32_t> vector_bits;
   uint32_t max_threads = 0;             // maximum number of threads of a work group that the source states; 0: none
 };
 

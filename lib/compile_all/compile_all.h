@@ -49,15 +49,15 @@ class BatchCompiler {
  public:
   BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, or if the
-  // inputs have no kernel. If the pipeline or a renderer refuses a kernel, the report lists this kernel as refused,
-  // which is not a failure.
+  // Lowers every kernel, then compiles the sources, session.jobs at a time. Fails if an input cannot be read, if the
+  // inputs have no kernel, if a graph of another release has no record, or if the session is cancelled. If the pipeline
+  // or a renderer refuses a kernel, the report lists this kernel as refused, which is not a failure.
   Status run();
 
   bool any_failed() const;
   Status check_any_source() const;     // returns an error if kernels were read, but none has a source
   // Returns a table with a row for each target or, with CompilePlan::reports_resources, for each kernel; then the
-  // failures.
+  // failures and the refused kernels.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` or
   // CompilePlan::reports_resources is true.

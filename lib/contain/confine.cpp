@@ -90,7 +90,7 @@ void close_between(unsigned first, unsigned last) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, last, 0) == 0) return;
 #endif
-  rlimit limit{};  // Linux before 5.9
+  rlimit limit{};  // Linux before 5.9 has no close_range
   getrlimit(RLIMIT_NOFILE, &limit);
   for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++) close(int(fd));
 }
@@ -144,7 +144,7 @@ Status restrict_files(const Confinement& what) {
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
   if (rules < 0) return refused("Landlock", errno);
   if (what.rights == Rights::Compile) {
-    std::error_code error;  // clang's headers, if the installation of tgc has them
+    std::error_code error;  // allow reading clang's headers if the installation of tgc has them
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     allow(rules, program.parent_path().parent_path() / "lib/tgc/clang",
           kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
@@ -238,7 +238,7 @@ constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
 constexpr uint32_t fails(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
 
-// Holds if the 32 bits at `offset` in seccomp_data, masked with `mask`, equal `value`.
+// The condition that the 32 bits at `offset` in seccomp_data, masked with `mask`, equal `value`.
 struct Condition {
   uint32_t offset, mask, value;
 };

@@ -22,7 +22,7 @@ enum class Rights : uint8_t {
 struct Confinement {
   Rights rights = Rights::Compute;
   uint64_t memory_bytes = 0;  // bytes that may be allocated beyond the current size; 0: no limit
-  double cpu_seconds = 0;     // CPU seconds, rounded up; 0: no limit
+  double cpu_seconds = 0;     // limit in CPU seconds, rounded up, plus 1; 0: no limit
   // files and folders that a Rights::Driver worker may write; it may also read all files outside of /dev
   std::vector<std::string> writable_paths = {};
   // the highest Landlock ABI version to use, for tests of older kernels; 0: no Landlock

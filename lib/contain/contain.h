@@ -49,7 +49,7 @@ class Worker {
 };
 
 // The parent's handle to a worker. Destroying it in the process that started the worker kills the worker's process
-// group, which has all processes that the worker started.
+// group, which includes the processes that the worker started.
 class WorkerProcess {
  public:
   // Forks; the child runs `body`. If `body` returns a Diag, the child sends it as its answer. Returns an error if the

@@ -47,7 +47,7 @@ Result<pid_t> start_process(const ProcessStart& start) {
   if (!start.working_folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t usual;  // signals that this process ignores; the program must not inherit that
+  sigset_t usual;  // signals that this process ignores; the program starts with their default actions
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes,
@@ -151,7 +151,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
-    Pipe alive;  // when this pipe closes, the guard kills what the command left
+    Pipe alive;  // when this pipe closes, the guard kills the processes that the command left
     const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInherited;
     const pid_t pid = start_process({.argv = guarded_shell(command),
                                      .in = ProcessStart::kNothing,

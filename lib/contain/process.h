@@ -1,5 +1,5 @@
-// The programs that tgc starts: compilers, tinygrad, the user's commands. Only this file starts processes for them;
-// emulate_program() replaces tgc's own process.
+// Starts programs: compilers, tinygrad, the user's commands. No other file of tgc starts a program, except that
+// emulate_program() (lib/execute) replaces tgc's own process by one.
 #pragma once
 #include <sys/types.h>
 

@@ -8,11 +8,11 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostCells = size_t(1) << 24;  // most cells of the table that align_code() fills
+constexpr size_t kMostCells = size_t(1) << 24;  // limit for the cells of the table that align_code() fills
 constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of a pair: the same text; the same up to registers
 
-// Returns the class of a register: "v" for "v12", "s" for "vcc_lo"; "" for
-// other words, also for special registers such as "exec_lo", whose names are compared.
+// Returns the class of a register: "v" for "v12", "s" for "vcc_lo". Returns "" for other words, also for special
+// registers such as "exec_lo", whose names are compared.
 std::string_view register_class(std::string_view word) {
   if (word == "vcc_lo" || word == "vcc_hi") return "s";
   for (std::string_view name : {"v", "s", "a", "ttmp"})

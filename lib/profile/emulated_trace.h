@@ -1,6 +1,6 @@
 // Writes profiles of emulated AMD GPUs: `tgc run --emulate --profile=F`. The emulator logs the instructions that each
-// wave executes (lib/emulate/hip/trace_log.h). This library writes the packets that hardware would write for these, to
-// a profile.pkl that `tgc profile` and tinygrad can read. Each packet takes one cycle.
+// wave executes (lib/emulate/hip/trace_log.h). This library writes the packets that hardware would write for these
+// instructions to a profile.pkl, which `tgc profile` and tinygrad can read. Each packet takes one cycle.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,7 +16,8 @@ namespace tgc::profile {
 // was logged, the log is too small, the GPU is not RDNA, or the code cannot be read or does not fit the log.
 Result<int> run_profiled(const std::string& path, const std::function<int()>& body);
 
-// Returns the contents of the profile.pkl for a log. Errors: as run_profiled().
+// Returns the contents of the profile.pkl for a log. Errors: no launch was logged, the log is too small, the GPU is not
+// RDNA, or the code cannot be read or does not fit the log.
 Result<std::string> profile_of_log(const hip::TraceLog& log);
 
 }  // namespace tgc::profile

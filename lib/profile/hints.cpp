@@ -10,11 +10,11 @@ namespace tgc::profile {
 namespace {
 
 constexpr double kLeastGain = 0.02;    // hints with less gain are left out, as noise
-constexpr uint32_t kFarFromFewest = 2;  // hints at accesses with this many times the fewest cache lines or cycles
-constexpr double kManyRepeats = 4;     // hints at loads if each byte is loaded this often on average
+constexpr uint32_t kFarFromFewest = 2;  // for a hint, an access needs this many times the fewest cache lines or cycles
+constexpr double kManyRepeats = 4;     // for a hint, loads must load each byte this often on average
 constexpr double kOverlap = 0.5;       // assumed share of a wait that other loads or waves can hide
-constexpr size_t kMostAccesses = 3;    // most hints of each kind about single accesses
-constexpr uint32_t kWidest = 16;       // most bytes of a lane that one instruction accesses
+constexpr size_t kMostAccesses = 3;    // limit for the hints of each kind about single accesses
+constexpr uint32_t kWidest = 16;       // the largest number of bytes that one instruction accesses for a lane
 constexpr uint32_t kRegisterBytes = 4;
 
 // The effects of a change on a kernel, as bits. A change that adds UPCAST has kFewerThreads. An increase is followed by
@@ -29,7 +29,7 @@ uint32_t opposite(uint32_t effects) { return (effects & kIncreases) << 1 | (effe
 // One way to make a change.
 struct Way {
   std::string text;
-  uint32_t effects = 0;  // of Effect
+  uint32_t effects = 0;  // bits of Effect
 };
 
 // A hint before it is weighed against the others.
@@ -89,8 +89,8 @@ class HintFinder {
     std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
     sort_by_gain(out_);
     std::vector<Hint> hints;
-    std::set<uint32_t> lines;  // of the accesses of hints
-    uint32_t excluded = 0;     // Effects
+    std::set<uint32_t> lines;  // source lines of the accesses that earlier hints are about
+    uint32_t excluded = 0;     // bits of Effect: the effects that contradict earlier hints
     for (Candidate& c : out_) {
       std::erase_if(c.ways, [&](const Way& w) { return w.effects & excluded; });
       if (c.ways.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
@@ -111,8 +111,8 @@ class HintFinder {
     return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
   }
 
-  // Adds hints if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and else a hint at the
-  // resource that limits their number.
+  // Adds a hint if more waves on a SIMD could hide stalls: "few-waves" if more would fit, and otherwise a hint at the
+  // resource that limits how many fit (if more would fit, that hint has the gain 0 and is left out later).
   void add_waves() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
@@ -223,7 +223,7 @@ class HintFinder {
   struct LineTime {
     double share = 0;  // share of the waves' time: waits for their results, and their own stalls
     uint64_t hits = 0;
-    uint32_t bytes = 0, places = 1;   // of the widest: bytes of a lane at each address; number of addresses
+    uint32_t bytes = 0, places = 1;   // of the widest access: bytes of a lane at each address; number of addresses
     std::set<std::string> mnemonics;  // "ds_load_b128"
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {

@@ -115,7 +115,7 @@ void add_waits(std::string_view text, InstructionRole& out) {
 }
 
 // Returns the bytes that an instruction accesses for each lane, by its name: 12 for "global_load_b96" and
-// "global_load_dwordx3", 1 for "global_load_d16_u8".
+// "global_load_dwordx3", 1 for "global_load_d16_u8"; 4 if the name contains no known type.
 uint32_t bytes_of_access(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
       {"b128", 16}, {"b96", 12}, {"b64", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4},

@@ -26,11 +26,12 @@ struct Section {
 };
 Result<Section> find_section(std::string_view elf, std::string_view name);
 inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
-// Returns an ELF file for AMDGPU with only this section, for a disassembler: the profile's file may be damaged.
+// Returns an ELF file for AMDGPU with only this section. A disassembler reads it instead of the profile's ELF file,
+// which may be damaged.
 std::string make_elf(const Section& text);
 
 struct CodeInstruction {
-  uint32_t offset = 0;         // bytes from the begin of .text
+  uint32_t offset = 0;         // bytes from the beginning of .text
   uint8_t size_bytes = 4;
   bool has_no_packet = false;  // true if traces have no packet for it: s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
@@ -46,7 +47,7 @@ struct CodeInstruction {
 class KernelCode {
  public:
   static constexpr uint32_t kNowhere = UINT32_MAX;
-  // Splits the section into instructions. Error: a word begins no instruction of `isa`.
+  // Splits the section into instructions. Errors: a word begins no instruction of `isa`; the last word is incomplete.
   static Result<KernelCode> read(const Section& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }

@@ -38,8 +38,8 @@ InputGraph profile_ast(const Session& session, const Trace& trace, const std::st
 KernelWorks find_works(const Session& session, const Trace& trace);
 
 // Returns the registers and memory of a kernel, from the descriptor and the metadata of its binary (as LLVM's
-// AMDGPUUsage describes them); nullopt if the binary has no descriptor. `max_threads` is 0 if the metadata does not
-// have it.
+// AMDGPUUsage describes them); nullopt if the binary has no descriptor. `num_spills` counts spilled vector and scalar
+// registers; `max_threads` is 0 if the metadata does not have it.
 std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
 // Returns how many waves of the run's kernel fit on a SIMD. Work groups have the most threads that the metadata allows,
 // else 32. Nullopt if the run has no binary with a descriptor, or if the architecture is not in the tables.

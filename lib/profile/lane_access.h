@@ -16,8 +16,8 @@ struct LaneAccess {
   uint32_t lane_bytes = 0;           // number of bytes that each lane accesses
   uint32_t num_lines = 0;            // number of cache lines that the lanes access
   uint32_t fewest_lines_needed = 0;  // fewest cache lines that could hold all bytes that the lanes access
-  int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 also if they differ
-  std::vector<int64_t> addresses;    // by lane, in bytes from the begin of the buffer
+  int64_t stride_bytes = 0;          // bytes from each lane's address to the next lane's; 0 if these distances differ
+  std::vector<int64_t> addresses;    // by lane, in bytes from the beginning of the buffer
 };
 inline constexpr uint32_t kCacheLine = 128;  // bytes of a line of the L2 cache, and of RDNA's L0 and L1
 

@@ -7,7 +7,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr size_t kMostNamed = 3;  // most instructions that a text names
+constexpr size_t kMostNamed = 3;  // limit for the instructions that a text names
 
 // Returns true for instructions without an operation of their own: waits, and what the compiler adds for scheduling.
 bool is_filler(std::string_view text) {

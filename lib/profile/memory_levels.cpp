@@ -8,12 +8,12 @@
 namespace tgc::profile {
 namespace {
 
-constexpr double kLineBytes = 128;  // of the L2 caches of RDNA3, RDNA4 and CDNA
+constexpr double kLineBytes = 128;  // size of a line of the L2 caches of RDNA3, RDNA4 and CDNA
 
 // A cache and its counters, by the names that the architectures give them.
 struct CacheCounters {
   const char *name, *hits, *misses;
-  double line_bytes;  // 0: what a request moves is not known
+  double line_bytes;  // number of bytes that a request moves; 0: unknown
 };
 constexpr CacheCounters kCaches[] = {
     {"instruction cache", "SQC_ICACHE_HITS", "SQC_ICACHE_MISSES", 0},

@@ -1,4 +1,4 @@
-// The requests and bytes of a run at each level of the memory hierarchy, from the counters of its profile.
+// The requests and bytes of a run at each level of the memory hierarchy, from its counters and thread traces.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,9 +13,10 @@ struct MemoryLevel {
   std::string name;          // "L2 cache"
   std::string request_unit;  // what `num_requests` counts, such as "cycles"
   double num_requests = 0;
-  std::optional<double> hit_rate;  // share of hits; for local memory: share of cycles without bank conflicts
-  std::optional<double> num_bytes;
-  bool is_upper_bound = false;  // `num_bytes` are at most that many
+  // share of hits; for local memory, share of cycles without bank conflicts; nullopt: unknown
+  std::optional<double> hit_rate;
+  std::optional<double> num_bytes;  // nullopt: unknown
+  bool is_upper_bound = false;  // `num_bytes` is an upper bound of the bytes
   std::string figure_source;    // the counters, or "the trace"
 };
 

@@ -37,7 +37,7 @@ std::string exec_name(const PointEvent& exec) {
 
 MemoryUse memory_use(const Trace& trace) {
   MemoryUse out;
-  std::map<int64_t, size_t> open;  // by key, which is unique in the process: index of the buffer that has it now
+  std::map<int64_t, size_t> open;  // by key of a buffer (unique in the process): index of the buffer, until it is freed
   std::map<std::string_view, std::pair<double, size_t>> devices;  // by device: bytes in use, index in out.devices
   std::vector<const PointEvent*> points;
   for (const PointEvent& e : trace.point_events) points.push_back(&e);

@@ -34,8 +34,8 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const Trace& trace);
 
+using KernelOfDevice = std::pair<std::string, std::string>;  // names of a device and of a kernel
 // Returns for each execution of a kernel the bytes of its buffers, each buffer counted once.
-using KernelOfDevice = std::pair<std::string, std::string>;  // device, kernel
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory);
 
 }  // namespace tgc::profile

@@ -10,7 +10,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr size_t kParts = 100;
-constexpr double kNearlyFull = 0.9;                // of the waves that fit
+constexpr double kNearlyFull = 0.9;                // share of the waves that fit
 constexpr int64_t kMostTime = int64_t(1) << 50;    // only a damaged trace has later times
 
 struct Span {

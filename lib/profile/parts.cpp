@@ -24,7 +24,7 @@ std::string fields_text(const PacketType& type, Layout layout, uint64_t bits) {
 }
 
 // Calls f(packet, n) for each packet, with the number of its instruction or InstructionMap::kNone. For a packet with a
-// mask of waves, calls f for each wave.
+// mask of waves, calls f for each wave if `code` is known.
 template <class F>
 void each_packet(std::span<const uint8_t> blob, const KernelCode* code, F f) {
   InstructionMap map(code);

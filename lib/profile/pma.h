@@ -12,7 +12,7 @@ namespace tgc::profile {
 
 struct PmaSample {
   uint64_t pc = 0;    // offset in the kernel's code, in bytes
-  uint32_t tpc = 0;   // the packet's number of the TPC, which gpc(), tpc_of_gpc() and sm() take apart
+  uint32_t tpc = 0;   // 11 bits of the packet's header, which contain gpc(), tpc_of_gpc() and sm()
   uint8_t warp = 0;
   std::string_view reason;  // why the warp did not issue, as CUPTI names it ("MEMORY_DEPENDENCY"); "NONE" if it issued
   bool is_active = false;

@@ -47,9 +47,10 @@ struct Profile {
   // nullopt if the traces have no packet that relates their clocks.
   std::optional<int64_t> clock_offset(size_t event) const;
   // Returns the code whose instructions the packets of an SQTT event report, one packet for each execution. Returns
-  // null if the trace does not fit the code, or for CDNA, whose instructions have several packets.
+  // null without code or packets of instructions, if the trace does not fit the code, or for CDNA, whose instructions
+  // have several packets.
   const KernelCode* packet_code_of(size_t event) const;
-  // Returns the source of a run, or the problem why there is none; null if no source was looked for.
+  // Returns the source of a run, with `missing_reason` set if none was found; null if no source was looked for.
   const CodeSource* source_of(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its shader engines; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of(size_t kernel) const;
@@ -58,7 +59,8 @@ struct Profile {
   std::vector<uint64_t> active_lanes_of(size_t kernel) const;
 };
 
-Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);  // fails if no event is of the kernel
+// Fails if `options` names a kernel or run that has no hardware events.
+Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
 
 // Returns the assembly of a program by address, as LLVM prints it; empty if this build's LLVM cannot disassemble the
 // code. Runs in a worker process, because LLVM can crash.

@@ -37,7 +37,7 @@ struct SqttEvent {
   int64_t se = 0;                        // number of the shader engine
   bool has_instruction_packets = false;  // true if the trace has packets of instructions
   std::string_view blob;
-  std::vector<uint64_t> active_lanes;  // of an emulated run, by instruction: the sum over all executions; else empty
+  std::vector<uint64_t> active_lanes;  // by instruction, summed over all executions; empty unless the GPU was emulated
 };
 
 // The values of a hardware counter in a run: one for each XCC, instance, shader engine, shader array and workgroup
@@ -66,7 +66,7 @@ struct RangeEvent {
   bool is_copy = false;
   bool is_graph = false;        // true for a kernel that ran as a part of a device graph
 };
-// An event at one time, in microseconds: "alloc" and "free" of a buffer, or "exec" of a kernel.
+// An event at one time, in microseconds, such as "alloc" and "free" of a buffer, "exec" of a kernel, or "marker".
 struct PointEvent {
   std::string_view device, name;
   double time_us = 0;
@@ -90,10 +90,12 @@ struct Trace {
 };
 
 // Reads a profile. If the file is damaged, or has events that tgc does not know, reads the other events, and says in
-// Trace::damage_notes what is lost. Errors: the file cannot be read or is too large; no event can be read.
+// Trace::damage_notes what is lost. Errors: the file cannot be read or is too large; standard input is damaged; no
+// event can be read.
 Result<Trace> read_trace(const std::string& path);
-Result<Trace> parse_trace(std::string bytes);  // fails if the pickle itself is damaged
-// Reads the events before the damage in a profile that parse_trace() refuses with the error `why`.
+Result<Trace> parse_trace(std::string bytes);  // as read_trace(), but also fails if the pickle itself is damaged
+// Reads the events before the damage in a profile that parse_trace() refuses with the error `why`. Fails if there are
+// none.
 Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 
 // Returns true if the bytes begin as those of a pickle of the protocols 2 to 5 do.

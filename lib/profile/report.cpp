@@ -91,7 +91,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
 namespace {
 
 constexpr size_t kHottest = 5;
-constexpr size_t kMostSource = 90;  // most characters of a source line
+constexpr size_t kMostSource = 90;  // limit for the printed characters of a source line
 
 struct Row {
   uint64_t address = 0;

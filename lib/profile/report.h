@@ -39,11 +39,12 @@ inline constexpr std::string_view kModeledTimes =
 
 // Returns the kernels and copies by total time, and the runs with hardware events.
 std::string overview_text(const Profile& profile, const std::string& file);
-// Returns for each chosen run its figures, hints, the instructions with the most cycles, and all instructions in the
-// order of the code; for a run of an NVIDIA GPU, its samples by address.
+// Returns for each chosen run its figures, hints, the instructions with the most cycles, and all executed instructions
+// in the order of the code; for a run of an NVIDIA GPU, its samples by address.
 std::string instructions_text(const Profile& profile);
 
-// Prints, in parts, all packets of the chosen runs in the order of the traces, with their instructions.
+// Prints, in parts, all packets (as text: without NOPs) of the chosen runs in the order of the traces, with their
+// instructions.
 void print_packets(const Profile& profile, bool json, const Print& print);
 std::string waves_text(const Profile& profile);
 void print_waves_json(const Profile& profile, const std::string& file, const Print& print);

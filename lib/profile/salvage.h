@@ -13,7 +13,7 @@ struct Salvaged {
   std::string damage_text;
 };
 
-// Returns as many complete items as possible from the begin of `bytes`, a pickle of a list that cannot be read because
+// Returns as many complete items as possible from the start of `bytes`, a pickle of a list that cannot be read because
 // of `why`. Returns nullopt if there is no complete item. `is_allowed` says which classes the pickle may name.
 std::optional<Salvaged> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why);
 

@@ -5,7 +5,7 @@ namespace {
 
 #include "lib/profile/inst_ops.def"
 
-constexpr uint8_t kLongDeltaNibbles = 18;  // TS_DELTA_S8_W3 in layout 4
+constexpr uint8_t kLongDeltaNibbles = 18;  // length of a TS_DELTA_S8_W3 packet in layout 4
 
 #define TGC_FIELD(name, high, low) PacketField{#name, high, low}
 constexpr PacketType kPacketTypes[] = {

@@ -76,7 +76,7 @@ constexpr uint32_t first_op_counter(Layout layout) {
 // The state of a decoder at a packet.
 struct PacketView {
   uint64_t bits = 0;   // the packet's low 64 bits; a shorter packet is followed by bits of the next packets
-  int64_t time = 0;    // cycles since the begin of the trace
+  int64_t time = 0;    // cycles since the beginning of the trace
   const DecodeRow* row = nullptr;
   Layout layout = Layout::Rdna3;
 };

@@ -5,8 +5,8 @@
 namespace tgc::profile {
 namespace {
 
-// Whether the packets of a counter (DecodeRow::count_base) are mapped to instructions: Other are those of other SIMDs,
-// which are not.
+// Whether the packets of a counter (SqttSummary::counter_values) are mapped to instructions (Plain), or not (Other),
+// because another SIMD issued their instructions.
 enum Mapping : uint8_t { Plain, Other };
 
 struct MappingTable {
@@ -78,7 +78,7 @@ class Clock {
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
-    busy_ += time != now_, now_ = time;  // without branches: which packets follow each other is hard to predict
+    busy_ += time != now_, now_ = time;  // no `if`, because the processor would often mispredict the branch
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
     const uint64_t cycles = uint64_t(std::max<int64_t>(time - w.time, 0)), stall = cycles - (cycles != 0);
@@ -98,7 +98,7 @@ class Clock {
   int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; number of cycles so far with a packet
 };
 
-constexpr uint32_t kSnapshotLow = 10;  // the field `snap` of a SNAPSHOT, in both RDNA layouts
+constexpr uint32_t kSnapshotLow = 10;  // lowest bit of the field `snap` of a SNAPSHOT, in both RDNA layouts
 
 struct NoObserver {
   void start(uint32_t) {}

@@ -10,7 +10,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr uint64_t kLongestDependency = 40;  // most cycles of a stall that count as Dependency
+constexpr uint64_t kLongestDependency = 40;  // limit for the cycles of a stall that count as Dependency
 constexpr size_t kNearIssues = 6;            // number of a wave's last issues that an instruction may depend on
 constexpr uint32_t kCacheLineBytes = 64;     // bytes of a line of RDNA's instruction cache
 constexpr size_t kMostNamed = 4, kMostWaitedFor = 5, kMostText = 80;
@@ -206,8 +206,8 @@ uint32_t most_waves(const Profile& p, size_t kernel) {
   return out;
 }
 
-// Returns how many waves a SIMD would have at a time: the launch's waves divided by the SIMDs of the card, if it is
-// known, or the most that fit (1 if that is not known), if these are fewer.
+// Returns how many waves a SIMD would have at a time: the launch's waves divided by the card's SIMDs (by 1 if the card
+// is unknown), but at most as many as fit on a SIMD (at most 1 if that number is unknown).
 uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
@@ -221,7 +221,7 @@ uint32_t modeled_waves(const Profile& p, size_t kernel) {
 // Returns by instruction the cycles in which a memory access occupies its unit, from the cache lines or banks that its
 // lanes access.
 std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std::vector<InstructionRole>& roles) {
-  constexpr uint32_t kLineCycles = 4;  // for each cache line
+  constexpr uint32_t kLineCycles = 4;  // cycles for each cache line
   std::vector<uint32_t> out(roles.size(), 1);
   const CodeSource* source = p.source_of(kernel);
   for (uint32_t n = 0; source && n < roles.size(); n++) {

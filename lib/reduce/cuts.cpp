@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // most elements of a buffer that replaces a node
+constexpr int64_t kMostStored = 1 << 16;  // limit for the elements of a buffer that replaces a node
 
 // Returns the loops (RANGEs and SPECIALs) that the node depends on.
 std::vector<UOp> loops_of(UOp u) {

@@ -210,7 +210,7 @@ ObservedFailure InterestingnessTest::examine_live(const TestCase& c, const Obser
 }
 
 // Returns the input of `c` for tgc's own stages; for a live pipeline, the input with the record that the pipeline
-// makes. Throws Failure.
+// makes. Throws Failure if the live pipeline cannot make the record.
 InputGraph InterestingnessTest::compiled_case(const TestCase& c, bool with_rewrites) const {
   InputGraph in = c.input_graph();
   if (has_stages_) return in;

@@ -19,8 +19,8 @@ namespace tgc {
 // The failure to preserve (--while).
 struct Criterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
-  // For Kind::Script: a shell command, in which {} stands for the candidate's file. For Kind::Differs: the Python or
-  // the command that runs tinygrad (lib/live/tinygrad_process.h). Else empty.
+  // For Kind::Script: a shell command, in which {} is replaced by the name of a file with the candidate. For
+  // Kind::Differs: the Python or the command that runs tinygrad (lib/live/tinygrad_process.h). Else empty.
   std::string script_command;
 };
 

@@ -1,6 +1,6 @@
 // Prefilter: rejects candidates that cannot have the failure, without running them. The condition that a candidate must
 // meet depends on the failure:
-//   a rule that bisect names    the rule applies in its stage, its two sides differ, and it changes the linear list
+//   a rule that bisect names    the rule applies in its stage, its sides may differ, and it changes the linear list
 //   another text than tinygrad  the rule that bisect names applies in its stage
 //   refused, endless            a stage refuses the candidate, or does not terminate, with the same message
 //   a compiler's message        the source code contains the words that the message quotes

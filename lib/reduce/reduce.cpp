@@ -86,8 +86,8 @@ class Reduction {
     UOp (*replacement)(UOp) = nullptr;  // for ddmin: returns the node that replaces a removed node
   };
 
-  // Returns beginnings of other chains, if a chain ended with a case of `left` nodes: the whole graph of the stage, if
-  // it is not much larger, and beginnings for ddmin, which may end with other cases than single steps do.
+  // Returns beginnings of chains to try after a chain ended with a case of `left` nodes: the graph before the blamed
+  // stage, else a slice or the given case; some of them for ddmin, which may end with other cases than single steps do.
   std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
     std::vector<ChainStart> out;
     if (is_rewrite()) {
@@ -125,7 +125,7 @@ class Reduction {
     return chain;
   }
 
-  // Makes the chains of all beginnings, and tests the smallest case with which a chain ends. Usually this case fails.
+  // If the chain of another beginning than best_ ends with the smallest case, and this case fails, tries that chain.
   void try_smallest_end(const TestCase& given) {
     CaseChain smallest = filtered_chain({untested_slice_ ? CaseChain{best_, *untested_slice_} : CaseChain{best_}});
     const size_t left = smallest.back().num_nodes();
@@ -157,7 +157,7 @@ class Reduction {
   }
   bool is_few() const { return best_.num_nodes() <= kFew || stopped(); }
 
-  // Replaces best_ by the last failing case of the chain if it is smaller. The first case of the chain must fail.
+  // If the chain ends with a smaller case than best_, sweeps its last failing case. Keeps the result if it is smaller.
   void try_chain(const CaseChain& chain) {
     if (!is_smaller(chain.back())) return;
     const size_t last = last_that_fails(chain);
@@ -367,7 +367,7 @@ class Reduction {
   }
 
   // Replaces the nodes `depth` levels below the SINK's sources by constants: all at once, then halves of them, down to
-  // pairs. Returns false if there are no nodes at this depth.
+  // pairs. Returns false if there are no nodes at this depth, or if the session is cancelled.
   bool cut_level(size_t depth) {
     std::vector<UOp> level{best_.root}, values;
     UOpSet seen(*best_.graph);
@@ -393,7 +393,7 @@ class Reduction {
   }
 
   // ---- the last steps
-  // Applies all steps that simplify settings, dtypes, numbers or sizes. If the result does not fail, tries each half.
+  // Applies all of `steps`, each of which simplifies one property. If the result does not fail, tries each half.
   void make_plain(std::span<const Simplification> steps) {
     if (steps.empty() || stopped()) return;
     TestCase c = best_;
@@ -406,8 +406,8 @@ class Reduction {
     make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
   }
 
-  // Applies single steps until none gives a failing case. Applies steps that may_fail() or is_likely() accepts one
-  // after another, and tests only the last case. If this case passes, binary-searches the chain for the last failing
+  // Applies single steps until none gives a failing case. Chains steps whose cases may_fail() and, without a prefilter,
+  // is_likely() accept, and tests only the last case. If it passes, binary-searches the chain for the last failing
   // case, and makes the next chains shorter. If no step is accepted and there is no prefilter, tests each step.
   void sweep() {
     const bool has_prefilter = interesting_.has_prefilter();

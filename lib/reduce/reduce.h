@@ -13,7 +13,7 @@ struct ReduceReport {
   size_t num_calls = 0;                      // number of cases that the interestingness test compiled and ran ("tries")
   size_t num_prefiltered = 0;                // number of cases that the prefilter examined
   double wall_seconds = 0;                   // wall time of the reduction
-  std::string verdict;                       // text of the reduced kernel's failure
+  std::string verdict;                       // text of the failure that the reduction preserves
   bool was_interrupted = false;              // the reduction was cancelled; the result is the smallest case so far
   std::string bundle_text;                   // text of a repro bundle of the reduced kernel
   std::string error = {};                    // why the reduction failed; empty if it did not

@@ -33,7 +33,7 @@ UOp replacement_of(UOp u);
 // the number of its second iteration (0 if there is only one).
 UOp runnable_replacement_of(UOp u);
 // Returns steps that make the node `u` simpler. They replace it by another node with its dtype or by a constant,
-// shorten or remove its loop, or drop one of its sources.
+// shorten or remove loops, or drop one of its sources.
 Candidates simpler_nodes(const TestCase& c, UOp u);
 // Returns all steps: most of those on the whole case, then those at nodes, beginning with the nodes that dominate the
 // most others, then those that change all dtypes or buffers. `c` must outlive them.

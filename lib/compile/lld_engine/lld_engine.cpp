@@ -19,8 +19,8 @@
 LLD_HAS_DRIVER(elf)
 
 #ifdef TGC_STATIC
-// For link-time optimization, which tgc does not use, lld initializes all targets of LLVM. Without these functions,
-// their code would be linked.
+// For link-time optimization, which tgc does not use, lld initializes all targets of LLVM. These empty functions take
+// the place of LLVM's, so that the code of the targets is not linked.
 #define TGC_NOTHING(name) \
   extern "C" void name() {}
 #define LLVM_TARGET(name)                       \
