@@ -12,8 +12,8 @@
 
 namespace tgc::import {
 
-// The exception that the functions of lib/import throw if they cannot import a node. Those that a public header
-// declares turn it into an error.
+// The exception that the functions of lib/import throw if they cannot import a node. The functions that a public header
+// declares catch it and return an error.
 struct Refusal {
   std::string reason;
 };
@@ -80,7 +80,7 @@ int64_t product(std::span<const int64_t> sizes);
 size_t axis(int64_t n, size_t count);
 // Returns item `n` of the tuple `tuple`. Throws Refusal if it is no tuple or has no item `n`.
 Arg item(Arg tuple, size_t n);
-// Returns the value of `arg`, which must be an integer of 64 bits.
+// Returns the value of `arg`. Throws Refusal if it is not an integer of 64 bits.
 int64_t integer(Arg arg);
 // Returns the value of `arg`, which must be a slot: an integer from 0 to kMostSlots.
 inline constexpr int64_t kMostSlots = 1 << 20;

@@ -5,12 +5,12 @@
 namespace tgc {
 
 struct ExportedGraph {
-  std::shared_ptr<Graph> graph;  // a graph of the release
+  std::shared_ptr<Graph> graph;  // a graph of the requested release
   UOp root;
 };
 
-// Returns a graph of `release`, 0.13 or later, that computes the same as the kernel AST under `root`. Fails if a node
-// has no counterpart; the error names the op and the reason.
+// Returns a graph of `release` that computes the same as the kernel AST under `root`. Fails if `release` is older than
+// 0.13, or if a node has no counterpart; the error names the op and the reason.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
 // Returns the kernel AST or tensor graph under `root`, a node of `graph`, as a graph of `release`. A graph of `release`

@@ -156,7 +156,7 @@ TEST_CASE("import: Invalid") {
                "UOp.const(Invalid, dtypes.bool))");
   for (UOp u : toposort(store.imported.root))
     if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
-  // a condition that is a constant does not hide another one
+  // WHERE(False, x, i): the condition of x, which is never chosen, is kept beside the constant condition
   UOp kept = Import("x.index(UOp.const(False, dtypes.bool).alu(Ops.WHERE, " + gated + ", i))").stored();
   CHECK(std::ranges::any_of(toposort(kept), [](UOp u) { return u.is(Op::CMPLT); }));
   // a load at an index that is always Invalid is 0, and a store does nothing
@@ -283,7 +283,7 @@ TEST_CASE("import: WGSL's words of several small numbers") {
   CHECK(accesses(load, Op::LOAD) == 4);
   for (UOp u : toposort(load.imported.root))
     if (u.is(Op::LOAD)) CHECK(u.dtype() == dtypes::uint8);
-  // the kept numbers are not loaded and stored again, because another thread may store them
+  // each byte of the word has a gated STORE; no byte is loaded to be stored again: another thread may store it
   Import store(names, "w.store(((word&UOp.const(4294967040, dtypes.uint))|UOp.const(7, dtypes.uint))).end(i).sink()");
   REQUIRE(store.error == "");
   CHECK(accesses(store, Op::LOAD) == 0);

@@ -55,8 +55,8 @@ class Importer {
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
   Checked<Element> element_places(UOp source);
-  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is negative or
-  // above 2^31 - 1.
+  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is no integer,
+  // is negative or is above 2^31 - 1.
   Sizes constant_ints(UOp source);
   int64_t size(UOp source);  // returns the element of an integer value that has one element, as constant_ints() does
 

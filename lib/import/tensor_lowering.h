@@ -160,7 +160,7 @@ class TensorLowering {
   // ---- calls of kernels (tensor_calls.cpp)
   struct Argument {
     size_t memory;
-    UOp buffer;  // the BUFFER or PARAM below the argument
+    UOp buffer;  // the BUFFER or PARAM below the argument; empty if the argument is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
   using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with the buffer's content after a call
@@ -222,7 +222,7 @@ class TensorLowering {
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;          // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if STAGEs differ
+  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if two differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id
 };
 

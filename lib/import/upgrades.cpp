@@ -113,7 +113,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "store", .ops = Op::STORE, .make = make_store},
 
     // ---- numbers
-    // CONST weakint or weakfloat -> CONST of the dtype of its neighbor
+    // CONST weakint or weakfloat -> CONST of the dtype of the values it is combined with
     {.name = "const", .ops = Op::CONST, .make = make_const},
     {.name = "vector-const", .ops = Op::VCONST, .make = make_vector_const},
     // CAST(weak x) -> x computed in the dtype
@@ -137,7 +137,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "gep", .ops = Op::GEP, .make = make_gep},
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
-    // RESHAPE and so on of a value -> its elements in the new order; of a buffer -> a View. 0.13 reshapes buffers
+    // RESHAPE and so on of a value -> its elements in the new order; of a buffer (in 0.13 and later) -> a View
     {.name = "movement",
      .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK},
      .make = make_movement,
