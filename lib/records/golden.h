@@ -77,12 +77,12 @@ std::vector<GoldenMetadata> read_methods(std::string_view json);
 // Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
 struct GoldenStored {
   struct Reason {
-    // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "output",
-    // ...
+    // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "hazard",
+    // "limit", "assign", "output" or "other" (boundaries.py)
     std::string reason;
     std::string
         decision_place;  // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
-    std::string requiring_op;  // the op of a user that requires it; may be empty
+    std::string requiring_op;  // the op of the user that requires the value to be stored; may be empty
   };
   std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty if unknown
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
@@ -152,7 +152,7 @@ std::string shown_target(std::string_view target);
 // Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or only its id if it has no target.
 std::string shown_record(std::string_view id, std::string_view target);
 
-// Returns the first ids of a schedule's kernels for reports: "k.5, k.6"; an empty text if none is recorded.
+// Returns the ids of a schedule's first kernels for reports: "k.5, k.6, ..."; an empty text if no id is recorded.
 std::string kernel_ids_text(const GoldenRecord& record);
 
 // Returns true if `wanted`, the ID or ID@TARGET of an INPUT, names the record. The last parts of a target may be left
