@@ -277,7 +277,8 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node.
+  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node, or the
+  // last one if none fits.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];

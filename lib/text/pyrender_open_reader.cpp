@@ -266,7 +266,7 @@ class OpenReader : public PyrenderReader {
     return out;
   }
 
-  // Returns the op that pyrender prints as a call of the method `name`.
+  // Returns the op that pyrender prints as a call of the method `name`; nullopt if there is none.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,

@@ -105,7 +105,7 @@ class PyrenderForms {
   }
 
   // Writes (left+right), or left+right if `bare` is true. An operand has parentheses only if the precedence requires
-  // them. A constant on a device is written as a number, without its device.
+  // them. A constant on a device is written as a number, without its device, at most for one of the two operands.
   void infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
     const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);
