@@ -20,7 +20,7 @@ struct Refusal {
 
 [[noreturn]] void refuse_index(size_t index, size_t size);
 
-// A vector whose accesses are checked.
+// A vector that throws Refusal if an index is out of range.
 template <class T>
 class Checked : public std::vector<T> {
   using Base = std::vector<T>;
@@ -82,12 +82,12 @@ size_t axis(int64_t n, size_t count);
 Arg item(Arg tuple, size_t n);
 // Returns the value of `arg`. Throws Refusal if it is not an integer of 64 bits.
 int64_t integer(Arg arg);
-// Returns the value of `arg`, which must be a slot: an integer from 0 to kMostSlots.
+// Returns the value of `arg`. Throws Refusal unless it is a slot: an integer from 0 to kMostSlots.
 inline constexpr int64_t kMostSlots = 1 << 20;
 int64_t slot(Arg arg);
 // Returns the number of elements of a vector dtype. Throws Refusal unless it is in 1..65536.
 int64_t count_of(DType dtype);
-// Returns the sources of `u` from `n` on.
+// Returns the sources of `u` from `n` on. Throws Refusal if `u` has fewer than `n` sources.
 std::span<const UOp> sources_from(UOp u, size_t n);
 
 }  // namespace tgc::import

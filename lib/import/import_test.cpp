@@ -307,7 +307,7 @@ TEST_CASE("import: vectors of 0.13") {
 {"op":"MUL","dtype":"dtypes.float.vec(4)","src":[4,5]},
 )j";
   auto loads = [](const Import& k) {
-    std::set<int64_t> out;  // the indices
+    std::set<int64_t> out;  // the indices of the LOADs
     for (UOp u : toposort(k.imported.root))
       if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small_value());
     return out;

@@ -61,7 +61,7 @@ void Importer::import(UOp u) {
 }
 
 // Checks the structure of all nodes of `new_graph` from the id `first` on, because other code reads sources, args and
-// dtypes without checks. Throws Refusal.
+// dtypes without checks. Throws Refusal if a node is malformed.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < new_graph.size(); id++) {
     UOp made = new_graph.at(uint32_t(id));

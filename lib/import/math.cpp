@@ -35,7 +35,7 @@ Value make_const(Importer& im, UOp u) {
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .is_weak = true};
   const Type type = Importer::type_of(u.dtype().scalar());
-  // a weak constant is rounded only when its user gives it a dtype
+  // a weak constant is rounded later, to the dtype of the operation that uses it
   const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};

@@ -93,7 +93,7 @@ struct TensorPairs {
   std::vector<UOp> culprits;  // for each pair: the node of the graph before the stage whose rewrite made the pair
 };
 // Pairs the values of `before` and `after`, the graphs before and after the stage that makes loops. Stored values are
-// input arrays. The loops around a store and the movement ops below it give the place at which a value is computed.
+// input arrays. The loops around a store and the movement ops below it define the place at which a value is computed.
 // `stages` are the STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
 Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables);

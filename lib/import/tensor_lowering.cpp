@@ -348,7 +348,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
 }
 
 // Checks what the code that runs the program relies on: parts lie within their arrays, and a kernel has an array for
-// each of its slots. Throws Refusal.
+// each of its slots. Throws Refusal if not.
 void TensorLowering::check_program() const {
   auto bytes = [](const TensorMemory& m) { return checked_mul(m.num_elements, m.dtype.itemsize()); };
   for (const TensorMemory& m : program_.memories) {

@@ -17,7 +17,7 @@ class TensorFacts {
  public:
   TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
 
-  // Computes the facts of `u`, whose sources have facts already. Throws Refusal.
+  // Computes the facts of `u`, whose sources have facts already. Throws Refusal if they cannot be computed.
   void add(UOp u);
 
   bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
@@ -29,7 +29,7 @@ class TensorFacts {
 
   // returns the value of an integer expression; nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
-  // returns the values of a vector of constant integers; throws Refusal
+  // returns the values of a vector of integers; throws Refusal if one is not constant
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), with 0 as the number of the device
   Checked<UOp> index_elements(UOp u) const;    // returns the elements of a vector of indices

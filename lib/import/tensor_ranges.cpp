@@ -46,7 +46,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns true if `stage` holds the values of `u`; false if it holds those of a source that the movement op `u` moves.
+// Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
 bool TensorLowering::is_content(UOp u, UOp stage) const {
   auto it = contents_.find(ids(stage.src().subspan(1)));
   if (it != contents_.end() && it->second) return it->second == u;

@@ -110,7 +110,7 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
 
-// Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content gets an
+// Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content has an
 // array of its own, which becomes `version`: values that were read before the store stay the same.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);

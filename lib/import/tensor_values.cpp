@@ -367,7 +367,7 @@ Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   return out;
 }
 
-// The index counts elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
+// Counts the index in elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
