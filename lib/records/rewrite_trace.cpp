@@ -371,8 +371,8 @@ struct RewriteTrace::State {
     std::vector<Rewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
       const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
-      // rewrites may share a list of matches, so count each use; a match of its own takes more than kMatchBytes in the
-      // file
+      // count a list of matches for each rewrite that has it, because rewrites may share a list; a match that is not
+      // shared takes more than kMatchBytes in the file
       budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";
