@@ -360,7 +360,7 @@ class ListingReader : public PyValues {
   static constexpr size_t kMaxAhead = 1000;      // limit on the nesting of node_ahead
   size_t levels_ahead_ = 0;
   std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
-  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to the node that was read before its turn
+  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to a node that was read by node_ahead()
   std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
   // positions whose nodes are tagged with the position, so that they differ from the nodes of equal lines
   std::unordered_set<size_t> distinct_;

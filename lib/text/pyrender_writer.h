@@ -52,14 +52,14 @@ struct RareArgFeatures {
 // The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
   uint32_t num_users = 0;      // number of distinct users
-  uint32_t last_user = 0;      // id + 1 of the last user
+  uint32_t last_user = 0;      // id + 1 of the last user; 0 if there is none
   bool is_used_twice = false;  // true if one user has the node more than once among its sources
   bool has_line = false;       // true if the node has its own line
 };
 struct NamingRules {
-  OpSet reductions;    // ops whose first source gets a line
-  OpSet never_named;   // ops that get no line, however many users they have
-  OpSet always_named;  // ops that get a line even with a single user
+  OpSet reductions;    // ops whose first source has its own line
+  OpSet never_named;   // ops that have no own line, however many users they have
+  OpSet always_named;  // ops that have an own line even with a single user
 };
 // Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
