@@ -17,7 +17,7 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open stands for any dataclass in a graph of another release;
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any dataclass in a graph of another release;
 // an Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
