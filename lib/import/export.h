@@ -15,7 +15,7 @@ Result<ExportedGraph> export_ast(UOp root, Release release);
 
 // Returns the kernel AST or tensor graph under `root`, a node of `graph`, as a graph of `release`. A graph of `release`
 // is returned as it is. A kernel AST of another release is imported, unless it is of 0.12, and then exported, unless
-// `release` is 0.12. Errors are those of both steps.
+// `release` is 0.12. Fails if the import or the export fails.
 Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc
