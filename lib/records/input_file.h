@@ -46,7 +46,8 @@ class LineReader {
   std::string_view unread_;                      // the part of chunk_ that next_line_text() has not returned yet
 };
 
-// Returns the whole file, decompressed if it is gzip.
+// Returns the whole file, decompressed if it is gzip. Returns an error if the file cannot be read or is too large
+// (Limit::InputBytes).
 Result<std::string> read_file(const std::string& path);
 
 // Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; an empty text for standard input
