@@ -102,7 +102,7 @@ TEST_CASE("import: weak numbers take the dtype of their neighbors") {
   // a constant is rounded to its dtype; 0.1 of float is not 0.1 of double
   CHECK(Import("x.index(i)+UOp.const(0.1, dtypes.weakfloat)").stored().src(1).arg() == Arg(double(0.1f)));
   CHECK(Import("UOp.const(3, dtypes.weakint)").stored().dtype() == dtypes::float32);
-  // both operands of a comparison are weak: an index
+  // both operands of a comparison are weak, so they are compared as indices
   CHECK(Import("(i<UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0).src(0).dtype() == dtypes::index);
 }
 

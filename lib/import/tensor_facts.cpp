@@ -103,10 +103,10 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
 
 void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
-    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // REDUCE and EXPAND changed together
+    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // EXPAND changed in the same commit
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
     has_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
-    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // such a commit is from before 2026-07-09
+    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // ParamArgs without dtype predate 2026-07-09
   }
 }
 

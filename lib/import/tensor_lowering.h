@@ -110,7 +110,7 @@ class TensorLowering {
   };
   struct RangedPair {
     UOp before, after;
-    UOp culprit;  // the node that becomes this pair's element of TensorPairs::culprits
+    UOp culprit;  // the node whose rewrite is wrong if this pair is the first that differs
     RangedPoint point;
     bool compares_use = false;    // compare how the value's array is indexed, not how its elements are computed
     bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
@@ -211,11 +211,11 @@ class TensorLowering {
   std::optional<int> invalid_;
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // receives the indices and sizes of padded axes; or null
   using Buffers = std::set<UOp, ById>;
-  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its effects store
+  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
   std::unordered_map<UOp, size_t> value_arrays_;  // by value: the array that holds it
-  std::map<size_t, std::set<uint32_t>> effects_;  // by array that holds a buffer's content: ids of the applied effects
+  std::map<size_t, std::set<uint32_t>> effects_;  // by array with a buffer's content: ids of applied stores and calls
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
   std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
   std::unordered_map<UOp, int> use_counts_, value_depths_;
