@@ -161,8 +161,8 @@ class ListingReader : public PyValues {
     return u;
   }
 
-  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so a
-  // list of instructions has sources below their users.
+  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so in
+  // a list of machine instructions, a source may be below its user.
   UOp node_ahead(size_t position, size_t at) {
     auto line_at = lines_.find(position);
     if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
