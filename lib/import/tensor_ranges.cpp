@@ -55,7 +55,8 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
 }
 
 // Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
-// the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
+// the node whose rewrite is wrong if `after` loads another element of `before`. Returns false, without new pairs, if
+// `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   current_node = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};
