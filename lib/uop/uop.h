@@ -108,7 +108,7 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, VCONST, CONST; may throw Failure
+  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, constants; throws Failure if none
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
