@@ -1,4 +1,4 @@
-// Finds the ranges on which the accumulator of a group reduction does not depend.
+// Finds the group ranges on which the value that a kernel stores to each of its buffers depends.
 #include <algorithm>
 
 #include "lib/import/importer.h"
@@ -24,11 +24,11 @@ size_t first_ended(UOp u) {
 
 }  // namespace
 
-// Sets enclosing_ranges_: for each buffer that the kernel makes and stores to, the ranges of a group on which the
-// stored values depend. In a group reduction, the sum over the threads of a group follows the store to local memory,
-// which ends the group's range. tinygrad still orders the accumulator of this sum after the range, because each thread
-// has an accumulator. In tgc's IR, the range is a loop that has ended, so `make_after` does not order the accumulator
-// after the range.
+// Sets enclosing_ranges_: for each BUFFER that the kernel stores to, the group ranges on which the stored values
+// depend. In a group reduction, each thread stores a partial sum to local memory, and the END of this store ends the
+// group range. An accumulator, another BUFFER, then sums up all partial sums. tinygrad orders this accumulator after
+// the group range. In tgc's IR, the range is a loop that has already ended, so make_after() must leave it out
+// (is_outside()).
 void Importer::find_accumulators(std::span<const UOp> nodes) {
   if (std::ranges::none_of(nodes, is_group_range)) return;
   for (UOp store : nodes) {
@@ -36,7 +36,7 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
     const UOp buffer = buffer_of(store.src(0));
     if (!buffer.is(Op::BUFFER)) continue;
     auto& around = enclosing_ranges_[buffer];
-    // for each node, the group ranges that no node below it has ended; the accumulator's own nodes are left out
+    // by node: the group ranges that it depends on and that have not ended; nodes of the accumulator are skipped
     std::unordered_map<UOp, std::unordered_set<UOp>> open;
     for (UOp u : toposort(store.src(1), [&](UOp n) { return !(buffer_of(n) == buffer); })) {
       std::unordered_set<UOp>& of_node = open[u];

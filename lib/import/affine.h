@@ -8,8 +8,8 @@
 
 namespace tgc::import {
 
-// The sum constant + factor * index + ... over `terms`. It is used only where its value is in min_value..max_value
-// (inclusive).
+// The sum constant + factor * index + ... over `terms`. Code that uses the sum relies on its value being in
+// min_value..max_value (inclusive).
 struct Affine {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;

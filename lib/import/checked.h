@@ -12,15 +12,15 @@
 
 namespace tgc::import {
 
-// The exception that the functions of lib/import throw if they cannot import a node. Those that a public header
-// declares turn it into an error.
+// The exception that the functions of lib/import throw if they cannot import a node. The functions that a public header
+// declares catch it and return an error.
 struct Refusal {
   std::string reason;
 };
 
 [[noreturn]] void refuse_index(size_t index, size_t size);
 
-// A vector whose accesses are checked.
+// A vector that throws Refusal if an index is out of range.
 template <class T>
 class Checked : public std::vector<T> {
   using Base = std::vector<T>;
@@ -80,14 +80,14 @@ int64_t product(std::span<const int64_t> sizes);
 size_t axis(int64_t n, size_t count);
 // Returns item `n` of the tuple `tuple`. Throws Refusal if it is no tuple or has no item `n`.
 Arg item(Arg tuple, size_t n);
-// Returns the value of `arg`, which must be an integer of 64 bits.
+// Returns the value of `arg`. Throws Refusal if it is not an integer of 64 bits.
 int64_t integer(Arg arg);
-// Returns the value of `arg`, which must be a slot: an integer from 0 to kMostSlots.
+// Returns the value of `arg`. Throws Refusal unless it is a slot: an integer from 0 to kMostSlots.
 inline constexpr int64_t kMostSlots = 1 << 20;
 int64_t slot(Arg arg);
 // Returns the number of elements of a vector dtype. Throws Refusal unless it is in 1..65536.
 int64_t count_of(DType dtype);
-// Returns the sources of `u` from `n` on.
+// Returns the sources of `u` from `n` on. Throws Refusal if `u` has fewer than `n` sources.
 std::span<const UOp> sources_from(UOp u, size_t n);
 
 }  // namespace tgc::import

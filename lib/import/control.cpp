@@ -19,7 +19,8 @@ Type integer_type(UOp u) {
   return Importer::type_of(u.dtype());
 }
 
-// Returns the only node of the value of `source`, which orders the execution: a void node, a pointer or a buffer.
+// Returns the node of the imported `source`, after which another node can be ordered: a void node, a pointer or a
+// buffer, or the node of a single value. Throws Refusal if `source` is a vector.
 UOp node_of(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;
@@ -75,7 +76,8 @@ Value make_end(Importer& im, UOp u) {
 // Imports ENDRANGE(range), which ends a range in a linear list.
 Value make_end_range(Importer& im, UOp u) { return Importer::node(im.new_graph.noop().end(im.scalar(u.src(0)))); }
 
-// Imports AFTER(x, others): the value of x, computed after the others.
+// Imports AFTER(x, others): the value of x, computed after the others. Leaves out the group ranges on which the
+// accumulator x does not depend (is_outside).
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
   for (UOp s : sources_from(u, 1))
@@ -87,7 +89,7 @@ Value make_after(Importer& im, UOp u) {
   return out;
 }
 
-// Keeps the name, opts and `dont_use_locals` of the SINK `u` if the user chose one of them; else returns None.
+// Returns a KernelInfo with name, opts and `dont_use_locals` of the SINK `u`; None if all three are the defaults.
 Arg kernel_info(Importer& im, UOp u) {
   Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
       opts = field_of(u.arg(), "opts_to_apply");

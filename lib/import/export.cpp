@@ -19,7 +19,7 @@ class Exporter {
     to.set_release(release);
   }
 
-  // Makes the node for `u`, whose sources have nodes already. Throws Refusal.
+  // Makes the node for `u`, whose sources have nodes already. Throws Refusal if the release has no such node.
   void add(UOp u);
   UOp operator[](UOp u) const { return made_.at(u.id()); }
   std::vector<UOp> sources(UOp u) const {

@@ -5,17 +5,17 @@
 namespace tgc {
 
 struct ExportedGraph {
-  std::shared_ptr<Graph> graph;  // a graph of the release
+  std::shared_ptr<Graph> graph;  // a graph of the requested release
   UOp root;
 };
 
-// Returns a graph of `release`, 0.13 or later, that computes the same as the kernel AST under `root`. Fails if a node
-// has no counterpart; the error names the op and the reason.
+// Returns a graph of `release` that computes the same as the kernel AST under `root`. Fails if `release` is older than
+// 0.13, or if a node has no counterpart; the error names the op and the reason.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
-// Returns the kernel AST or tensor graph under `root`, a node of `graph`, as a graph of `release`. A graph of `release`
-// is returned as it is. A kernel AST of another release is imported, unless it is of 0.12, and then exported, unless
-// `release` is 0.12. Errors are those of both steps.
+// Returns the graph under `root`, a node of `graph`, as a graph of `release`. Returns a kernel AST or tensor graph of
+// `release` unchanged. Converts a kernel AST of another release: imports it into tgc's IR, that of 0.12, and exports it
+// to `release`. Fails if the import or the export fails.
 Result<ExportedGraph> ast_for(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc

@@ -149,7 +149,7 @@ Result<SidesImporter::Imported> SidesImporter::import(UOp before, UOp after) {
           out.pairs.emplace_back(im.literal(dtype, Const(int64_t(i))), right[i]);
         return out;
       }
-      if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // a constant has no shape
+      if (right.size() == 1 && after.is(Op::CONST)) right.resize(left.size(), right[0]);  // a CONST fits any shape
       if (left.size() != right.size()) return out;
       if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;
       for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);

@@ -29,9 +29,9 @@ class SidesImporter {
     double tolerance = 0;  // largest relative difference that rounding explains if one side emulates a float dtype
   };
   // Imports both nodes. They must be nodes of one graph, the same in all calls. Returns a pair of imported nodes for
-  // each scalar of the two values; both nodes of a pair have the same dtype. A node without a value, such as a STORE or
-  // a SINK, is a single pair. Returns no pairs if the two values have different shapes, or dtypes that cannot be
-  // compared. Fails if a node cannot be imported.
+  // each scalar of the two values; both nodes of a pair have the same dtype. Nodes without a value, such as SINKs, give
+  // one pair; two STOREs of a number may give a pair of places and a pair of numbers. Returns no pairs if the nodes
+  // cannot be compared, for example because their shapes differ. Fails if a node cannot be imported.
   Result<Imported> import(UOp before, UOp after);
 
  private:

@@ -102,7 +102,7 @@ TEST_CASE("import: weak numbers take the dtype of their neighbors") {
   // a constant is rounded to its dtype; 0.1 of float is not 0.1 of double
   CHECK(Import("x.index(i)+UOp.const(0.1, dtypes.weakfloat)").stored().src(1).arg() == Arg(double(0.1f)));
   CHECK(Import("UOp.const(3, dtypes.weakint)").stored().dtype() == dtypes::float32);
-  // both operands of a comparison are weak: an index
+  // both operands of a comparison are weak, so they are compared as indices
   CHECK(Import("(i<UOp.const(3, dtypes.weakint)).cast(dtypes.float)").stored().src(0).src(0).dtype() == dtypes::index);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("import: Invalid") {
                "UOp.const(Invalid, dtypes.bool))");
   for (UOp u : toposort(store.imported.root))
     if (u.is(Op::STORE)) CHECK(u.src(0).src(1).get_valid().is(Op::CMPLT));
-  // a condition that is a constant does not hide another one
+  // WHERE(False, x, i): the condition of x, which is never chosen, is kept beside the constant condition
   UOp kept = Import("x.index(UOp.const(False, dtypes.bool).alu(Ops.WHERE, " + gated + ", i))").stored();
   CHECK(std::ranges::any_of(toposort(kept), [](UOp u) { return u.is(Op::CMPLT); }));
   // a load at an index that is always Invalid is 0, and a store does nothing
@@ -283,7 +283,7 @@ TEST_CASE("import: WGSL's words of several small numbers") {
   CHECK(accesses(load, Op::LOAD) == 4);
   for (UOp u : toposort(load.imported.root))
     if (u.is(Op::LOAD)) CHECK(u.dtype() == dtypes::uint8);
-  // the kept numbers are not loaded and stored again, because another thread may store them
+  // each byte of the word has a gated STORE; no byte is loaded to be stored again: another thread may store it
   Import store(names, "w.store(((word&UOp.const(4294967040, dtypes.uint))|UOp.const(7, dtypes.uint))).end(i).sink()");
   REQUIRE(store.error == "");
   CHECK(accesses(store, Op::LOAD) == 0);
@@ -307,7 +307,7 @@ TEST_CASE("import: vectors of 0.13") {
 {"op":"MUL","dtype":"dtypes.float.vec(4)","src":[4,5]},
 )j";
   auto loads = [](const Import& k) {
-    std::set<int64_t> out;  // the indices
+    std::set<int64_t> out;  // the indices of the LOADs
     for (UOp u : toposort(k.imported.root))
       if (u.is(Op::LOAD)) out.insert(u.src(0).src(1).vmax().as_int().small_value());
     return out;

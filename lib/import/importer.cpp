@@ -61,7 +61,7 @@ void Importer::import(UOp u) {
 }
 
 // Checks the structure of all nodes of `new_graph` from the id `first` on, because other code reads sources, args and
-// dtypes without checks. Throws Refusal.
+// dtypes without checks. Throws Refusal if a node is malformed.
 void Importer::check_made(size_t first) const {
   for (size_t id = first; id < new_graph.size(); id++) {
     UOp made = new_graph.at(uint32_t(id));
@@ -100,7 +100,7 @@ UOp Importer::literal(DType dtype, Const value) {
   if (!dtypes::is_float(dtype)) return new_graph.constant(dtype, value);
   const Const rounded = truncate(dtypes::as_const(value, dtype), dtype);
   if (rounded.as_float() != 0 || !std::signbit(rounded.as_float())) return new_graph.constant(dtype, rounded);
-  // in tgc's IR, the constants 0.0 and -0.0 are one node
+  // make -0.0 from its bits, because in tgc's IR the constants 0.0 and -0.0 are one node
   const DType bits = dtype.itemsize() == 1   ? dtypes::uint8
                      : dtype.itemsize() == 2 ? dtypes::uint16
                      : dtype.itemsize() == 4 ? dtypes::uint32

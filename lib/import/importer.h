@@ -26,7 +26,7 @@ class Importer {
   bool is_list = false;  // the original is a linear list; set before the first import()
   KnownOps known_ops;    // replaces nodes whose ops are described as data
 
-  // Makes the value of `u`, whose sources must have values already. Throws Refusal.
+  // Makes the value of `u`, whose sources must have values already. Throws Refusal if `u` cannot be imported.
   void import(UOp u);
   bool has_value(UOp u) const { return u.id() < values_.size() && values_[u.id()].is_made; }
   const Value& operator[](UOp u) const {
@@ -55,8 +55,8 @@ class Importer {
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // Returns the elements of the value of `source`. For a buffer or a part of one, these are places in memory.
   Checked<Element> element_places(UOp source);
-  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is negative or
-  // above 2^31 - 1.
+  // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal if one is no integer,
+  // is negative or is above 2^31 - 1.
   Sizes constant_ints(UOp source);
   int64_t size(UOp source);  // returns the element of an integer value that has one element, as constant_ints() does
 
@@ -79,7 +79,7 @@ class Importer {
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made(size_t first) const;  // checks the nodes of `new_graph` from the id `first` on
-  int numbers_depth_ = 0;               // nesting of number_value()
+  int numbers_depth_ = 0;               // number of calls of number_value() that are not finished
   int64_t num_elements_ = 0;            // number of elements of all values
 };
 

@@ -42,7 +42,7 @@ struct Row {
   Release since = Release::v0_11;  // the first release that the row is for; an unknown release is newer than all
 };
 
-// The upgrades that come with tgc, in the form of `tgc help upgrades`, for ops of releases after 0.14. None so far.
+// The upgrades that are built in, in the form of `tgc help upgrades`, for ops of releases after 0.14. None so far.
 constexpr std::string_view kBuiltIn = R"({"format":"tgc-upgrades","version":1,"ops":[
 ]})";
 
@@ -103,7 +103,7 @@ class FileReader {
       else sources(out);
     });
     nested_--;
-    if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // the op itself is known
+    if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // without "is": same op
     if (is.empty() && to) return out;
     if (is.empty()) in_.throw_error(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
     return out;

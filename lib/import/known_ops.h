@@ -19,10 +19,10 @@ Status use_op_upgrades(std::string_view json, const std::string& file);
 // Returns the message for `u`, a node whose op neither tgc nor a description knows: the reason, and what to do.
 std::string unknown_op_reason(UOp u);
 
-// Replaces the described nodes of one graph.
+// Replaces the nodes of one graph whose ops are described, by use_op_upgrades() or in tgc itself.
 class KnownOps {
  public:
-  // Returns `root` with the described nodes replaced by nodes of the same graph.
+  // Returns `root` with the nodes of described ops replaced by new nodes of the same graph.
   UOp replace_nodes(UOp root);
   // Returns the recorded node that this object replaced by `u`; `u` itself if it replaced none by `u`.
   UOp original(UOp u) const;

@@ -35,7 +35,7 @@ Value make_const(Importer& im, UOp u) {
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .is_weak = true};
   const Type type = Importer::type_of(u.dtype().scalar());
-  // a weak constant is rounded only when its user gives it a dtype
+  // a weak constant is rounded later, to the dtype of the operation that uses it
   const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
@@ -128,7 +128,7 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   return a.alu(Op::IDIV, b).alu(Op::ADD, rounded_up.where(number(Int(int64_t(-1))), zero));
 }
 
-// Makes the node of an elementwise op from scalars of the right dtypes.
+// Makes the node of the elementwise op `u` from the scalars `x`, which already have the dtypes that the op needs.
 UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
   switch (u.op()) {
     case Op::FLOORDIV: return floor_division(im, x[0], x[1], false);
@@ -146,7 +146,7 @@ UOp node_of(Importer& im, UOp u, DType dtype, const Checked<UOp>& x) {
 // Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
 UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
   if (!yes.valid && !no.valid) return cond.valid;
-  // keep a condition that is a constant beside what it decides, because the other side of a rewrite may have the latter
+  // keep `valid` beside a condition that is constantly false, because the other side of a rewrite may have `valid`
   auto both = [](UOp c, UOp valid) {
     return valid && is_false(c) && !is_false(valid) ? c.alu(Op::AND, valid) : logical_and(c, valid);
   };

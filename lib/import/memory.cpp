@@ -325,7 +325,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   for (int64_t k = 0; k < 32 / bits; k++) {
     UOp at =
         word.node.alu(Op::MUL, im.new_graph.constant(index, 32 / bits)).alu(Op::ADD, im.new_graph.constant(index, k));
-    UOp valid = word.valid;  // gets a further condition below, because the last word may reach beyond the buffer
+    UOp valid = word.valid;  // a further condition is added below, because the last word may reach beyond the buffer
     const int64_t size = word.buffer.dtype().size();
     if (!py_less(at.vmax(), size)) valid = logical_and(valid, at.alu(Op::CMPLT, im.new_graph.constant(index, size)));
     out.push_back({{at, valid, word.buffer},

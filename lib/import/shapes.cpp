@@ -73,7 +73,7 @@ Value make_stack(Importer& im, UOp u) {
   out.dtype = type.dtype, out.is_weak = type.is_weak;
   for (size_t i = 0; i < u.num_src(); i++) {
     const Value& v = im[u.src(i)];
-    const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // places stay places
+    const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // so a place is not loaded
     Value part = keeps ? v : im.number_value(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
     if (checked_mul(product(part.shape), int64_t(u.num_src())) != elements_in(out.shape))
@@ -141,7 +141,8 @@ Value make_movement(Importer& im, UOp u) {
 }
 
 namespace {
-// Returns true if `range` has the values 0 to n - 1 along an axis of `of`: the expander has replaced a range by them.
+// Returns true if the elements of `range` are the constants 0 to n - 1, with n the size of one axis of `of`: the
+// expander has replaced a RANGE by them.
 bool is_expanded_axis(const Value& range, const Value& of) {
   const size_t n = range.elements.size();
   if (n < 2 || range.shape.size() != of.shape.size()) return false;
@@ -255,7 +256,7 @@ Checked<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& lead
 }
 }  // namespace
 
-// Imports CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) in the form of 0.12.
+// The next three functions import CONTRACT(x; axes), UNROLL(vector; axes) and WMMA(a, b, c; ...) as 0.12 has them.
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};

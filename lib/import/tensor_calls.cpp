@@ -32,7 +32,7 @@ UOp below_shards(UOp argument) {
 
 }  // namespace
 
-// Returns the array of part `number` of an array that is stored in `parts` parts.
+// Returns the array that is part `number` of the array `memory`, which consists of `parts` equal parts.
 size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t parts) {
   if (parts == 1) return memory;
   const TensorMemory whole = program_.memories[memory];

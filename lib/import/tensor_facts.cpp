@@ -13,7 +13,7 @@ constexpr OpSet kVectors{Op::STACK, Op::VECTORIZE};
 constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr int64_t kMostAxes = 1000, kMostDevices = 1 << 12;
 
-// Returns how many sources a node of `op` must have, because the import of tensor graphs reads so many without a check.
+// Returns the number of sources of a node of `op` that the import of tensor graphs reads without a check.
 size_t least_sources(Op op) {
   constexpr OpSet kOne = OpSet{Op::END, Op::AFTER, Op::INDEX, Op::CALL, Op::FUNCTION, Op::GETTUPLE, Op::BIND} |
                          OpSet{Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE};
@@ -87,7 +87,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   for (UOp s : u.src())
     if (auto n = integer_value(s)) operands.push_back(Arg(*n));
     else return std::nullopt;
-  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow, as Python's do not wrap
+  if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow; Python has big integers
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
     const int64_t a = integer(operands[0]), b = integer(operands[1]);
     if (u.is(Op::ADD)) return checked_add(a, b);
@@ -103,10 +103,10 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
 
 void TensorFacts::note_forms(const std::vector<UOp>& nodes) {
   for (UOp u : nodes) {
-    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // REDUCE and EXPAND changed together
+    if (u.is(Op::REDUCE) && u.arg().is_tuple()) expands_front_ = drops_axes(u);  // EXPAND changed in the same commit
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
     has_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
-    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // such a commit is from before 2026-07-09
+    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_ = false;  // ParamArgs without dtype predate 2026-07-09
   }
 }
 

@@ -16,9 +16,9 @@ namespace tgc {
 struct TensorMemory {
   DType dtype;
   int64_t num_elements = 0;    // number of elements; of a buffer on several devices, of all devices together
-  int64_t num_devices = 1;     // number of devices; each holds one of as many equal parts, which follow one another
+  int64_t num_devices = 1;     // number of devices; each has one of so many equal parts, which follow one another
   bool is_replicated = false;  // each device holds the same content
-  // the original BUFFER or PARAM, or the common value that sides or pairs read; empty: made by a kernel
+  // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty if a kernel makes the array
   UOp buffer = {};
   std::optional<size_t> view_of = {};  // number of the larger array of which this array is a part
   int64_t view_offset = 0;             // with `view_of`: where the part begins in the larger array, in bytes
@@ -35,7 +35,7 @@ struct TensorOutput {
   size_t memory_index = 0;  // the array with the result: an index into TensorProgram::memories
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM whose content the output is; empty if the output is a value
-  // with TensorImport::outputs_values, for a value: which source of the sink it is
+  // index of the sink's source that has this value; only set for values with TensorImport::outputs_values
   std::optional<size_t> source_index = {};
 };
 
@@ -93,7 +93,7 @@ struct TensorPairs {
   std::vector<UOp> culprits;  // for each pair: the node of the graph before the stage whose rewrite made the pair
 };
 // Pairs the values of `before` and `after`, the graphs before and after the stage that makes loops. Stored values are
-// input arrays. The loops around a store and the movement ops below it give the place at which a value is computed.
+// input arrays. The loops around a store and the movement ops below it define the place at which a value is computed.
 // `stages` are the STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
 Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables);

@@ -176,7 +176,7 @@ later = y.after(o.store(b)))", "later");
   if (!pairs) FAIL(pairs.diag().text());
   REQUIRE(pairs->culprits.size() == 2);
   CHECK(pairs->culprits[0] == before.src(1).src(0));  // the target of the store
-  CHECK(pairs->culprits[1] == b.src(0));              // the RESHAPE uses x
+  CHECK(pairs->culprits[1] == b.src(0));              // the RESHAPE, which uses x
   REQUIRE(pairs->program.kernels.size() == 4);
   for (size_t i : {0, 2})
     CHECK(pyrender(pairs->program.kernels[i].ast).value_or_throw() ==

@@ -128,7 +128,7 @@ size_t TensorLowering::memory_of(UOp buffer) {
   return memories_[buffer] = memory;
 }
 
-// Returns an array with the memory of the array `memory` and another dtype.
+// Returns the array `memory` viewed as an array of `dtype`.
 size_t TensorLowering::array_as(size_t memory, DType dtype) {
   const TensorMemory whole = program_.memories[memory];
   if (whole.dtype == dtype) return memory;
@@ -189,7 +189,7 @@ void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
   kernel_ = {};
 }
 
-// Makes the kernel that stores all values of `u`.
+// Makes the kernel that stores all elements of `u` in the array `memory`.
 void TensorLowering::store_all(size_t memory, UOp u) {
   if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
@@ -282,8 +282,8 @@ void TensorLowering::lower(UOp u) {
   value_depths_[u] = 0;
 }
 
-// Returns true if `u` is a reduction over a value that is itself computed with a loop at each use. Such a reduction is
-// stored in an array, because nested loops multiply. Otherwise adds `u` to `loops_within_` if it needs a loop.
+// Returns true if `u` is a reduction of a value that is itself computed with a loop at each use, and can be stored:
+// then it must be stored, because nested loops multiply. Otherwise adds `u` to `loops_within_` if it needs a loop.
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
   const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return loops_within_.contains(s); });
@@ -348,7 +348,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImport& what) {
 }
 
 // Checks what the code that runs the program relies on: parts lie within their arrays, and a kernel has an array for
-// each of its slots. Throws Refusal.
+// each of its slots. Throws Refusal if not.
 void TensorLowering::check_program() const {
   auto bytes = [](const TensorMemory& m) { return checked_mul(m.num_elements, m.dtype.itemsize()); };
   for (const TensorMemory& m : program_.memories) {

@@ -17,7 +17,7 @@ class TensorFacts {
  public:
   TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
 
-  // Computes the facts of `u`, whose sources have facts already. Throws Refusal.
+  // Computes the facts of `u`, whose sources have facts already. Throws Refusal if they cannot be computed.
   void add(UOp u);
 
   bool has_shape(UOp u) const { return facts_of(u).shape.has_value(); }
@@ -29,7 +29,7 @@ class TensorFacts {
 
   // returns the value of an integer expression; nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
-  // returns the values of a vector of constant integers; throws Refusal
+  // returns the values of a vector of integers; throws Refusal if one is not constant
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), with 0 as the number of the device
   Checked<UOp> index_elements(UOp u) const;    // returns the elements of a vector of indices
@@ -110,7 +110,7 @@ class TensorLowering {
   };
   struct RangedPair {
     UOp before, after;
-    UOp culprit;  // the node that becomes this pair's element of TensorPairs::culprits
+    UOp culprit;  // the node whose rewrite is wrong if this pair is the first that differs
     RangedPoint point;
     bool compares_use = false;    // compare how the value's array is indexed, not how its elements are computed
     bool compares_place = false;  // both nodes are targets of stores: compare their places in the buffer
@@ -160,7 +160,7 @@ class TensorLowering {
   // ---- calls of kernels (tensor_calls.cpp)
   struct Argument {
     size_t memory;
-    UOp buffer;  // the BUFFER or PARAM below the argument
+    UOp buffer;  // the BUFFER or PARAM below the argument; empty if the argument is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
   using Stored = std::map<UOp, size_t, ById>;  // by buffer: the array with the buffer's content after a call
@@ -211,18 +211,18 @@ class TensorLowering {
   std::optional<int> invalid_;
   std::vector<std::pair<Affine, int64_t>>* padded_ = nullptr;  // receives the indices and sizes of padded axes; or null
   using Buffers = std::set<UOp, ById>;
-  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its effects store
+  std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: the other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
   std::set<UOp, ById> views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
   std::unordered_map<UOp, size_t> value_arrays_;  // by value: the array that holds it
-  std::map<size_t, std::set<uint32_t>> effects_;  // by array that holds a buffer's content: ids of the applied effects
+  std::map<size_t, std::set<uint32_t>> effects_;  // by array with a buffer's content: ids of applied stores and calls
   std::map<std::pair<size_t, DType>, size_t> reinterpreted_;  // results of array_as()
   std::unordered_map<UOp, size_t> memories_;  // by buffer, or AFTER of a buffer: the array with its content
   std::unordered_map<UOp, int> use_counts_, value_depths_;
   std::set<UOp, ById> loops_within_;  // values that are computed with a loop at each use
   int64_t affine_steps_ = 0;          // number of calls of affine_value()
   std::vector<RangedPair> pairs_;
-  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if STAGEs differ
+  std::map<std::vector<uint32_t>, UOp> contents_;  // by the ids of a STAGE's loops: its value; empty if two differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;  // the stores that pair_stores() has paired, by id
 };
 

@@ -46,7 +46,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
   return next == loops.size() ? std::optional(out) : std::nullopt;
 }
 
-// Returns true if `stage` holds the values of `u`; false if it holds those of a source that the movement op `u` moves.
+// Returns true if `stage` has the values of `u`; false if it has those of a source that the movement op `u` moves.
 bool TensorLowering::is_content(UOp u, UOp stage) const {
   auto it = contents_.find(ids(stage.src().subspan(1)));
   if (it != contents_.end() && it->second) return it->second == u;
@@ -55,7 +55,8 @@ bool TensorLowering::is_content(UOp u, UOp stage) const {
 }
 
 // Appends to `pairs_` the pair of `before` at the point `p` and `after`, after the pairs of their sources. `user` is
-// the node whose rewrite indexed `before`. Returns false, without new pairs, if `after` is not made from `before`.
+// the node whose rewrite is wrong if `after` loads another element of `before`. Returns false, without new pairs, if
+// `after` is not made from `before`.
 bool TensorLowering::pair_values(UOp before, const RangedPoint& p, UOp after, UOp user) {
   current_node = before;
   if (pairs_.size() > kMostPairs) throw Refusal{"it has too many values"};

@@ -63,7 +63,7 @@ UOp TensorLowering::state_below(UOp target) const {
   return target.in({Op::AFTER, Op::ASSIGN}) ? target : UOp();
 }
 
-// Records in `other_stores_` the buffers to which the effects of `after` store, other than the buffer of `after`.
+// Records in `other_stores_` the buffers to which the sources of `after` store, other than the buffer of `after`.
 void TensorLowering::note_other_stores(UOp after) {
   Buffers out;
   auto add = [&](UOp state) {
@@ -110,7 +110,7 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
 
-// Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content gets an
+// Applies STORE(target, value) to the array `version`. A store of Invalid changes nothing. The new content has an
 // array of its own, which becomes `version`: values that were read before the store stay the same.
 void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<UOp>& loops) {
   UOp target = store.src(0), stored = store.src(1);
@@ -138,7 +138,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   q.place.keep_last(from.size());
   for (size_t axis = 0; axis < from.size(); axis++)
     if (from[axis] == 1) q.place[axis] = {};
-  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // before value(): the stored array has slot 0
+  UOp to = address(array_as(next, target.dtype().base()), index, valid);  // before value(), so that its slot is 0
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, value(stored, q)}), around);
   version = next;
 }

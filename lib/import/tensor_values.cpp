@@ -137,7 +137,8 @@ UOp TensorLowering::value_of_operands(UOp u, const Point& p) {
 }
 
 // Computes a sum of equal numbers, of which a PAD makes some 0, as number * count without a loop: tinygrad writes
-// arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions. `p` is the point of the source.
+// arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions and for short sums. `p` is the
+// point of the source.
 UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes) {
   constexpr int64_t kFewest = 64;
   const Sizes& from = facts_.shape(u.src(0));
@@ -305,8 +306,8 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
   throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "it has no value in a tensor graph that can be computed"};
 }
 
-// Adds the CONTIGUOUS `u` to `views_` if its source is a contiguous part of a buffer: then it is no copy, and a store
-// to it changes the buffer (tensor.py:pm_early_transform_tensor_graph).
+// Adds the CONTIGUOUS `u` to `views_` if its source is a contiguous part of a buffer on one device: then it is no copy,
+// and a store to it changes the buffer (tensor.py:pm_early_transform_tensor_graph).
 void TensorLowering::note_view(UOp u) {
   UOp below = u.src(0);
   const bool is_after = below.is(Op::AFTER);
@@ -366,7 +367,7 @@ Affine TensorLowering::place_in_stage(UOp stage, const Point& p) {
   return out;
 }
 
-// The index counts elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
+// Counts the index in elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
 Affine TensorLowering::place_in(UOp target, const Point& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();

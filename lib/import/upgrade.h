@@ -30,10 +30,10 @@ void check_sources(UOp u);
 // its position.
 Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or if the arg is a dataclass (ParamArg), its field. None if
-// the node has no slot. A BUFFER has a slot only if its arg is a ParamArg; in older releases, the arg is the size.
+// the node has no slot. For a BUFFER, call it only if the arg is a ParamArg; in older releases, the arg is the size.
 Arg slot_of(UOp u);
 // Copies `arg`, which contains no nodes, to the graph `to`. A dataclass that 0.12.0 has becomes tgc's record class.
-// Throws Refusal for other dataclasses and for nodes.
+// Throws Refusal for other dataclasses, for fields of other types and for nodes.
 Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);     // returns the KernelInfo of an imported SINK, or None

@@ -105,7 +105,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "bind", .ops = Op::BIND, .make = make_first_source},
     // STAGE(x, ranges; opts) -> BUFFERIZE(x, ranges; opts)
     {.name = "stage", .ops = {Op::STAGE, Op::BUFFERIZE}, .make = make_stage},
-    // INDEX(x, WHERE(cond, i, Invalid)) -> INDEX of the same; INDEX(vector, constant) -> an element
+    // INDEX(x, WHERE(cond, i, Invalid)) -> an INDEX of the same form; INDEX(vector, constant) -> an element
     {.name = "index", .ops = Op::INDEX, .make = make_index},
     // LOAD(INDEX, alt, gate) -> LOAD(INDEX with the gate, alt); LOAD of n elements -> n LOADs
     {.name = "load", .ops = Op::LOAD, .make = make_load},
@@ -113,10 +113,10 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "store", .ops = Op::STORE, .make = make_store},
 
     // ---- numbers
-    // CONST weakint or weakfloat -> CONST of the dtype of its neighbor
+    // CONST weakint or weakfloat -> CONST of the dtype of the values it is combined with
     {.name = "const", .ops = Op::CONST, .make = make_const},
     {.name = "vector-const", .ops = Op::VCONST, .make = make_vector_const},
-    // CAST(weak x) -> x computed in the dtype
+    // CAST(weak x) -> x computed in the dtype of the CAST
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
     // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
@@ -137,7 +137,7 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "gep", .ops = Op::GEP, .make = make_gep},
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
-    // RESHAPE and so on of a value -> its elements in the new order; of a buffer -> a View. 0.13 reshapes buffers
+    // RESHAPE and so on of a value -> its elements in the new order; of a buffer (in 0.13 and later) -> a View
     {.name = "movement",
      .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK},
      .make = make_movement,

@@ -36,7 +36,7 @@ struct Value {
   Checked<Element> elements;  // in row-major order; empty if `view` is set
   Sizes shape;
   DType dtype;           // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
-  bool is_weak = false;  // the original dtype is weakint or weakfloat, so the value takes the dtype of its neighbors
+  bool is_weak = false;  // the original dtype is weakint or weakfloat, so the other operands decide the dtype
   std::optional<View> view = {};
 
   bool is_invalid() const;  // true if all elements are Invalid
@@ -49,7 +49,7 @@ int64_t ravel(const Sizes& at, const Sizes& shape);
 
 // A value has at most this many elements.
 inline constexpr int64_t kMostInValue = 1 << 20;
-// Returns product(shape), the number of elements of a value of the shape. Throws Refusal if it is too large.
+// Returns product(shape), the number of elements. Throws Refusal if a size is negative or the product is too large.
 int64_t elements_in(const Sizes& shape);
 
 // Returns the shape that `a` and `b` broadcast to: aligned right, axes of size 1 are repeated. Throws Failure if they

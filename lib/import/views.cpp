@@ -133,7 +133,8 @@ class ViewImporter {
     return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
   }
 
-  // Returns the index into the source of the VIEW `u`, and the condition under which it has an element there.
+  // Returns the index into the source of the element of the VIEW `u` at the indices `at`, and the condition under which
+  // there is such an element.
   Element follow(UOp u, Indices at) {
     if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
     const std::span<const Arg> views = views_of(u);
@@ -160,7 +161,7 @@ class ViewImporter {
     return out;
   }
 
-  // Returns the place in memory of a buffer, or of a VIEW of a buffer, at the indices `at`.
+  // Returns the place in memory of a buffer, or of a VIEW of a buffer, at `at`; it is valid only if `valid` is.
   Element locate(UOp u, const Indices& at, UOp valid) {
     Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {

@@ -384,7 +384,7 @@ Values ModelBuilder::run_function(const onnx::FunctionProto& function, const onn
       return false;
     });
   }
-  auto scopes = std::exchange(scopes_, {});  // hide all values of the caller: a function sees only its own inputs
+  auto scopes = std::exchange(scopes_, {});  // hide all values of the caller: a function can use only its own inputs
   scopes_.emplace_back();
   for (size_t i = 0; i < inputs.size() && i < function.inputs.size(); i++)
     scopes_.back()[function.inputs[i]] = inputs[i];

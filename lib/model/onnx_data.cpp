@@ -137,8 +137,8 @@ int64_t TensorProto::num_elements() const {
 
 namespace {
 
-// Returns the path of external data. Throws Failure if it is outside the model's folder, with symbolic links resolved,
-// or is not a regular file.
+// Returns the path of external data. Throws Failure if the path is absolute, leads out of the model's folder (with
+// symbolic links resolved), or names a folder, FIFO or device.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -253,7 +253,7 @@ class Reader {
   int depth_ = 0;
 };
 
-// Calls `read` with a Reader of `bytes`, and returns the result. Errors get the file name `path`.
+// Calls `read` with a Reader of `bytes`, and returns the result. Adds the file name `path` to errors.
 template <class Read>
 auto read_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path, Read read) {
   auto out = catch_failures([&] {

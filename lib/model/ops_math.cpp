@@ -99,7 +99,7 @@ double number_of(const std::string& text) {
   return v;
 }
 
-// Returns element `i` of `a` as text, in numpy's format. A float gets the fewest digits from which it can be read back,
+// Returns element `i` of `a` as text, in numpy's format. A float has the fewest digits from which it can be read back,
 // as a float64 if it is one, else as a float32.
 std::string text_of(const Array& a, int64_t i) {
   double v = element_as_double(a, i);

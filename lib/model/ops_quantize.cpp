@@ -107,8 +107,8 @@ Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
   return zero && c.has_input(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// Reshape `v`, which has one value, or one for each row of a matrix (per_row) or for each slice of `like` along `axis`
-// (per_channel), so that it broadcasts.
+// Return `v` reshaped so that it broadcasts. `v` has one value, or one for each row of a matrix (per_row) or for each
+// slice of `like` along `axis` (per_channel).
 Tensor per_row(const Tensor& v) {
   if (v.numel() == 1) return v.reshape({});
   return v.ndim() == 1 ? v.unsqueeze(-1) : v;

@@ -58,8 +58,8 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   return (wide - greatest(true)).exp().sum(axes, keep).log() + greatest(keep);
 }
 
-// Returns numbers that compare in the opposite order, so that a minimum becomes a maximum: the negative numbers for
-// floats; for integers, all bits inverted, because unsigned integers and the least signed integer have no negative.
+// Returns numbers that compare in the opposite order, so that a minimum becomes a maximum: -x for floats; ~x for
+// integers, because unsigned integers and the least signed integer have no negative.
 Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
 
 Values arg_max(OpCall& c, Tensor x) {
@@ -151,8 +151,8 @@ Values compress(OpCall& c) {
 }
 
 // Returns the distinct slices along an axis (without `axis`, the distinct elements), the index of the first occurrence
-// of each, the number of each input slice among them, and how often each occurs. Their number depends on the values,
-// which are computed during the build.
+// of each, for each input slice the index of its distinct slice, and how often each distinct slice occurs. How many
+// there are depends on the values, which are computed during the build.
 Values unique(OpCall& c) {
   Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
   int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);

@@ -52,7 +52,7 @@ class Sampler {
 
  private:
   struct Axis {
-    Tensor at;        // for each point: the index of the element from which `first` counts
+    Tensor at;        // for each point: the index of the element to which the offset `first` is added
     int64_t first;    // the offset from `at` of the first element that has a weight
     Tensors weights;  // weights of the elements from `first` on; empty if the sample is the element at `at`
   };

@@ -234,7 +234,7 @@ class Tensor {
   Tensor batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd) const;
   static Tensor einsum(std::string_view formula, Tensors operands);
 
-  // Returns a constant with the dtype that a Python number gets in an op with this tensor (tensor.py:_broadcasted).
+  // Returns a constant with the dtype of a Python number in an op with this tensor (tensor.py:_broadcasted).
   Tensor number(Const value) const;
 
  private:

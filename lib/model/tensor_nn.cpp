@@ -210,7 +210,7 @@ void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string
   else output = all.substr(0, most) + once(joined, all);
 }
 
-// Takes the diagonal of x for each letter that occurs twice in `s`, and removes the second occurrence from `s`.
+// Takes the diagonal of x for each letter that `s` has more than once, and removes all but its first occurrence.
 Tensor take_traces(Tensor x, std::string& s) {
   for (size_t j = 0; j < s.size(); j++) {
     for (size_t k; (k = s.find(s[j], j + 1)) != std::string::npos; s.erase(k, 1)) {

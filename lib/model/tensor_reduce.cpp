@@ -78,7 +78,8 @@ Tensor Tensor::log_softmax(int64_t axis) const {
   return s.shifted - s.total.log();
 }
 
-// Returns prefix sums along an axis (tensor.py:_cumalu with ADD). Sum i includes element i, unless include_initial.
+// Returns prefix sums along an axis (tensor.py:_cumalu with ADD). Sum i is that of the elements up to i; with
+// include_initial, of those before i.
 Tensor Tensor::sum_windows(int64_t axis, bool include_initial) const {
   int64_t n = size(axis);
   return transpose(axis, -1)

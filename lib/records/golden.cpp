@@ -327,8 +327,8 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 
 namespace {
 
-// Removes `"key": "text"` and a comma, if one follows, from the beginning of `text`. Returns the quoted text; nullopt
-// if `text` does not begin with this member or if the quoted text has an escape.
+// Removes `"key": "text"`, and the blanks and commas before it, from the beginning of `text`. Returns the quoted text;
+// nullopt if `text` does not begin with this member or if the quoted text has an escape.
 std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
   std::string_view rest = text;
   for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),

@@ -77,12 +77,12 @@ std::vector<GoldenMetadata> read_methods(std::string_view json);
 // Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
 struct GoldenStored {
   struct Reason {
-    // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "output",
-    // ...
+    // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "hazard",
+    // "limit", "assign", "output" or "other" (boundaries.py)
     std::string reason;
     std::string
         decision_place;  // where the scheduler decides to store the value, "schedule/indexing.py:231"; may be empty
-    std::string requiring_op;  // the op of a user that requires it; may be empty
+    std::string requiring_op;  // the op of the user that requires the value to be stored; may be empty
   };
   std::string node;       // the value: "Ops.REDUCE dtypes.float Ops.ADD (4, 1)"; empty if unknown
   std::string added_for;  // for a CONTIGUOUS that a rule added: the op for which the rule added it
@@ -152,7 +152,7 @@ std::string shown_target(std::string_view target);
 // Returns a record's name for reports: "k.0 (CUDA:CUDA:sm_80)", or only its id if it has no target.
 std::string shown_record(std::string_view id, std::string_view target);
 
-// Returns the first ids of a schedule's kernels for reports: "k.5, k.6"; an empty text if none is recorded.
+// Returns the ids of a schedule's first kernels for reports: "k.5, k.6, ..."; an empty text if no id is recorded.
 std::string kernel_ids_text(const GoldenRecord& record);
 
 // Returns true if `wanted`, the ID or ID@TARGET of an INPUT, names the record. The last parts of a target may be left
@@ -161,7 +161,8 @@ bool names_record(std::string_view wanted, std::string_view id, std::string_view
 // Returns false only if `wanted` certainly does not name the record. This is fast, because the line is not parsed.
 bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
-// Parse the line of a record and the header line of a file. `file` is the file's name in messages.
+// Parse the line of a record and the header line of a file. Return an error if the line is malformed. `file` is the
+// file's name in messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -171,7 +172,8 @@ class GoldenReader {
  public:
   // Opens the file `path` ("-" is standard input) and reads its header. An error names the file and the problem.
   static Result<GoldenReader> open(const std::string& path);
-  // Makes a reader of `lines`, whose first line, `first`, was already read. `name` is the file's name in messages.
+  // Makes a reader of `lines`, whose first line, `first`, was already read. Returns an error if `first` is no header.
+  // `name` is the file's name in messages.
   static Result<GoldenReader> from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;
@@ -184,7 +186,7 @@ class GoldenReader {
   Result<bool> next_line(GoldenLine& line);
   // Returns a warning if the file ended within a record, else nullopt. Valid after the end of the file was reached.
   const std::optional<Diag>& cut_error() const { return cut_error_; }
-  // Reads and parses the next record. Returns nullopt at the end of the file.
+  // Reads and parses the next record. Returns nullopt at the end of the file, an error if the record is malformed.
   Result<std::optional<GoldenRecord>> next_record();
 
  private:

@@ -25,7 +25,7 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 TEST_CASE("graph texts: the text of one graph is not divided") {
   for (std::string_view text : {kRepr, kPyrender, kListing}) CHECK(find_graph_texts(text).graphs.empty());
   CHECK(find_graph_texts(joined({"# tgc: {\"name\":\"k\"}\n# a comment\n", kPyrender, "\n"})).graphs.empty());
-  // the text may assign to any name
+  // the whole text is one graph, because its statements may assign to any name
   CHECK(find_graph_texts(joined({"x = UOp.const(dtypes.int, 1)\n", kPyrender})).graphs.empty());
   CHECK(find_graph_texts("nothing\nof a graph\n").graphs.empty());
 }

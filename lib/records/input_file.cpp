@@ -54,7 +54,7 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 // If the file is a rewrites.pkl, reads the whole file. Then fill_chunk() returns the lines of the recording made from
 // it.
 Status LineReader::convert_rewrites() {
-  // next_line_text() reports the error
+  // an error is ignored here, because next_line_text() reports it
   if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_)) return Unit{};
   std::string pickle;
   if (auto status = read_rest(pickle); !status) return status;

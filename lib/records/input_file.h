@@ -46,14 +46,15 @@ class LineReader {
   std::string_view unread_;                      // the part of chunk_ that next_line_text() has not returned yet
 };
 
-// Returns the whole file, decompressed if it is gzip.
+// Returns the whole file, decompressed if it is gzip. Returns an error if the file cannot be read or is too large
+// (Limit::InputBytes).
 Result<std::string> read_file(const std::string& path);
 
-// Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; an empty text if the file cannot be
-// read.
+// Returns the first bytes of a file, at most `bytes`, decompressed if it is gzip; an empty text for standard input
+// ("-") and if the file cannot be read.
 std::string read_head(const std::string& path, unsigned bytes);
 
-// Returns the name of an input in messages: the path, or "<stdin>".
+// Returns the name of an input in messages: the path, "<stdin>" for "-", or two quotes for an empty path.
 std::string input_name(const std::string& path);
 
 // Functions for recordings, which have one record per line. If a recording was interrupted, its last line is

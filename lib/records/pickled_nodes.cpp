@@ -98,7 +98,7 @@ std::vector<PickleDialect> make_dialects() {
       if (change[0] == '-') std::erase(ops, name);
       else ops.insert(std::ranges::find(ops, after) + 1, name);
     }
-    // the commit is later than the release
+    // true if the commit is later than the release 0.13.0
     const bool is_later = row.like == Release::v0_13 && row.date > "2026-05-22";
     out.push_back({row.like, producer_name(row.like) + (is_later ? ".0.post" : ".0.dev"), ops,
                    row.axis_types});

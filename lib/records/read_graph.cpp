@@ -101,7 +101,7 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   if (!header) return header.diag();
   GraphInfo info = header->value_or(GraphInfo());
   if (!*header) info.producer = producer_of_text(kind, text, report);
-  // with accepts_malformed, graphs of different releases may be read into one Graph, which comparisons do
+  // with accepts_malformed, graphs of different releases may be read into one Graph, as for comparisons
   const Release release = release_of(kind == InputKind::Json ? info_before(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed)
     return Diag{.message = nodes_of(release), .file = std::string(file),

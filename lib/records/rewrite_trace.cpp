@@ -74,7 +74,8 @@ Rewrite rewrite_of(PickleValue v) {
   return out;
 }
 
-// A stage: a graph rewrite of a group, and the nested graph rewrites that belong to no earlier stage.
+// A stage: an outermost, named graph rewrite of a group (of the graph rewrites of one kernel or schedule), with the
+// nested graph rewrites that belong to no earlier stage.
 struct Stage {
   const Rewrite* rewrite = nullptr;
   std::vector<const Rewrite*> ran;
@@ -123,8 +124,8 @@ constexpr std::pair<std::string_view, std::string_view> kRenderers[] = {
     {"AMDLLVMRenderer", "LLVM"}, {"WGSLRenderer", "WGSL"},
 };
 
-// Returns the target DEVICE:RENDERER[:ARCH] of a kernel. `ret` is the kernel's ProgramSpec or, since 0.13, its
-// renderer.
+// Returns the target DEVICE[:RENDERER][:ARCH] of a kernel, as far as it is known. `ret` is the kernel's ProgramSpec or,
+// since 0.13, its renderer.
 std::string target_of(PickleValue ret, std::string_view source) {
   std::string device, renderer, arch;
   if (ret.class_name() == "ProgramSpec") {
@@ -312,7 +313,7 @@ class GroupRecord {
     });
   }
 
-  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made.
+  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made; else the empty UOp.
   UOp last_program(const std::vector<Rewrite>& group) {
     auto has_source = [](UOp u) {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
@@ -370,8 +371,8 @@ struct RewriteTrace::State {
     std::vector<Rewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
       const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
-      // rewrites may share a list of matches, so count each use; a match of its own takes more than kMatchBytes in the
-      // file
+      // count a list of matches for each rewrite that has it, because rewrites may share a list; a match that is not
+      // shared takes more than kMatchBytes in the file
       budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";

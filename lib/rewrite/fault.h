@@ -40,6 +40,7 @@ Result<FaultSpec> parse_fault(std::string_view text);
 // smaller graph.
 void set_fault_of_thread(std::optional<FaultSpec> fault);
 // Returns the fault that set_fault_of_thread set, else the parsed TGC_FAULT; nullopt if TGC_FAULT is unset or empty.
+// Returns an error if TGC_FAULT is malformed.
 Result<std::optional<FaultSpec>> fault_of_environment();
 // Like fault_of_environment(), but returns only the faults of one kind.
 Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);

@@ -240,7 +240,7 @@ class CountedMatch {
     UOp out = run();
     if (out == bottom_up_gate()) return out;  // a gate does not count as a hit, as in tinygrad
     uint64_t taken = weight ? (ticks() - begin) * weight : 0;
-    // looked up again, because the call may have moved the table
+    // look the counters up again, because run() may have moved their table
     RuleStats::Counters& counters = stats_.counters_of(*p.rule);
     counters.total_ns += taken;
     if (out && !(out == u_)) {

@@ -419,7 +419,7 @@ template <PatLike T>
 auto each(OpSet ops, T source) {
   return Pat<T::kBound>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
 }
-// Matches a cast to any dtype.
+// Matches a cast to any dtype or, with `dtypes`, to one of these dtypes.
 template <PatLike T>
 auto cast(T a) { return node(Op::CAST, a); }
 template <PatLike T>

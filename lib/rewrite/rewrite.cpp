@@ -427,7 +427,7 @@ FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const Rew
           !shows_order && (only_counted || quick(kDepthFirst))};
 }
 
-// Returns use(rewriter) for a new Rewriter, which stores its results in paths.known, else in unused slots of the nodes.
+// Returns use(rewriter) for a new Rewriter, which stores its results in paths.known or, if that is null, in new slots.
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options,
                    FastPaths paths, Use use) {

@@ -24,7 +24,7 @@ inline std::string_view trimmed(std::string_view line) {
   return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);
 }
 
-// Line-by-line difference of two texts for human readers: hunks with context, similar to diff -u.
+// Options of line_diff().
 struct LineDiffOptions {
   size_t context_lines = 2;  // number of equal lines shown around a change
   size_t max_lines = 40;     // maximum number of lines shown; "... and more" replaces the others
@@ -35,7 +35,8 @@ struct LineDiffOptions {
   std::vector<uint64_t> old_keys = {}, new_keys = {};
 };
 
-// Returns the difference: "-" begins lines of `old_text`, "+" lines of `new_text`. Empty if all lines are equal.
+// Returns the line-by-line difference in hunks with context, similar to diff -u: "-" begins lines of `old_text`, "+"
+// lines of `new_text`. Empty if all lines are equal.
 std::string line_diff(std::string_view old_text, std::string_view new_text, const LineDiffOptions& options = {});
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
 // Settings: tinygrad's ContextVars and environment variables that the pipeline reads, under tinygrad's names. A value
-// comes from `--set KEY=VALUE`, else from the environment, else from the default.
+// is taken from `--set KEY=VALUE`, else from the environment, else from the default.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -24,7 +24,7 @@ std::string without_workflow_commands(std::string_view text);
 // also valid in JSON, except line ends, tabs and tinygrad's colors.
 std::string without_controls(std::string_view text);
 
-// Returns true if `text` can be a name or an id: one line without tabs and without hidden characters,
+// Returns true if `text` can be a name or an id: one line of valid UTF-8 without tabs and without hidden characters,
 // except tinygrad's colors.
 bool is_one_line(std::string_view text);
 

@@ -44,9 +44,9 @@ void remove_staged_files() noexcept;
 
 // FileWriter: writes a file that the user named.
 //
-// - Writes of a regular file are atomic, except of the files below: the content goes to a temporary file in the same
-//   folder, which commit() renames to the final path. A replaced file keeps its permissions and owner. The new file is
-//   synced to disk before it replaces an old one, so that a power failure cannot lose both.
+// - Writes of a regular file are atomic, except of the files below: the content is written to a temporary file in
+//   the same folder, which commit() renames to the final path. A replaced file keeps its permissions and owner. The
+//   new file is synced to disk before it replaces an old one, so that a power failure cannot lose both.
 // - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
 // - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
 //   overwritten in place: once the new content is complete and the disk has room for it, it is copied into the file.

@@ -32,7 +32,7 @@ std::optional<Format> parse_format(std::string_view name);
 // the graph cannot be written in this format; for example, if tinygrad's own pyrender fails on the graph.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
 // Returns a linear list as text in the format `format`. Formats that have no lists (pyrender, repr, dot) show the graph
-// under the list's last node. The text of an empty list is empty.
+// under the list's last node. The text of an empty list is empty. Errors are those of write_graph().
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
 }  // namespace tgc

@@ -40,7 +40,8 @@ struct CompleteText {
   bool needs_header = false;  // true if the text would be read as a different graph without a header
 };
 
-// Parses the header of `text`. Returns nullopt if `text` has no header. `file` is the name of the input in messages.
+// Parses the header of `text`. Returns nullopt if `text` has no header, an error if the header is malformed. `file` is
+// the name of the input in messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
 // Returns `text` with `name` as the name in its header; returns `text` unchanged if it has no readable header.
 std::string with_name(std::string text, std::string_view name);

@@ -161,8 +161,8 @@ class ListingReader : public PyValues {
     return u;
   }
 
-  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so a
-  // list of instructions has sources below their users.
+  // Reads the line of node `position`, which is below the current line. Register allocation moves instructions, so in
+  // a list of machine instructions, a source may be below its user.
   UOp node_ahead(size_t position, size_t at) {
     auto line_at = lines_.find(position);
     if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
@@ -277,7 +277,8 @@ class ListingReader : public PyValues {
     }
   }
 
-  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node.
+  // Returns the constant that is printed as `text`; of several, the one whose dtype fits source `i` of the node, or the
+  // last one if none fits.
   UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
@@ -359,7 +360,7 @@ class ListingReader : public PyValues {
   static constexpr size_t kMaxAhead = 1000;      // limit on the nesting of node_ahead
   size_t levels_ahead_ = 0;
   std::unordered_map<size_t, size_t> lines_;      // maps a position to the byte offset of its line; filled with below_
-  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to the node that was read before its turn
+  std::unordered_map<size_t, Ahead> ahead_;       // maps a position to a node that was read by node_ahead()
   std::vector<size_t> cited_;                     // positions that sources name; only filled for other releases
   // positions whose nodes are tagged with the position, so that they differ from the nodes of equal lines
   std::unordered_set<size_t> distinct_;

@@ -116,7 +116,7 @@ class PyValues : public PyScan {
   Op op_name();                                    // reads the rest of Ops.NAME; call it after the word `Ops`
   // true if the graph's release is not 0.12.0; then unknown names are kept as text
   bool is_open() const { return graph_.is_foreign(); }
-  Value open_record(std::string_view name, size_t at);  // reads one that 0.12.0 lacks; call it at the '('
+  Value open_record(std::string_view name, size_t at);  // reads a dataclass that 0.12.0 lacks; call it at the '('
 
   // Records byte `at` as the position of all nodes that are made from now on.
   void note_place(size_t at) {

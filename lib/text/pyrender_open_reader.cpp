@@ -266,7 +266,7 @@ class OpenReader : public PyrenderReader {
     return out;
   }
 
-  // Returns the op that pyrender prints as a call of the method `name`.
+  // Returns the op that pyrender prints as a call of the method `name`; nullopt if there is none.
   static std::optional<Op> op_named(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
@@ -370,7 +370,7 @@ class OpenReader : public PyrenderReader {
     }
     return {graph_.raw(text_.substr(at, to_the_bracket(at) - at))};  // the repr of a Target: CPU:CLANG:x86_64,native
   }
-  // Moves to the parenthesis that closes the innermost pair around byte `at`.
+  // Moves to the ')' that closes the innermost parentheses around byte `at`, and returns its position.
   size_t to_the_bracket(size_t at) {
     int open = 0;
     for (position_ = at; !at_end() && peek() != '\n'; position_++) {

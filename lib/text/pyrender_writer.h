@@ -52,14 +52,14 @@ struct RareArgFeatures {
 // The uses of a node, from which mark_named decides whether the node gets its own line.
 struct NodeUses {
   uint32_t num_users = 0;      // number of distinct users
-  uint32_t last_user = 0;      // id + 1 of the last user
+  uint32_t last_user = 0;      // id + 1 of the last user; 0 if there is none
   bool is_used_twice = false;  // true if one user has the node more than once among its sources
   bool has_line = false;       // true if the node has its own line
 };
 struct NamingRules {
-  OpSet reductions;    // ops whose first source gets a line
-  OpSet never_named;   // ops that get no line, however many users they have
-  OpSet always_named;  // ops that get a line even with a single user
+  OpSet reductions;    // ops whose first source has its own line
+  OpSet never_named;   // ops that have no own line, however many users they have
+  OpSet always_named;  // ops that have an own line even with a single user
 };
 // Sets NodeUses::has_line in `info`, which is indexed by node id. Info derives from NodeUses.
 template <class Info>
@@ -105,7 +105,7 @@ class PyrenderForms {
   }
 
   // Writes (left+right), or left+right if `bare` is true. An operand has parentheses only if the precedence requires
-  // them. A constant on a device is written as a number, without its device.
+  // them. A constant on a device is written as a number, without its device, at most for one of the two operands.
   void infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
     const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);

@@ -41,7 +41,8 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device. Returns the device.
+  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device. Returns the device;
+  // None if there is none.
   Arg of(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};

@@ -17,7 +17,7 @@ namespace tgc {
 class UOp;
 class Graph;
 
-// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open stands for any dataclass in a graph of another release;
+// The dataclasses of tinygrad 0.12.0 that occur in graphs. Open is any dataclass in a graph of another release;
 // an Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
 inline constexpr int kNumRecordClasses = 5;  // without Open
@@ -25,7 +25,7 @@ std::string_view name_of(RecordClass c);
 std::span<const std::string_view> fields_of(RecordClass c);  // the names of the fields; empty for Open
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
-// Returns true if `fields`, which were read from a file, have the types that a record of class `c` must have.
+// Returns true if `fields`, which were read from a file, have the number and types that a record of class `c` needs.
 bool record_fits(RecordClass c, std::span<const Arg> fields);
 
 class Arg {

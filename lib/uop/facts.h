@@ -44,8 +44,8 @@ Sint sgep(UOp u, size_t i);
 
 // Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).
 UOp base_of(UOp u);
-// Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG that a load, store or index accesses (UOp.buf_target). Throws
-// Failure for other nodes.
+// Returns the DEFINE_GLOBAL, DEFINE_LOCAL or DEFINE_REG below a LOAD, STORE, INDEX or AFTER (UOp.buf_target). Throws
+// Failure for other nodes, and for accesses to several buffers at once.
 UOp buf_target(UOp u);
 
 // Returns the buffer of `u`, which is a BUFFER, an MSELECT, an MSTACK, or has an AFTER as its base_of (UOp.buf_uop).

@@ -291,10 +291,9 @@ std::vector<UOp> prepend(UOp first, UOpSpan rest);
 // Returns the operands of a nested chain of `op`, left to right: a, b, c for (a+b)+c (ops.py:split_uop).
 std::vector<UOp> split_uop(UOp root, Op op);
 
-// Copies nodes to another Graph. A job that works on several kernels in parallel gives each kernel its own Graph.
-
-// Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`. Returns the copy of `root`.
-// If the release of root's graph is not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
+// Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`: a job that works on several
+// kernels in parallel gives each kernel its own Graph. Returns the copy of `root`. If the release of root's graph is
+// not 0.12, sets the release of `to` to it. Does not change the graph of `root`.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -62,7 +62,7 @@ static_assert([] {  // the ops of 0.12.0 come first in ops.def, in their order
   return true;
 }());
 
-// Returns the entries of releases.def for a release.
+// Returns the entries of releases.def for a release; none for Release::Other.
 std::span<const Entry> entries_of(Release release) {
   static const std::vector<std::span<const Entry>> all = [] {
     std::vector<std::span<const Entry>> out;

@@ -307,7 +307,8 @@ void inherit_facts(UOp from, UOp to) {
 
 namespace {
 
-// Returns the last axis of `to` such that the product of the sizes of the axes before it is `before`.
+// Returns the last axis of `to` such that the product of the sizes of the axes before it is `before`. Throws Failure if
+// there is none.
 int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
   std::optional<int64_t> last;
   Sint count = 1;

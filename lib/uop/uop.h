@@ -108,7 +108,7 @@ class UOp {
 
   // ---- vectors
   UOp broadcast(int64_t count) const;
-  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, VCONST, CONST; may throw Failure
+  UOp gep(int64_t i) const;                         // element `i`; folds VECTORIZE, constants; throws Failure if none
   UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
   UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
 
@@ -262,10 +262,8 @@ using Simplifier = UOp (*)(UOp);
 // the call can initialize a static variable.
 bool install_simplifier(Simplifier simplifier);
 
-// Atomic operations of kernels, which tinygrad writes as source code in a CUSTOM.
-
-// Returns true for a CUSTOM(place, number) that adds `number` to the element at `place`, which is an INDEX
-// (nn/__init__.py:_embedding_bwd_kernel of 0.13 and 0.14).
+// Returns true for a CUSTOM(place, number) that adds `number` to the element at `place`, an INDEX. tinygrad writes such
+// an atomic operation as source code (nn/__init__.py:_embedding_bwd_kernel of 0.13 and 0.14).
 inline bool is_atomic_add(UOp u) {
   if (!u.is(Op::CUSTOM) || !(u.dtype() == dtypes::void_) || u.num_src() != 2 || !u.arg().is_str()) return false;
   if (!u.src(0).is(Op::INDEX)) return false;

@@ -2,8 +2,8 @@
 // and dtypes that fit together. Stages rely on these checks, so readers of files reject a graph that is not well
 // formed. lib/spec checks the requirements of particular stages.
 //
-// The table in wellformed.cpp has one row per op. The table must accept every node that tinygrad 0.12.0
-// makes. Nodes of other releases have no structure by the table, and their dtypes are not checked.
+// The table in wellformed.cpp has one row per op of 0.12.0. The table must accept every node that tinygrad 0.12.0
+// makes. Nodes in graphs of other releases are not checked.
 #pragma once
 #include <optional>
 #include <span>
@@ -31,7 +31,8 @@ struct Malformed {
   UOp node;
   std::string message;  // says what is wrong with the node
 };
-// Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is no such node.
+// Returns the first of `nodes` whose dtypes do not fit together; nullopt if there is none, and in graphs of other
+// releases than 0.12.0.
 std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
 
 // Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs. Fast path: if a linear scan
