@@ -17,7 +17,7 @@ Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
     sum = sum_of_counts(sum, report);
   });
   if (!read) return read.diag();
-  for (size_t i = 0; i < files.size(); i++)  // the file of a shard that was stopped is empty
+  for (size_t i = 0; i < files.size(); i++)  // a shard that was stopped leaves an empty file
     if (reports[i] != 1)
       return Diag{.message = "no report", .file = files[i], .expected = "what `tgc check --json` prints"};
   const Json all = Json::parse(sum);

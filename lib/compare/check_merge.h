@@ -1,4 +1,4 @@
-// merge_checks: merges several reports of `tgc check --json`, such as those of all shards, into one report.
+// Merges several reports of `tgc check --json`, such as those of all shards, into one report.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,10 +9,10 @@ namespace tgc {
 
 struct MergedCheck {
   std::string json;  // the merged report, with the sums of the counts
-  bool all_identical = false;  // there are records that were not skipped, and all of these are identical
+  bool all_identical = false;  // all records that were not skipped are identical, and there is at least one
 };
 
-// Merges the reports in `files`. Fails if a file cannot be read or is not one report.
+// Merges the reports in `files`. Fails if a file cannot be read, or does not contain exactly one report.
 Result<MergedCheck> merge_checks(const std::vector<std::string>& files);
 
 }  // namespace tgc

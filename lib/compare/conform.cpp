@@ -28,7 +28,7 @@ Diag missing_order(const std::string& file) {
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
-// Reads the graph in a text of the record or in an answer. If the text names no release, its release is `producer`.
+// Reads a graph from a text of the record or from an answer. `producer` is the release of a text that names none.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
   ReadReport report{.accepts_malformed = true, .producer = producer};
   return read_graph(graph, detect_kind(text), text, file, &report);
@@ -59,7 +59,7 @@ Result<std::string> listing(std::string_view text, const std::string& file, bool
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
-// The process of the port. Counts its failures in a row.
+// The process of the port, the implementation under test. Counts the failures since its last valid answer.
 class Port {
  public:
   Port(const Session& session, const ConformPlan& plan)
@@ -78,7 +78,8 @@ class Port {
   // writes may not belong to the next question.
   void note_invalid_answer(const Diag& diag) { program_.restart_process(), count(diag); }
 
-  // Returns why the run must end (too many failures in a row, or no valid answer at all); "" if it need not.
+  // Returns why the run must end: too many failures in a row, fewer before the first valid answer. After the last
+  // question (`at_end`), one failure is enough if there was no valid answer. Returns "" if the run need not end.
   std::string why_stopped(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
@@ -137,7 +138,8 @@ class ConformRun {
     return Unit{};
   }
 
-  // Fails if no record has the stage plan.stage. The error lists the recorded stages.
+  // Fails if plan.stage selected no question: the records do not have the stage (the error lists those that they
+  // have), or the stage is `source`, which is only compared as text.
   Status check_stage() const {
     if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     const bool is_text = plan_.comparison == ConformComparison::Text;
@@ -195,7 +197,8 @@ class ConformRun {
     return Unit{};
   }
 
-  // Asks a question and compares the answer with the expected one. `difference` receives the difference or the error.
+  // Sends the question `q`, whose JSON is `asked`, and compares the answer with the expected result. Sets `difference`
+  // to the difference or the error.
   AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
                            std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
@@ -246,7 +249,7 @@ class ConformRun {
       known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
       else if (key == "not_supported") known |= in.boolean();
-      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // as in the question
+      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();  // may be repeated
       else if (key != wanted)
         in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
                        "'" + std::string(wanted) + "', 'not_supported' or 'error'");
@@ -273,7 +276,7 @@ class ConformRun {
       Result<std::string> wanted = of(q.expected_text, file), got = of(answer, "the answer");
       if (!wanted || !got) return !wanted ? wanted.diag() : got.diag();
       if (*wanted == *got) return std::string();
-      // a port that answers single questions cannot know how many kernels of one name a program has
+      // Ignore the number in a name such as E_4n1: it counts kernels of a program, which the port does not see.
       return line_diff(without_name_counters(*wanted), without_name_counters(*got));
     };
     if (q.expected_kind == Question::ExpectedKind::Source)
@@ -284,7 +287,7 @@ class ConformRun {
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.expected_json.empty())) return difference;
-    // the answer is exactly tinygrad's text, which omits facts that the record has in another text
+    // Accept tinygrad's own text, although it omits facts that q.expected_json has.
     if (to_the_letter && detect_kind(q.expected_json) != InputKind::Json && answer == q.expected_text)
       return std::string();
     // Compare the graphs, too: pyrender omits dtypes, so that different graphs may have the same text.
@@ -346,7 +349,7 @@ class ConformRun {
   Port& port_;
   ConformReport& out_;
   std::string producer_;  // the release that made the records of the current file
-  const StageRow* row_;  // the row of plan.stage; null if tgc's own pipeline has no such stage
+  const StageRow* row_;  // the stage plan.stage of tgc's own pipeline; null if that pipeline has no such stage
   std::set<std::string> recorded_stages_;
   size_t failures_ = 0;
 };
@@ -412,7 +415,7 @@ std::vector<Question> questions_of(const GoldenRecord& r, const GoldenHeader& he
     const bool loses_facts = s.pyrender && detect_kind(*s.text) != InputKind::Json;
     if (loses_facts) all = *s.text;
     if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.pyrender : *s.text});
-    // Only for kernels: unique constants of a tensor graph may have other numbers in a port, and pyrender omits them.
+    // Not for tensor graphs: a port may number unique constants differently, and only JSON has these numbers.
     if (recorded && s.text && !r.target.empty()) out.back().expected_json = all;
     if (s.text) before = all.empty() ? std::string(*s.text) : std::move(all);
     recorded = s.text;

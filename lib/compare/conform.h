@@ -22,8 +22,8 @@ namespace tgc {
 // text. A comparison as text includes facts that pyrender omits, such as the dtype of a LOAD, if the answer has them
 // and tgc can compute them for tinygrad's graph.
 enum class ConformComparison : uint8_t { Text, Structure, Values };
-// The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing;
-// it says little about the port, because returning the question's graph is right. NotSupported: the port says so.
+// The verdict on an answer. Unchanged: with --as=values, a right answer for a stage in which tinygrad changes nothing.
+// It says little about the port, which may have returned the question's graph. NotSupported: the port lacks the stage.
 // Error: the port failed, or the answer is invalid.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
 constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
@@ -36,9 +36,9 @@ struct ConformPlan {
   GraphMap graph_map;  // converts the JSON of answers to tinygrad's ops and dtypes
   DiffStyle diff_style = {};
   size_t max_shown = 3;                 // number of differences to report in detail
-  std::set<std::string> baseline = {};  // if not empty, only differences of these answers are reported in detail
-  double limit_seconds = 60;            // time limit for one answer
-  bool keeps_differences = false;       // set AnswerRecord::difference
+  std::set<std::string> baseline = {};  // if not empty: report details only for these answers (AnswerRecord::key())
+  double limit_seconds = 60;            // time limit for one answer, in seconds
+  bool keeps_differences = false;       // store AnswerRecord::difference
 };
 
 struct ConformCounts {
@@ -68,9 +68,9 @@ struct ConformReport {
   std::vector<std::string> shown_differences;                       // the first differences in detail, as text
   std::string comparison_name = "text";                             // the comparison, as --as names it
   std::string end_reason;                                           // why the run ended early; empty if it did not
-  // The differences from a baseline, which lists the right answers of an older run.
+  // The differences from a baseline, which lists the answers of an older run that conformed.
   struct BaselineDiff {
-    // answers that do not conform any more: "add.0 (CPU:CLANG): expander is different now"
+    // answers that conformed in the baseline and do not now: "add.0 (CPU:CLANG): expander is different now"
     std::vector<std::string> worse_answers;
     size_t num_better = 0;               // number of right answers that the baseline does not have
     size_t num_not_asked = 0;            // number of entries of the baseline about which this run did not ask
@@ -78,11 +78,11 @@ struct ConformReport {
   std::optional<BaselineDiff> baseline_diff;
 
   ConformCounts total_counts() const;
-  // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, is empty, cannot be
-  // read, or is of another comparison.
+  // Sets baseline_diff from a file that write_baseline() wrote. Fails if the file does not exist, cannot be read, is no
+  // baseline, has no answers, or is of another comparison.
   Status compare_to_baseline(const std::string& file);
-  // Writes the right answers to a file. Keeps entries of the existing file that this run did not ask about. Fails if
-  // the new file would have no entry, or if a file cannot be read or written.
+  // Writes the answers that conform to a file, and keeps entries of the existing file that this run did not ask about.
+  // Fails if there is no entry, if the existing file is no baseline of this comparison, or if it cannot be written.
   Status write_baseline(const std::string& file) const;
   // Returns the report as text; with terminal colors if `paint` is set.
   std::string text(bool paint = false) const;
@@ -97,8 +97,8 @@ struct ConformReport {
 // failures of the port in a row (fewer before its first valid answer), or if the session is cancelled.
 Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
 
-// A question to the port about one stage of a record. The stages `linear` and `source` make a list of the graph, and
-// source code of the list.
+// A question to the port about one stage of a record. The stage `linear` turns the graph into a linear list, and
+// `source` turns the list into source code.
 struct Question {
   enum class ExpectedKind : uint8_t { Graph, List, Source };
 
@@ -106,10 +106,10 @@ struct Question {
   std::string before_text;      // the graph or list before the stage, in any format
   std::string_view expected_text;  // the expected result; refers to text in the record
   ExpectedKind expected_kind = ExpectedKind::Graph;  // what the expected result is
-  std::string expected_json = {};  // the expected graph as JSON, with facts that pyrender omits; empty if unknown
+  std::string expected_json = {};  // the expected graph with facts that pyrender omits, usually JSON; empty if unknown
 };
 
-// Returns the questions about a record, which must outlive them. Recorded pyrender texts lack facts such as the dtype
+// Returns the questions about `r`, which must outlive them. Recorded pyrender texts lack facts such as the dtype
 // of a LOAD. tgc therefore compiles records of 0.12.0 again and uses its own graphs, which have all facts, as long as
 // these print like the recorded graphs. A record with a list has a question `linear`, if the graph before it was
 // recorded, and, if `with_source` is set and the record has a source, `source`.

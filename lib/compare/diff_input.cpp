@@ -22,7 +22,7 @@ namespace tgc {
 namespace {
 
 struct DiffInput {
-  bool is_graph = false;   // true if the input is a graph, in `text`; false if it has runs
+  bool is_graph = false;   // true: the input is the graph in `text`; false: it consists of `runs`
   std::string text, file;
   std::string producer = {};  // the release of a graph whose text names no release; empty if unknown
   std::vector<Run> runs;
@@ -31,8 +31,8 @@ struct DiffInput {
 // The stage whose results are compared.
 struct CommonStage {
   std::string name;    // name of the stage, for example "expander"
-  std::string target;  // the target that the graph names; may be empty
-  bool is_text = false;  // the result of the stage is text, which is compared by lines, and no graph
+  std::string target;  // the target that the header of a graph input names; may be empty
+  bool is_text = false;  // true: the stage's result is compared line by line; false: as a graph
 };
 
 // The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal id and target are paired in
@@ -60,13 +60,13 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-// Runs the compilation up to and including `row`. Returns the result as text, in the format of recorded runs.
+// Runs the stages of `c` up to and including `row`. Returns the result of `row` as text, in the format of recordings.
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
 }
 
-// Appends the kernels of the compilation's schedule to the run `to`, in the format of recorded runs.
+// Appends the kernels of the schedule of `c` to the run `to`, in the format of recordings.
 void add_kernels(Compilation& c, Run& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
@@ -131,8 +131,8 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   return side;
 }
 
-// Returns, as a graph, the result of `stage` in the run with the target `target` (empty: the only run). A `side` that
-// is a graph is returned as it is. Fails if there is not exactly one such run, or if it lacks the stage.
+// Returns the result of `stage` in the only run of `side` or, if it has several, in the only run with the target
+// `target`. Returns a graph unchanged. Fails if there is not exactly one such run, or if the run lacks the stage.
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
@@ -250,7 +250,7 @@ class DiffRun {
     if (!plan_.is_quiet && !plan_.as_json && a.is_graph != b.is_graph)
       session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
     const DiffInput graph_a =
-        as_graph(a, stage_, stage.target).value_or_throw();  // in a statement of its own, so that A's error comes first
+        as_graph(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
     return graphs(graph_a, as_graph(b, stage_, stage.target).value_or_throw());
   }
 
@@ -280,7 +280,8 @@ class DiffRun {
     return finish(diff.is_same());
   }
 
-  // If kernels differ before any of their rewrites, names the recordings of schedules, where the difference begins.
+  // If ASTs of kernels differ, or only one recording has a kernel, prints the command that compares the recorded
+  // schedules, because the difference begins there.
   void note_schedules(const ReplayDiff& diff) const {
     const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };

@@ -1,5 +1,5 @@
-// `tgc diff`: compares two inputs. An input is a graph, or it has runs of a pipeline, with the result after every
-// stage.
+// `tgc diff`: compares two inputs. An input is a graph, or the results of all stages of one or more compilations
+// ("runs").
 #pragma once
 #include <string>
 
@@ -12,17 +12,17 @@ namespace tgc {
 struct DiffPlan {
   std::string ignored_differences = {};    // --ignore: the differences to ignore
   std::string stage = {};     // the stage to compare; empty: all stages of runs, or the stage that a graph names
-  std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: tgc's own for the releases
+  std::string renames_file = {};   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
   DiffStyle diff_style = {};
   bool sources_only = false;  // for recordings: compare only the kernels' sources
-  bool as_json = false;       // the format of DiffReport::text
+  bool as_json = false;       // DiffReport::text is JSON instead of text for people
   bool is_quiet = false;      // leave DiffReport::text empty, unless as_json is set
   size_t max_shown = 20;      // for recordings: number of differences that are shown in detail
 };
 
 struct DiffReport {
   bool is_same = false;
-  std::string text;  // for people, or JSON
+  std::string text;  // the report, as text for people or as JSON
   CiReport ci;
 };
 

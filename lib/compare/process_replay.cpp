@@ -24,7 +24,8 @@ namespace {
 // ---- the first pass over a file: names and hashes of all records, without graphs
 
 struct Entry {
-  std::string id, target, name;  // the name of a schedule is the function of tinygrad that made it, or empty
+  // `name`: of a kernel its function; of a schedule the function of tinygrad that made it; may be empty
+  std::string id, target, name;
   std::string asked_by;  // the lines of the program for which the kernel was made; empty if not recorded
   std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
@@ -36,7 +37,7 @@ struct Index {
   std::string file;  // FILE or FILE#ID
   GoldenHeader header;
   std::vector<Entry> entries;
-  std::optional<Diag> cut;  // the error if the file is truncated
+  std::optional<Diag> cut;  // the error of a truncated file; unset if the file is complete
 };
 
 size_t mix(size_t h, std::string_view text) {
@@ -191,7 +192,8 @@ class PairDiff {
       out.op_counts[op_in(c.before.empty() ? c.after : c.before)]++;
       for (const std::string& cause : causes_of(c)) out.cause_counts[cause]++;
     }
-    const bool made = out.stage != "ast" && a_.producer == b_.producer;  // else, their rewrites cannot be compared
+    // No rewrites made the AST, and those of two releases cannot be compared.
+    const bool made = out.stage != "ast" && a_.producer == b_.producer;
     if (made && !a.rewrites_json.empty() && !b.rewrites_json.empty()) {
       Graph graph;
       auto sides = read_renamed(graph, {diff->text_a->text, run_a.file, a_.producer},
@@ -201,7 +203,8 @@ class PairDiff {
       out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
     }
     if (!out.rule.empty() || diff->blamed_rewrites.empty()) return Unit{};
-    out.rule = diff->blamed_rewrites[0].rule;  // the rule by which tgc's own stage makes one of the two graphs
+    // tgc makes one of the two graphs itself, and this rule of tgc makes the first node that differs.
+    out.rule = diff->blamed_rewrites[0].rule;
     if (!plan_.as_json) out.difference_text = to_text(*diff, plan_.diff_style);
     return Unit{};
   }
@@ -213,15 +216,15 @@ class PairDiff {
     return std::string(line.substr(0, line.find(' ')));
   }
 
-  // Returns the kinds of changes of a node, without node numbers: "EXPAND removed", "STACK: dtype a -> b", "SHRINK:
-  // source 2".
+  // Returns the kinds of changes of a node as texts without node numbers, by which changes are counted: "EXPAND
+  // removed", "STACK: dtype a -> b", "SHRINK: source 2".
   static std::vector<std::string> causes_of(const NodeChange& c) {
     const std::string op = op_in(c.before.empty() ? c.after : c.before);
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     if (is_renumbering(c)) return {"renumbered buffers"};
     std::vector<std::string> out;
     for (const Difference& d : c.differences) {
-      constexpr std::string_view kInside = "kernel: ";  // prefix of a change within the graph of a KERNEL
+      constexpr std::string_view kInside = "kernel: ";  // prefix of a change in the graph inside a KERNEL
       if (d.property.starts_with(kInside)) {
         const std::string what = d.property.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
@@ -361,7 +364,7 @@ struct Side {
   std::vector<Rewrite> matches;
   std::set<std::string> places;  // places of the rules that matched
   UOpMap<uint8_t> rewritten;     // the nodes that a match replaced
-  UOpMap<uint8_t> left;          // the nodes of the stage's result
+  UOpMap<uint8_t> left;          // the nodes that are left in the stage's result
 
   Side(std::vector<Rewrite> all, const std::string& stage, UOp result)
       : rewritten(result.graph()), left(result.graph()) {
@@ -374,7 +377,8 @@ struct Side {
     for (UOp u : toposort(result)) left[u] = 1;
   }
 
-  // Returns the matches without those of uop/ops.py, which substitute nodes and remove tags for other rules.
+  // Returns the matches without those of rules in uop/ops.py, which only substitute nodes and remove tags for other
+  // rules.
   std::vector<Rewrite> of_rules() const {
     std::vector<Rewrite> out;
     std::ranges::copy_if(matches, std::back_inserter(out), [](const Rewrite& m) { return !is_machinery(m); });

@@ -1,6 +1,6 @@
 // Process replay: compares two recordings of one program, made before and after a change of tinygrad. Counts the equal
 // kernels and schedules. For each differing pair, finds the first stage that differs, the difference, and the
-// responsible rule. Pairs records by content before position, so that an additional kernel does not shift later pairs.
+// responsible rule. Pairs records by content first and by position last, so that a new kernel does not shift the pairs.
 // The recordings may be of different releases. Reads each file twice, with few records in memory.
 #pragma once
 #include <map>
@@ -19,9 +19,9 @@ namespace tgc {
 struct ReplayDiffPlan {
   DiffOptions options = {};
   DiffStyle diff_style = {};
-  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: tgc's own for the releases
+  std::string renames_file;   // --renames: a file (renames.h) or "none"; empty: the built-in renames.def
   bool sources_only = false;  // compare only the sources, not the stages
-  bool as_json = false;       // format of the differences: true for JSON, false for text
+  bool as_json = false;       // ReplayPair::difference_text is JSON
 };
 
 struct ReplayPair {
@@ -32,10 +32,11 @@ struct ReplayPair {
   // The rule that caused the difference, such as "uop/symbolic.py:217"; "A -> B" if rule B matched in place of rule A.
   // Empty if it is unknown.
   std::string rule;
-  std::string first_match;               // if `rule` is unknown: the rule of the first match that differs; may be empty
+  std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> op_counts;     // by op: number of nodes that differ
   std::map<std::string, size_t> cause_counts;  // number of differences by kind: "EXPAND removed", "STACK: dtype A -> B"
-  std::string difference_text;                    // the difference as text or JSON
+  // the difference as text; as JSON with its key: "diff":{...}, or "lines":"..." for sources
+  std::string difference_text;
 };
 
 struct ReplayDiff {
@@ -47,16 +48,16 @@ struct ReplayDiff {
 
   bool is_same() const { return !num_different && !num_only_a && !num_only_b; }
   std::string text(size_t show) const;
-  // Returns {"kernels":{...},"first_difference":{...},"list":[...]}, with the counts by op, rule and cause.
+  // Returns the counts, also by stage, rule, op and cause, the differing pairs ("list") and the differences ("diffs").
   std::string as_json() const;
   // Returns a CI report with a case for each kernel or schedule. The file and line of a failure are those of the rule
   // in the source tree of tinygrad or, if the rule is unknown, `file`.
   CiReport ci(const std::string& file) const;
 };
 
-// Returns true if process replay should compare these inputs. Both must be golden records in files, not on standard
-// input. For FILE#ID, at least one recording must be of another release than 0.12.0, because run_diff.h compares two
-// records of 0.12.0 in more detail.
+// Returns true if process replay should compare these inputs. Both must be recordings in files, not on standard input.
+// For FILE#ID, at least one must be of another release than 0.12.0, because run_diff.h compares two single records of
+// 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each given as FILE or FILE#ID. Warns if a file is truncated. Fails if a file cannot be read,
@@ -67,7 +68,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
 // The rule that made two recordings of one graph differ.
 struct ReplayCulprit {
   std::string rule;         // as ReplayPair::rule
-  std::string first_match;  // if the rule is unknown: the rule of the first match that differs; may be empty
+  std::string first_match;  // if `rule` is empty: the rule of the first match that differs; may be empty
 };
 // Finds the culprit from the rule matches that both records have. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only,

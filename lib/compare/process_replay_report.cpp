@@ -1,4 +1,4 @@
-// Formats the result of process replay: as text with a summary and the first differences, and as JSON.
+// Formats the result of process replay: as text with the first differences and a summary, as JSON, and as a CI report.
 #include <algorithm>
 
 #include "lib/compare/process_replay.h"
@@ -21,7 +21,7 @@ Counts count_of(const ReplayDiff& d, auto add) {
 Counts by_stage(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// Returns the number of pairs by the first stage that differs. The name of the entry for the AST has an explanation.
+// Counts pairs by the first stage that differs, for the text report, which also explains the entry "ast".
 Counts by_place(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
@@ -56,7 +56,7 @@ std::string table(std::string_view title, const Counts& counts) {
   return out;
 }
 
-// Returns one text for causes that occur together: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an
+// Joins causes that occur together to one text: "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an
 // EXPAND and a RESHAPE were removed.
 std::string describe(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
@@ -85,7 +85,7 @@ size_t changes_in(const ReplayPair& p) {
   return n;
 }
 
-// Returns the first kMost lines of a difference, indented.
+// Returns the first lines of a difference, indented, and "..." if there are more.
 std::string indented_beginning(const std::string& detail) {
   constexpr size_t kMost = 12;
   std::string out;
@@ -99,7 +99,8 @@ std::string indented_beginning(const std::string& detail) {
 
 // Returns a table with groups of causes that occur together, the most frequent group first. A group has the most
 // frequent cause that is in no group yet, and each cause that occurs almost only, and almost always, together with it.
-// Columns: the group, number of its pairs, number of pairs without other causes, and the pair with the fewest changes.
+// A row has the number of pairs with the first cause, the group, the number of pairs that have no cause outside the
+// group, and the pair with the fewest changes. Below the first row stands the difference of that pair.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
   Counts left = by_cause(d);
@@ -214,10 +215,10 @@ CiReport ReplayDiff::ci(const std::string& file) const {
                 .rule = "kernel-differs", .message = "'" + p.stage + "' differs", .file = file};
     if (p.is_same_source) test.message += ", the source is the same";
     if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
-    const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", B is the rule that matches now
+    const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", the second recording has B
     auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
     if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
-    // a detail that begins with a quote is JSON
+    // omit a difference that begins with a quote, because it is JSON
     if (!p.difference_text.starts_with('"')) test.details = p.difference_text;
     out.add_case(std::move(test));
   }

@@ -1,5 +1,5 @@
-// Tests how process replay pairs the records of two recordings, and how it finds a
-// culprit, and how it summarizes differences.
+// Tests how process replay pairs the records of two recordings, finds the rule that made a difference, and summarizes
+// differences.
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
@@ -108,8 +108,8 @@ TEST_CASE("process replay: the fields of a KernelInfo of 0.12.0 are compared one
   CHECK(diff->text(0).find("SINK: arg dont_use_locals; SINK: arg name") != std::string::npos);
 }
 
-// The nodes of the recorded matches: 0 is the constant 1, 1 the constant 2, 2 their sum, 3 a parameter, 4 and 5 the
-// sums of the parameter and a constant, 6 the SINK of the sum 2, 7 the SINK of the constant 2.
+// The nodes by number: 0 is the constant 1, 1 the constant 2, 2 the sum of nodes 0 and 1, 3 a parameter, 4 and 5 the
+// sums of the parameter and node 0 or 1, 6 the SINK of node 2, 7 the SINK of node 1.
 constexpr std::string_view kNodes =
     R"({"op":"CONST","dtype":"dtypes.int","arg":1},{"op":"CONST","dtype":"dtypes.int","arg":2},)"
     R"({"op":"ADD","dtype":"dtypes.int","src":[0,1]},{"op":"PARAM","dtype":"dtypes.int","arg":7},)"
@@ -130,7 +130,7 @@ struct Sides {
     one = read(kNodes);
     sum = read(kNodes.substr(0, kNodes.rfind(",{")));
   }
-  // Returns the culprit between a recording whose result is a constant and one whose result is a sum.
+  // Returns the culprit of the difference between a recording whose result is a constant and one whose result is a sum.
   ReplayCulprit culprit(const std::string& matches_a, const std::string& matches_b) {
     auto record = [](const std::string& matches) {
       GoldenRecord out;

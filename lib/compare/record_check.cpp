@@ -25,7 +25,7 @@ namespace tgc {
 
 namespace {
 
-// ---- keys for comparing two pyrender texts line by line, whatever the names of their nodes
+// ---- keys by which lines of two pyrender texts are compared, independent of the names of nodes
 
 // Returns one key per line of the text: a hash of the line, in which each name is replaced by the key of the line that
 // defines the name. Lines with equal keys build equal nodes. The key of a line depends only on its node's subgraph.
@@ -56,8 +56,8 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   return keys;
 }
 
-// The outputs of a kernel that a record may have besides graphs. Below are the names that a plan may have besides
-// stages.
+// kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The other constants are further
+// names that CheckPlan::wanted_stages may contain besides stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";
@@ -114,7 +114,7 @@ class RecordCheck {
     LineDiffOptions options{.use_color = plan_.use_color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
-    // the texts differ only in node names
+    // with equal keys, the texts differ only in names of nodes: compare the lines as they are
     if (diff.empty()) diff = line_diff(theirs, ours, {.use_color = plan_.use_color});
     return "  - tinygrad  + tgc\n" + diff;
   }
@@ -132,8 +132,8 @@ class RecordCheck {
     }
     if (r_.linear && plan_.wanted_stages.contains(kText)) check_listing(*r_.linear);
   }
-  // Reads `text` and writes the graph. The written text must be `printed`, tinygrad's own text, which may omit facts of
-  // the graph that `text` has.
+  // For `text`: reads `text` and writes the graph, which must give `printed`, tinygrad's own text; `printed` may omit
+  // facts that `text` has. For `forms`: writing and reading the graph in all formats must give `text`.
   void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
     ReadReport report{.producer = producer_};
@@ -158,7 +158,7 @@ class RecordCheck {
     if (!read) return failed(kText, read.diag());
     compare(kText, graph_to_json(read->root, read->info), json, false);
   }
-  // `letters` is tinygrad's pyrender text of the graph `json`. Compares it with tgc's text, and checks that reading it
+  // Compares tgc's pyrender text of the graph `json` with tinygrad's, `letters`, and checks that reading `letters`
   // gives the graph.
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted_stages.contains(kText)) return;
@@ -175,8 +175,8 @@ class RecordCheck {
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
     if (!trouble.empty()) diverge("letters read", "  " + what + ": " + trouble + "\n");
   }
-  // Describes the first difference between `graph` and `read`, which was read from its pyrender text; "" if they are
-  // equal.
+  // Describes the first difference between `graph` and `read`, the graph that was read from the pyrender text of
+  // `graph`; "" if they are equal.
   static std::string difference_of_reading(UOp graph, UOp read) {
     auto difference = first_difference(graph, read);
     if (!difference) return {};
@@ -203,7 +203,7 @@ class RecordCheck {
   }
   void check_listing(const std::string& text) {
     Graph graph(settings_);
-    // accept a malformed graph, because a listing does not say which of two equal constants is a source
+    // accept malformed graphs, because a listing shows a constant source by its value, not by its line
     ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
@@ -244,8 +244,8 @@ class RecordCheck {
   // ---- compiling the graph of the record
   bool is_kernel() const { return !r_.target.empty(); }
 
-  // Begins a compilation of `text`, the recorded graph after the stage `after` (null: the AST). `what` is its name for
-  // messages.
+  // Begins a compilation of `text`, the recorded graph after the stage `after` (null: the AST). `what` names the text
+  // in error messages.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
     auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
@@ -261,7 +261,7 @@ class RecordCheck {
     as_expected_ = after != nullptr;
     return Unit{};
   }
-  // Begins a compilation of text_, tinygrad's graph after the last recorded stage so far.
+  // Begins a new compilation of text_, tinygrad's graph after the last stage so far that has a recorded text.
   void restart(std::string_view what) {
     if (auto status = begin(text_, text_ == r_.ast ? nullptr : after_, what); !status) stop(status.diag().text());
   }
@@ -309,7 +309,7 @@ class RecordCheck {
       if (name != kText && name != kForms && name != kResume) return true;
     return false;
   }
-  // Returns true if the plan selects the stage `name`, or a stage or output after it.
+  // Returns false if the plan compares neither the stage `name` nor anything after it, so that the check can end.
   bool more_wanted(std::string_view name) const {
     if (plan_.wanted_stages.contains(kSpec) || (!is_kernel() && wanted(kKernels))) return true;
     bool reached = false;
@@ -353,7 +353,7 @@ class RecordCheck {
     compare(s.name, *ours, *s.text, true);
   }
 
-  // Checks a record of a graph that tinygrad refused: tgc must fail, too, after the last recorded stage.
+  // Checks a record of a graph on which tinygrad failed: tgc must also fail, after the last recorded stage.
   void check_refusal() {
     if (plan_.runs_isolated && is_kernel()) restart("before the refusal");
     else if (plan_.runs_isolated)  // start from the AST, because a schedule needs the state of all stages
@@ -418,8 +418,8 @@ class RecordCheck {
   std::string why_stopped_;
   const StageRow* after_ = nullptr;  // the last stage so far that has a recorded text
   std::string_view text_;  // tinygrad's graph after the stage `after_`, as text
-  std::optional<bool> optimize_;  // true if the optimizer chooses opts for the AST; set by the first begin()
-  bool as_expected_ = false;  // tgc's graph after `after_` prints as text_
+  std::optional<bool> optimize_;  // whether the optimizer chooses opts for the AST; set by the first begin()
+  bool as_expected_ = false;  // tgc's graph after the stage `after_` has the text text_
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// check_record: checks a golden record. Runs the native pipeline on its AST, and compares the results with the recorded
-// texts.
+// Checks golden records. check_record() runs the native pipeline on a record's AST, and compares the results with the
+// recorded texts; a RecordChecker does this with the native or a live pipeline.
 #pragma once
 #include <set>
 #include <string>
@@ -13,18 +13,19 @@ namespace tgc {
 
 // The plan of a check: the outputs to compare, and the ways to compare them.
 struct CheckPlan {
-  std::set<std::string, std::less<>> wanted_stages;  // stages, outputs, pseudo-stages; `graphs`: all graph stages
+  std::set<std::string, std::less<>> wanted_stages;  // names of --stages; `graphs`: all stages that make a graph
   bool runs_isolated = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
-  bool is_traced = false;    // attach a rewrite observer, which disables fast paths that bypass rules
+  bool is_traced = false;    // attach a rewrite observer; it disables fast paths that bypass rules
   bool explains_difference = false;   // explain the first difference in RecordReport::explanation
   bool use_color = false;     // use terminal colors in the explanation
 };
 
-// Parses the list of --stages. An empty list means all graph stages and all outputs. Fails for an unknown name.
+// Parses the list of --stages. An empty list selects all graph stages and outputs, without the pseudo-stages `text`,
+// `forms`, `spec` and `resume`. Fails for an unknown name.
 Result<CheckPlan> make_check_plan(std::string_view stages);
 
-// The result of one comparison. Error: tgc, or the live tinygrad, failed. Skipped: an earlier stage failed or is
-// unknown to tgc, so this one has no result.
+// The result of one comparison. Error: tgc or the live tinygrad failed in this stage. Skipped: the stage did not run,
+// because an earlier stage failed or is unknown to tgc.
 enum class CheckVerdict : uint8_t { Same, Different, Error, Skipped };
 
 struct CheckItem {
@@ -35,11 +36,11 @@ struct CheckItem {
 struct RecordReport {
   std::string id, target;
   uint32_t line = 0;             // number of the record's line in its file, from 1; 0 if unknown
-  std::vector<CheckItem> items;  // results in the order of the record; for `text`, an item per recorded text
+  std::vector<CheckItem> items;  // results in the order of comparison; `text`, `forms` and `spec` have several
   // the first stage or output that differs from tinygrad's, or that has no result; empty if there is none
   std::string first_difference;
   std::string explanation;  // how `first_difference` differs, if CheckPlan::explains_difference is set
-  std::string skip_reason;  // why tgc cannot compile the record; empty if it can
+  std::string skip_reason;  // why tgc cannot compile the record; empty if it can, or need not
 
   bool is_identical() const { return first_difference.empty() && skip_reason.empty(); }
   // Returns true if anything was compared; false if the record was skipped, or has none of the texts that the plan

@@ -13,7 +13,7 @@ struct ListedRecord {
   std::string target;       // target of a kernel, such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
   int64_t num_nodes = 0;    // number of nodes of the AST; 0 if not recorded
   std::string kernel_ids;   // the ids of a schedule's kernels, such as "k.5, k.6"; empty if not recorded
-  std::string description;  // the kernel's function name; "3 kernels" for a schedule; "refused" if tinygrad failed
+  std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
   std::string error = {};   // first line of tinygrad's error; empty if it compiled the record
   std::string made_for;     // the user's operation, such as "relu (model.py:12::forward)"; empty if not recorded
   bool is_runtime = false;  // true for a kernel of tinygrad's runtime (lib/driver/recorded_facts.h)
@@ -29,12 +29,12 @@ struct RecordList {
   std::string json() const;  // returns a JSON object with one line per record
 };
 
-// Lists the records of `file` ("-": standard input) in order. Warns if the file is truncated. Fails if the file is not
-// one of golden records, or if FILE#ID names no record.
+// Lists the records of `file` (FILE, FILE#ID or "-" for standard input) in order. Warns if the file is truncated. Fails
+// if the file is not a recording, or if no record has the ID.
 Result<RecordList> list_records(const Session& session, const std::string& file);
 
-// Return the lists of several files: as tables below the files' names, or as a JSON object {"files":[...]}. For one
-// file, return its text() or json().
+// Return the lists of several files: as tables, each below the name of its file, or as the JSON object {"files":[...]}.
+// For a single list, return its text() or json().
 std::string records_text(std::span<const RecordList> lists);
 std::string records_json(std::span<const RecordList> lists);
 

@@ -47,7 +47,7 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
                                                const ReplayPlan& plan) {
   auto record = parse_golden_record(line, file);
   if (!record) return record.diag();
-  bool passes = plan.record_filter.empty();  // the device is included, because a tensor record has no target
+  bool passes = plan.record_filter.empty();  // searched in the device, too, because tensor records have no target
   for (const std::string* text : {&record->id, &record->target, &record->device})
     passes |= text->find(plan.record_filter) != text->npos;
   if (!passes) return std::optional<RecordReport>();
@@ -66,9 +66,9 @@ class LiveRecordChecker : public RecordChecker {
   // pseudo-stages, which need no tinygrad.
   Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
-  // compares the graph after each recorded stage, the listing, the source and the launch facts. Graphs are compared as
-  // nodes, so that a recording of texts can be compared with one of nodes. Fails only if the pipeline cannot be started
-  // or the session is cancelled.
+  // compares the results that `plan` selects: graphs after stages, listing, source, launch facts, and the kernels of a
+  // schedule. Reads graphs before comparing them, so that their format does not matter. Fails only if the pipeline
+  // cannot be started or the session is cancelled.
   Result<RecordReport> check(const GoldenHeader& header, const GoldenRecord& record,
                              const CheckPlan& plan) const override;
 
@@ -222,9 +222,9 @@ constexpr std::string_view kGraphs = "graphs", kAll = "all", kKernels = "kernels
 constexpr std::string_view kOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kWithoutTinygrad[] = {"text", "forms", "spec", "resume"};
 
-// Replaces the numbers of buffers in pyrender's text by their order in the text, except for numbers in `known`:
-// tinygrad numbers new buffers after all those that the program has made before. With `learns`, adds the numbers to
-// `known`.
+// Numbers the buffers in a pyrender text by their first use ("new0"), except buffers whose number is in `known`. New
+// buffers are not comparable otherwise: tinygrad numbers them after all earlier buffers of the program. With `learns`,
+// adds all numbers to `known` instead.
 std::string with_numbered_buffers(const std::string& text, std::set<std::string>& known, bool learns) {
   constexpr std::string_view kBuffer = "UOp.new_buffer(";
   std::string out;
@@ -279,7 +279,7 @@ class LiveCheck {
            plan_.wanted_stages.contains(slug);
   }
 
-  // Returns the stage `name` before which there are `before` stages of this name; null if there is none.
+  // Returns stage number `before` (from 0) among the stages with the name `name`; null if there is none.
   static const RecordedStage* find(const RecordedStages& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;
@@ -343,7 +343,7 @@ class LiveCheck {
     ReadReport report{.accepts_malformed = true, .producer = producer_};
     auto read = read_graph(graph_, detect_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
-    // A PROGRAM also has the list, the source and the binary, which are not compared here.
+    // Compare only the graph of a PROGRAM: its list and source are compared separately, and its binary is not.
     return read->root.is(Op::PROGRAM) && read->root.num_src() > 0 ? read->root.src(0) : read->root;
   }
 

@@ -12,12 +12,12 @@
 
 namespace tgc {
 
-// Returns the checker of the session's pipeline. The session must outlive it.
+// Returns the checker for the session's pipeline, native or live. The session must outlive the checker.
 std::unique_ptr<RecordChecker> checker_of(const Session& session);
 
 struct ReplayPlan {
   CheckPlan check_plan;
-  std::string id;             // id of the only record to check, or empty; an #ID in the INPUT takes precedence
+  std::string id;             // id of the only record to check; empty: all. An #ID in the INPUT takes precedence
   std::string record_filter;  // check only records with this text in their id, target or device
   Shard shard = {};           // check only the records of this shard (by line number)
 };
@@ -32,7 +32,8 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 // Returns tinygrad's default settings with the recorded values. Does not read the environment. Fails for an invalid
 // value.
 Result<Settings> settings_from(const GoldenSettings& recorded);
-// Reads a graph from text with recorded settings. `name` is its file in messages. Fails for an invalid value or text.
+// Reads a graph from `text` with recorded settings. `name` is the file name in messages. Fails for an invalid setting
+// or text.
 Result<InputGraph> load_recorded(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
@@ -67,7 +68,7 @@ class ReplaySummary {
   Status check_compared(bool is_filtered) const;
   bool all_identical() const { return num_identical_ + num_skipped_ == num_records_; }
   std::string text() const;  // returns the counts as a table
-  std::string json() const;  // returns {"records":N,"identical":M,"errors":E,"stages":{...},"first_divergence":{...}}
+  std::string json() const;  // returns the counts of records and, for each stage, of verdicts as a JSON object
 
  private:
   struct Counts {

@@ -51,7 +51,7 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
 }
 
 TEST_CASE("replay: every text of a recording of 0.14.0 is read and printed back by the header's release") {
-  // The records have machine instructions, stages with a full text, and a quotient whose text fits 0.12.0, too.
+  // The records have machine instructions, stages with a full text, and a quotient whose text is valid in 0.12.0, too.
   for (const char* file : {"import/kernels.jsonl.gz", "import/tensor.jsonl.gz"}) {
     ReplaySummary summary;
     auto status = replay(Session(), test_path(file), {.check_plan = *make_check_plan("text")},

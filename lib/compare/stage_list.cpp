@@ -32,7 +32,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
     if (auto& changed = known->second->num_changed; s.changes_graph)
       changed = (changed && *changed) || *s.changes_graph;
   }
-  auto next = list.stages.begin();  // where a new stage is inserted: after the previous stage of the pipeline
+  auto next = list.stages.begin();  // position to insert a new stage: after the pipeline's previous stage
   for (const ListedStage& s : own) {
     auto [known, is_new] = listed.try_emplace(s.name);
     if (is_new) {
@@ -48,7 +48,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   return Unit{};
 }
 
-// Returns what a stage or an output does.
+// Returns a text that says what a stage or an output does; "" for an unknown stage.
 std::string_view about_stage(std::string_view name) {
   if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
   const StageRow* own = find_row(name);

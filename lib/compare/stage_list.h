@@ -11,7 +11,7 @@ struct ListedStage {
   std::string name;   // name of the stage or output, such as "expander"; "kernels" for the kernels of a schedule
   std::string level;  // "tensor", "kernel" or "program"
   size_t num_records = 0;                  // number of records that have the stage
-  std::optional<size_t> num_changed = {};  // number of records whose graph the stage changed; unset for an output
+  std::optional<size_t> num_changed = {};  // number of records whose graph the stage changes; unset for an output
 };
 
 struct RecordedStageList {

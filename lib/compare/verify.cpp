@@ -29,8 +29,8 @@ std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, 
 
 namespace {
 
-// Counts the names in `a`, an arg or dtype, that the release does not have. These are not errors, because readers
-// accept any name.
+// The two functions count the names in an arg or a dtype that the release does not have. Such names are no errors,
+// because readers accept any name.
 void note_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
     out.unknown_names[std::string(a.text())]++;

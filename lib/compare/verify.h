@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// The first node that violates the specification or, if there is none, the first one that tgc's stages cannot handle.
+// The first node that violates the specification or, if there is none, the first node that tgc's stages cannot handle.
 struct InvalidNode {
   UOp node;
   size_t position = 0;         // index of the node in the verified nodes
@@ -26,9 +26,9 @@ Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage);
 // are valid.
 std::optional<InvalidNode> first_invalid(std::span<const UOp> nodes, Spec spec, bool is_list);
 
-// The result of `tgc verify --structure`, which checks rules of all releases: the nodes are well formed; in a linear
-// list, sources come before their users, and ranges end only where they may. Names that the graph's release does not
-// have are counted.
+// The result of `tgc verify --structure`, which checks what holds in all releases: arithmetic ops have the right number
+// of sources, each RANGE has a size, and in a linear list sources come before their users and no node occurs twice.
+// Also counts names that the graph's release does not have.
 struct StructureReport {
   size_t num_nodes = 0;
   std::vector<std::string> node_errors;         // errors, such as "node 4: Ops.ADD stands before one of its sources"

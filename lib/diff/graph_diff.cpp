@@ -11,7 +11,7 @@ constexpr size_t kMaxExpression = 160;  // longer index expressions are not prin
 
 std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
-// Returns the text of a node in a list of sources: the arg of a constant or device, %N for any other node.
+// Returns the text of a node in a list of sources: the arg of a constant or device; else %N, N being its position.
 std::string source_text(const DiffSide& side, UOp s) {
   if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
   return "%" + std::to_string(side.at(s));
@@ -23,7 +23,8 @@ std::string text_in_sentence(const DiffSide& side, UOp s) {
   return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
 }
 
-// Returns the texts of two nodes. If they are equal, adds the dtypes or the word "another" to distinguish them.
+// Returns `before` and `after`, the texts of the nodes `s` and `t`. If they are equal, adds the dtypes or, if these are
+// equal, the word "another".
 std::pair<std::string, std::string> distinct_texts(std::string before, UOp s, std::string after, UOp t) {
   if (before != after) return {before, after};
   if (s.dtype() == t.dtype()) return {before, "another " + after};
@@ -38,7 +39,7 @@ std::string list_text(const DiffSide& side, std::span<const UOp> list) {
 
 constexpr OpSet kIndexMath = ops::ALU | OpSet{Op::CAST, Op::CONST, Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR};
 
-// Returns the nearest INDEX that uses node `i`, a node of index arithmetic; the empty UOp if there is none.
+// Returns the nearest INDEX whose index is computed from node `i`; the empty UOp if none is near.
 UOp index_above(const DiffSide& side, uint32_t i) {
   std::vector<uint32_t> level{i};
   for (size_t steps = 0; steps < 24 && !level.empty(); steps++) {
@@ -150,7 +151,7 @@ class GraphDiffer {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        // omit a source that is only in one graph, because it is reported as an added or removed node
+        // skip a source that only one graph has, because it is reported as an added or removed node
         if (!is_new(sv[i]) && !is_gone(su[i])) {
           auto [before, after] = distinct_texts(text_in_sentence(a_, su[i]), su[i], text_in_sentence(b_, sv[i]), sv[i]);
           add(role_of_source(v, i), before, after);
@@ -244,8 +245,8 @@ class GraphDiffer {
     out_.changes.push_back(std::move(c));
   }
 
-  // `user` has the added or removed node `top` as a source. Appends to `text` the source at the same position in the
-  // other graph.
+  // Node `user` of `side` has the added or removed node `top` as a source. Appends to `text` which source the matching
+  // node of the other graph has in its place.
   void append_counterpart(const DiffSide& side, uint32_t top, uint32_t user, bool added, std::string& text) const {
     const DiffSide& other = added ? a_ : b_;
     UOp here = side.nodes[user], there = other.nodes[size_t(side.matched_positions[user])];
@@ -255,7 +256,8 @@ class GraphDiffer {
         text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
   }
 
-  // Returns the index expression of which a changed node is a part; if there is none, the users of the node.
+  // Returns where a changed node is used: the index expression that contains it, in both graphs, if that changed and is
+  // short; else its users.
   std::string place(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
@@ -270,7 +272,7 @@ class GraphDiffer {
            (users.size() > 1 ? " and " + std::to_string(users.size() - 1) + " more" : "");
   }
 
-  // Compares the two roots if at least one is a constant or a device, because these are never matched.
+  // Compares the two roots if one is a constant or a device, because match_graphs() does not match these.
   void compare_root_values() {
     uint32_t x = uint32_t(a_.nodes.size() - 1), y = uint32_t(b_.nodes.size() - 1);
     if (!a_.is_value(x) && !b_.is_value(y)) return;
@@ -306,7 +308,7 @@ bool is_renumbering(const NodeChange& c) {
   if (op != "BUFFER" && op != "PARAM" && op != "DEFINE_GLOBAL" && op != "DEFINE_LOCAL" && op != "UNIQUE" &&
       op != "LUNIQUE")
     return false;
-  // Returns the arg without its first number, which is the number of the buffer: "ParamArg(, device='CL')".
+  // Returns the text of an arg without its first number, which is that of the buffer: "ParamArg(, device='CL')".
   auto without_number = [](const std::string& arg) {
     const size_t begin = arg.find_first_of("0123456789"), end = arg.find_first_not_of("0123456789", begin);
     return begin == arg.npos ? arg : arg.substr(0, begin) + (end == arg.npos ? "" : arg.substr(end));

@@ -29,7 +29,7 @@ GraphDiff diff(std::string_view a, std::string_view b, const DiffOptions& option
   return diff_graphs(read(graph, a), read(graph, b), options);
 }
 
-// Returns the pyrender text of a kernel that sums each row of a matrix. The arguments replace parts of the text.
+// Returns the pyrender text of a kernel that sums each row of a 4 x 8 matrix. The arguments replace parts of the text.
 std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view index = "c2*UOp.const(dtypes.index, 8)+c5",
                    std::string_view reduce = "Ops.ADD", std::string_view c2 = "UOp.range(4, 0, ") {
   return "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\nc2 = " + std::string(c2) + std::string(axis) +
@@ -259,7 +259,8 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
   CHECK(best < (kSanitized ? 2000 : 200));
 }
 
-// ---- many graphs: each is compared with a scrambled copy of itself and with a mutated copy
+// ---- golden graphs, each compared with a copy that has other names, numbers and order (scramble), and with a mutated
+// copy
 
 std::vector<std::string> golden_texts(size_t wanted) {
   std::vector<std::string> files, out;
@@ -292,7 +293,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
   const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets it to compare more records
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that show it, all diffs
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it, of all
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;

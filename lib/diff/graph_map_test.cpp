@@ -1,4 +1,4 @@
-// Tests GraphMap, which converts the JSON of another compiler with a table such as testdata/maps/svod.map.
+// Tests GraphMap, which converts the JSON graphs of another compiler by a table such as testdata/maps/svod.map.
 #include <doctest/doctest.h>
 
 #include "lib/diff/run_diff.h"
@@ -11,7 +11,7 @@ namespace {
 
 GraphMap svod() { return *GraphMap::read(*read_file(test_path("maps/svod.map")), "svod.map"); }
 
-// A kernel in Svod's JSON that multiplies 24 floats by 3.
+// A kernel that multiplies 24 floats by 3, in the JSON of Svod, a port of tinygrad's compiler.
 const char* kTriple = R"({"schema_version":7,"stage":"kernel","roots":[9],"nodes":[
 {"id":0,"op":"CONST","dtype":{"kind":"scalar","name":"weakint"},"shape":[],"arg":{"kind":"const","value":{"kind":"int","value":24}},"src":[]},
 {"id":1,"op":"PARAM","dtype":{"kind":"scalar","name":"float32"},"shape":[],"arg":{"kind":"param","slot":3,"dtype":{"kind":"scalar","name":"float32"},"vmin_vmax":null,"multiple_of":null,"name":null,"address_space":"global","axis":null,"device":null,"volatile":false},"src":[0]},

@@ -11,8 +11,8 @@ namespace tgc {
 namespace {
 
 constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
-// Maximum number of candidate partners of a node whose sources are paired, too. It limits the work on very regular
-// graphs.
+// Only for its first kPartners candidate partners are the sources of a node paired, too. This limits the work on very
+// regular graphs.
 constexpr size_t kPartners = 4;
 
 uint64_t mix(uint64_t h, uint64_t v) {
@@ -20,7 +20,8 @@ uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Replaces each axis in an arg by its index in `seen`, which grows: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)).
+// Replaces each axis number in an arg by its index in `seen`: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)). Appends axes
+// that are not in `seen` yet.
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();
@@ -202,7 +203,7 @@ class GraphMatcher {
  private:
   struct Candidate {
     uint32_t x, y;
-    uint32_t votes = 0;  // how often the pair was proposed; pairs of users propose it before the pairs are accepted
+    uint32_t votes = 0;  // how often pairs of users proposed this pair of their sources
     uint32_t order;
   };
 
@@ -253,11 +254,11 @@ class GraphMatcher {
     pair_rest(sx, sy, used_x, used_y);
   }
 
-  // Pairs sources that have no equal source in the other graph: first those with equal labels, then any, at nearby
-  // positions.
+  // Pairs the sources in sx and sy that are not used yet, which have no equal partner: first those with equal labels,
+  // then any, at nearby positions.
   void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
                  std::vector<uint8_t>& used_y) {
-    constexpr size_t kWindow = 64;  // try only sources at most this far from position i
+    constexpr size_t kWindow = 64;  // maximum distance of the positions of paired sources
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
         if (used_x[i]) continue;
@@ -282,8 +283,8 @@ class GraphMatcher {
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
-  // Proposes the pair `x` and `y`. If a node seems to be inserted, proposes `x` and a source of `y`, or vice versa.
-  // Proposes nothing if `x` and `y` are unlike, and both have equals elsewhere in the other graph.
+  // Proposes the pair `x` and `y`, or `x` and a source of `y` (or the reverse) if these are more similar, as after an
+  // insertion. Proposes nothing if the pair is unlike, and both nodes have equal nodes elsewhere in the other graph.
   void pair_unlike(uint32_t x, uint32_t y) {
     bool same_label = labels_equal(x, y);
     double best = similarity(x, y);
@@ -306,7 +307,8 @@ class GraphMatcher {
     b_.matched_positions[y] = int32_t(x);
   }
 
-  // Returns true if one node may have become the other: equal ops, or similar dtypes and half of the sources equal.
+  // Returns true if one node may have become the other: they have equal ops, or similar dtypes and at least half of
+  // their sources are equal or matched.
   bool may_correspond(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     if (u.op() == v.op()) return true;
@@ -343,7 +345,7 @@ class GraphMatcher {
     }
   }
 
-  // Matches equal subgraphs that are in no proposed pair because they moved in the graph, the largest first.
+  // Matches equal subgraphs that are unmatched because they moved within the graph, users before their sources.
   void match_moved() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> left;
     for (uint32_t y = 0; y < b_.nodes.size(); y++)
@@ -398,7 +400,7 @@ class GraphMatcher {
   DiffSide& b_;
   const NodeLabels& labels_;
   std::unordered_map<uint64_t, uint32_t> count_a_, count_b_;
-  std::unordered_map<uint64_t, uint32_t> known_;  // maps a pair of nodes to its candidate
+  std::unordered_map<uint64_t, uint32_t> known_;  // maps x << 32 | y to the index of this pair in candidates_
   std::unordered_map<uint32_t, uint32_t> followed_a_, followed_b_;
   std::vector<Candidate> candidates_;
   std::deque<std::pair<uint32_t, uint32_t>> queue_;

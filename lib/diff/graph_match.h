@@ -1,6 +1,7 @@
-// Matches the corresponding nodes of two graphs, which must be in one Graph: read both texts into it. Graphs are
-// compared by structure. Ranges, local buffers, the buffers of a schedule and unique nodes may have other numbers, if
-// each number of one graph corresponds to one number of the other. The lines of a text may have another order.
+// Matches the corresponding nodes of two graphs, which must be in one Graph: read both texts into it. The match depends
+// on structure, not on numbers: ranges, local buffers, buffers of a schedule and unique nodes may be numbered
+// differently, if each number of one graph corresponds to one number of the other. Nor does it depend on the order of
+// lines in a text.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -23,8 +24,8 @@ struct DiffOptions {
   static Result<DiffOptions> ignoring(std::string_view list);
 };
 
-// Compares nodes by label: their op, dtype, arg and tag, without numbers of ranges, local buffers and unique nodes, and
-// without what the options ignore.
+// Compares nodes by label: their op, dtype, arg and tag, but not the numbers of ranges, local buffers and unique nodes,
+// nor the properties that the options exclude.
 class NodeLabels {
  public:
   NodeLabels(Graph& graph, const DiffOptions& options) : graph_(graph), o_(options) {}
@@ -50,7 +51,8 @@ class NodeLabels {
 // Returns true if two graphs are equal when consistently renumbered nodes count as equal.
 bool same_graph(UOp a, UOp b, const NodeLabels& labels);
 
-// One of the two graphs. Constants and devices ("values") are never matched, but compared as sources of their users.
+// One of the two graphs, with its match. Constants and devices ("values") are not matched; they are compared as sources
+// of their users.
 struct DiffSide {
   DiffSide(UOp root, const NodeLabels& labels);
 
@@ -70,8 +72,8 @@ struct DiffSide {
   std::vector<uint8_t> is_value_;
 };
 
-// Fills DiffSide::matched_positions of both graphs with a one-to-one mapping: matches equal subgraphs, then similar
-// nodes.
+// Sets DiffSide::matched_positions of both graphs to a one-to-one mapping of some of their nodes: matches equal
+// subgraphs, then similar nodes.
 void match_graphs(DiffSide& a, DiffSide& b, const NodeLabels& labels);
 
 }  // namespace tgc

@@ -35,7 +35,7 @@ bool is_number(UOp u) {
 }
 bool is_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}); }
 
-// ---- predicates that return whether a diff shows a mutation
+// ---- predicates: a mutation has one that returns true if a diff shows this mutation
 using Shown = std::function<bool(const GraphDiff&)>;
 
 // Returns a predicate: the diff has at most two changes, and one is the difference `what` of node number `a`.
@@ -101,8 +101,8 @@ class Mutator {
     return found.empty() ? UOp() : found[random_() % found.size()];
   }
   size_t at(UOp u) { return index_[u]; }
-  // Replaces `target` by make(target). Returns nullopt if the graph has the new node already, unless `may_be_known` is
-  // set, because two nodes would become one.
+  // Replaces `target` by make(target). If the graph has the new node already, two nodes would become one: then returns
+  // nullopt, unless `may_be_known` is set.
   std::optional<MutatedGraph> done(UOp target, const std::function<UOp(UOp)>& make, Shown shown,
                                    bool may_be_known = false) {
     UOp replacement = make(target);
@@ -144,7 +144,7 @@ class Mutator {
     if (!u.is(Op::SINK) || u.num_src() < 2) return {};
     size_t i = random_() % u.num_src();
     if (std::count(u.src().begin(), u.src().end(), u.src(i)) > 1) return {};
-    for (UOp s : u.src())  // a store that another source of `u` uses would stay in the graph
+    for (UOp s : u.src())  // not a store that another source of `u` uses, because it would stay in the graph
       if (!(s == u.src(i)) && in_backward_slice_with_self(s, u.src(i))) return {};
     return done(
         u,
@@ -248,7 +248,7 @@ class Mutator {
   std::optional<MutatedGraph> removed() {
     UOp u = pick([](UOp u) { return u.in(ops::Unary | ops::Binary | OpSet{Op::CAST}) && !is_value(u.src(0)); });
     if (!u || u == root_) return {};
-    // `true` allows src(0), which replaces the node, to be in the graph already
+    // the argument `true`: src(0), which replaces the node, is in the graph already
     return done(u, [](UOp r) { return r.src(0); }, [gone = at(u)](const GraphDiff& d) {
       return !d.changes.empty() && std::any_of(d.changes.begin(), d.changes.end(), [&](const NodeChange& c) {
         return c.kind == NodeChange::Kind::Removed && c.a == int32_t(gone);

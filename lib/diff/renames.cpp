@@ -43,15 +43,15 @@ constexpr std::string_view kForms[] = {
     "COPY",     // COPY: the device is removed
     "CAST",     // CAST: the dtype in its arg is removed
     "BITCAST",  // BITCAST: the dtype in its arg is removed
-    "REDUCE",   // REDUCE: only the number of axes is kept
-    "CONST",    // CONST, or an op on CONSTs only: its dtype becomes weak; device and shape are removed
+    "REDUCE",   // REDUCE: the axes in its arg are replaced by their number
+    "CONST",    // CONST, or an op whose sources are CONSTs: its dtype becomes weak; device and shape are removed
     "VCONST",   // VCONST: becomes a STACK of its elements
     "STACK",    // STACK, or a constant of several elements: its dtype becomes that of its elements
     "SHRINK",   // SHRINK: in the earlier release, the end of each axis becomes a length
     "PAD",      // PAD: only the tensor and the padding before each axis are kept
     "SINK",     // SINK: a KernelInfo with default fields is removed
     "CALL",     // CALL: the metadata of the earlier release's CallInfo is removed
-    "INDEX",    // INDEX: its dtype becomes that of its element, also as the target of a store
+    "INDEX",    // INDEX: a pointer dtype becomes that of the element, also if a STORE uses the INDEX
     "pointer",  // a pointer dtype becomes its element dtype
 };
 bool is_form(std::string_view name) {
@@ -97,7 +97,8 @@ bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtyp
 // Returns the dimensions of a shape or index: the sources of a STACK, or the node itself.
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
-// Returns end - begin for each dimension; the empty UOp unless all of them are constants.
+// Returns end - begin for each dimension; the empty UOp if a begin or end is no constant integer, or if the numbers of
+// dimensions differ.
 UOp lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
@@ -117,8 +118,8 @@ struct Renames::Parts {
   std::vector<UOp> src;
   Arg arg;
   bool is_older;        // true if the graph is of the earlier release
-  int64_t buffers = 0;  // number of buffers before this node
-  UOp replacement = {};  // replaces the node if it is set
+  int64_t buffers = 0;  // number of BUFFERs that were converted before this node
+  UOp replacement = {};  // if set, the node that replaces the converted node
 };
 
 void Renames::to_common_form(Graph& graph, Parts& node) const {
@@ -199,7 +200,8 @@ void Renames::to_common_form(Graph& graph, Parts& node) const {
   }
 }
 
-// Returns true if the "n1" between `before` and `after` numbers a kernel.
+// Returns true if the text between `before` and `after`, such as "n1", is the suffix by which tinygrad distinguishes
+// kernels of one name.
 static bool is_name_counter(std::string_view before, std::string_view after) {
   if (before.ends_with("[90m") && (after.starts_with("\x1b[0m") || after.starts_with("\\x1b[0m"))) return true;
   auto is_word = [](char c) { return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; };
@@ -260,7 +262,8 @@ Result<std::optional<Renames>> requested_renames(const std::string& option) {
   return std::optional(std::move(*read));
 }
 
-// Adds a rename. Earlier renames to `from` become renames to `to`, because 0.14 may rename what 0.13 renamed to `from`.
+// Adds a rename. Returns false if the kind or form is unknown. Earlier renames to `from` become renames to `to`,
+// because a release may rename what an earlier release renamed to `from`.
 bool Renames::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_

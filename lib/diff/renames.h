@@ -1,7 +1,7 @@
 // Renames between tinygrad releases. Before graphs of two releases are compared, both are converted to the names of the
 // later release, so that a rename is no difference. renames.def and files of users have one rename per line:
 //
-//   op DEFINE_GLOBAL PARAM                    kind, old name, new name ("" for a field that is new)
+//   op DEFINE_GLOBAL PARAM                    kind, old name, new name (of a new field, "")
 //   stage "remove_reduce" "remove reduces"
 //   form REDUCE                               an op that releases represent differently (listed in renames.cpp)
 #pragma once
@@ -52,8 +52,8 @@ class Renames {
 // the file cannot be read, or has a line that is no rename.
 Result<std::optional<Renames>> requested_renames(const std::string& option);
 
-// Returns a kernel's name, or a text with such names, without the suffixes that distinguish the kernels of one name in
-// a process: "E_4" for "E_4n1". A name without colors must be "E_" or "r_" and sizes, the last one a number.
+// Removes from a kernel's name, or from a text with such names, the suffixes that distinguish kernels of one name in a
+// process: "E_4n1" becomes "E_4". A name without color codes is only changed if it has the form E_4_2 or r_4_2.
 std::string without_name_counters(std::string_view text);
 // Returns the name of a kernel without color codes and without the suffix that makes it unique.
 std::string plain_kernel_name(std::string_view name);

@@ -133,7 +133,7 @@ TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converte
                  "tinygrad 0.14.0");
   Renames renames = Renames::between(Release::v0_13, Release::v0_14);
   CHECK(renames.rename_graph(old, true) == renames.rename_graph(now));
-  CHECK(renames.rename_graph(old) != renames.rename_graph(now));  // without `is_older`, ends do not become lengths
+  CHECK(renames.rename_graph(old) != renames.rename_graph(now));  // without is_older, the sources of SHRINK differ
 }
 
 TEST_CASE("Renames: chains are followed, and an invalid line is an error with its number") {
@@ -155,7 +155,7 @@ TEST_CASE("Renames: chains are followed, and an invalid line is an error with it
 
 TEST_CASE("diff: buffers of a schedule of 0.14 may have other numbers, but each node keeps its buffer") {
   Graph graph;
-  auto sums = [&](int first, int second, int third, int size) {  // the sums of each two of three buffers
+  auto sums = [&](int first, int second, int third, int size) {  // stores the sums of each pair of three buffers
     std::string nodes = R"j({"op":"CONST","dtype":"dtypes.weakint","arg":)j" + std::to_string(size) + "}";
     for (int number : {first, second, third})
       nodes += R"j(,{"op":"BUFFER","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[)j" +
@@ -173,7 +173,7 @@ TEST_CASE("Renames: kernel names lose their distinguishing number") {
   CHECK(plain_kernel_name("E\x1b[90m_\x1b[0m\x1b[97m2\x1b[0m\x1b[90mn2\x1b[0m") == "E_2");
   CHECK(plain_kernel_name("r_16_16") == "r_16_16");
   CHECK(plain_kernel_name("E_4n12") == "E_4");
-  CHECK(plain_kernel_name("scan2") == "scan2");  // not a number of tinygrad
+  CHECK(plain_kernel_name("scan2") == "scan2");  // a name of the user, without tinygrad's suffix
   CHECK(plain_kernel_name("E_len2") == "E_len2");
 }
 

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAst = "ast";
 constexpr size_t kMaxBlame = 8;
 
-// ---- finding the rules: the stage runs again with an observer that records which rule created each node (its "maker")
+// ---- finding the rules of a difference: runs the stage again with an observer that records which rule created each
+// node (its "maker")
 
 class MakerRecorder : public RewriteObserver {
  public:
@@ -45,7 +46,7 @@ class MakerRecorder : public RewriteObserver {
   void begin_rewrite(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!is_recording_) return;
     where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // no rule created new nodes in a rewrite's input
+    if (where_.size() == 2) note_new(sink, nullptr);  // new nodes in its input are not made by a rule
   }
   void end_rewrite(std::string_view, UOp) override {
     if (is_recording_) where_.pop_back();
@@ -54,7 +55,7 @@ class MakerRecorder : public RewriteObserver {
     if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
     for (auto id = cost.num_nodes_before; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // also nodes from before the rule's attempt, such as those of a substitution
+    note_new(after, hit.rule);  // also nodes that the rule only inserts, such as those of a substitution
   }
   void rebuild_node(UOp before, UOp after) override {
     if (const Maker* maker = is_recording_ ? makers_.find(before) : nullptr) {
@@ -91,7 +92,7 @@ UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
     makers.stop();
     if (!step) return {};
   }
-  if (c.last_row() != &stage) makers.watch(stage.name), makers.stop();  // the stage was skipped, so it created no nodes
+  if (c.last_row() != &stage) makers.watch(stage.name), makers.stop();  // skipped: the stage made no nodes
   return c.current_graph();
 }
 
@@ -172,7 +173,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
     return Unit{};
   }
   Settings settings;
-  // ignores errors, because other releases have other settings
+  // ignore errors, because the settings of other releases may be unknown
   for (auto& [key, value] : a.settings) (void)settings.set_value(key, value);
   Graph graph(settings);
   auto sides = read_sides(graph, a, in_a, b, in_b, asked);
@@ -199,7 +200,7 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
   auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
   const Release of_a = release_of(a->info.producer), of_b = release_of(b->info.producer);
-  graph.set_release(std::max(of_a, of_b));  // both graphs are in one Graph, which has one release
+  graph.set_release(std::max(of_a, of_b));  // the Graph of both graphs has one release: the later one
   bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
   return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
                letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, of_a, of_b};
@@ -278,7 +279,7 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
   const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
-  // numbers the stages of one name, so that stages with equal numbers are paired
+  // by stage name: number of stages so far; pairs the n-th stage of a name in `a` with the n-th in `b`
   std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.renamed_stage(in_a.stage);

@@ -1,6 +1,6 @@
 // Compares two runs of the pipeline on one kernel or tensor graph. Runs are read from golden records or from folders
-// that `tgc dump` wrote. Finds the first stage whose results differ, and the rules of tgc that made the differing
-// nodes.
+// that `tgc dump` wrote. Finds the first stage whose results differ and, if tgc's own stage makes one of the two
+// results, the rules of tgc that made the differing nodes.
 #pragma once
 #include <map>
 #include <string>
@@ -28,12 +28,12 @@ struct Run {
   std::string producer = {};   // for example "tinygrad 0.14.0"; empty for 0.12.0 or tgc
 };
 
-// Returns tgc's name of the stage that a recording or a file calls `text`; `text` itself if tgc does not know the
-// stage.
+// Returns the name of the stage that `text`, a name, alias or slug of a recording or file, denotes; `text` itself if
+// tgc does not know the stage.
 std::string stage_name(std::string_view text);
 
 Run run_of(const GoldenRecord& record, const GoldenHeader& header, std::string file);
-// Returns the text with number `index` among the texts whose stage has the name `stage` in the later release; null if
+// Returns text number `index` (from 0) among the texts of `run` whose stage is called `stage` after `renames`; null if
 // there is none.
 const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
 // Reads the runs of a folder that `tgc dump -o` wrote, one run per kernel, from the files KERNEL.NN.STAGE.EXT. Ignores
@@ -67,28 +67,28 @@ struct RunDiff {
   bool is_same = true;
   size_t num_compared = 0;       // number of stages that were compared, up to the first that differs
   std::string first_different_stage;         // the first stage that differs; empty if none does
-  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of this stage
-  std::string last_same_stage;        // the last stage of both runs before the first stage that differs
-  GraphDiff graph_difference;           // the difference after that stage, if its results are graphs
-  std::string line_difference;         // the difference after that stage by lines, if its results are other texts
+  const RunText *text_a = nullptr, *text_b = nullptr;  // the results of the last compared stage
+  std::string last_same_stage;        // the last compared stage whose results are equal; empty if there is none
+  GraphDiff graph_difference;           // the difference after the first different stage, if it makes a graph
+  std::string line_difference;         // the same by lines, if that stage makes another text
   std::string reproduced_run;  // the run whose result tgc reproduces: "A" or "B"; empty if tgc reproduces neither
   std::vector<BlamedRewrite> blamed_rewrites;  // origins of the differing nodes of the run `reproduced_run`
 };
 
-// Compares two runs. If they are of two releases, compares only their graphs (see read_renamed) and sources. Fails if
-// they have no stage in common, or if a graph cannot be read.
+// Compares two runs, up to the first stage whose results differ. If they are of two releases, compares only graphs (as
+// read_renamed() reads them) and sources. Fails if the runs have no stage in common, or if a graph cannot be read.
 Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
 
 std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
-// Returns {"same","compared","stage","before","diff":{...}|"lines":"...","ours",
-// "blame":[{"rule","file","line","rewrite","node"}]}, after the members "id" and "target" of `run`. "rule", "file" and
-// "line" are missing if code of the stage outside its rules made the node.
+// Returns the result as JSON: {"id","target" (of `run`),"same","compared","stage","before","diff":{...}|"lines":"...",
+// "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members without a value are omitted: after "compared", if
+// the runs are the same; "ours" and "blame", if tgc reproduces neither run; "rule" to "line", if no rule made the node.
 std::string to_json(const RunDiff& diff, const Run& run);
 
 // Cases of CI reports (lib/support/ci_report.h) for differences of graphs and runs.
 CiReport diff_ci_report();  // returns an empty report of `tgc diff`
 
-// Return the case of one comparison. `file` is the place of a failure.
+// Return the CI case of one comparison. `file` is the file in which a difference is reported.
 CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff);
 CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff);
 

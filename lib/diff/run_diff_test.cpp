@@ -69,7 +69,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
           at != t.text.npos && t.stage == "expander") {
         lossy++;
-        size_t op = t.text.find("Ops.", at) + 4;  // begin of the reduce op: ADD, MUL or MAX
+        size_t op = t.text.find("Ops.", at) + 4;  // position of the reduce op's name: ADD, MUL or MAX
         t.text.replace(op, 3, t.text.substr(op, 3) == "MUL" ? "ADD" : "MUL");
         CHECK(!diff_runs(theirs, ours)->is_same);
       }

@@ -39,15 +39,16 @@ class EdgeKernelMaker {
     if (loops_.size() > 1 && c_.one_in(2)) at = row_major(loops_).position;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.uniform(6)) - 2) : at;
   }
-  // Returns a positive number of at most 2^most_bits + 3, mostly near the limit of an integer or float dtype.
+  // Returns a positive number of at most 2^most_bits + 3. Two in three are near a power of two at which an integer or
+  // float dtype ends, such as 2^31 or 2^24.
   int64_t long_number(int most_bits) {
     static constexpr int kEnds[] = {16, 24, 31, 32, 53, 54, 60};
     int bits = c_.one_in(3) ? int(c_.uniform(size_t(most_bits))) : c_.one_of(kEnds);
     return std::max<int64_t>(1, number_near(int64_t(1) << std::min(bits, most_bits), c_));
   }
 
-  // Returns the comparison scale * index < n, its negation, or a comparison by another operator. `n` is near a multiple
-  // of `scale`.
+  // Returns a comparison (<, >, >= or !=) of scale * index, sometimes plus a small number, with a number that usually
+  // is near a multiple of `scale`.
   UOp scaled_comparison() {
     UOp at = index();
     int64_t most = at.vmax().as_int().small_value() + 3;
@@ -68,7 +69,7 @@ class EdgeKernelMaker {
     DType d = dtypes::of(scalar);
     int64_t end = int64_t(1) << (digits + int(c_.uniform(3)));
     UOp number = (index() + g_.constant(dtypes::index, number_near(end, c_))).cast(d);
-    // rounded to a multiple of 4
+    // Round to a multiple of 4, because near `end` the dtype cannot represent all integers.
     double bound = std::ldexp(std::nearbyint(std::ldexp(double(number_near(end, c_)), -2)), 2);
     return comparison(number, g_.constant(d, bound));
   }
@@ -126,8 +127,8 @@ class EdgeKernelMaker {
   int64_t buffers_ = 0;
 };
 
-// Returns random sizes of a grid of which at least one exceeds its limit; an empty list if no attempt made such a grid
-// with at most kMaxThreads threads.
+// Returns random sizes of a launch grid: at least one exceeds its limit, and their product is at most kMaxThreads.
+// Returns an empty list if no attempt gave such sizes.
 std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, RandomSource& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

@@ -20,7 +20,8 @@ constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Int32, 
                                Scalar::UInt16,  Scalar::FP8E4M3, Scalar::FP8E5M2};
 constexpr int64_t kLoops[] = {1, 2, 3, 4, 7, 8, 16, 17, 32};
 constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 100, 127, 128, -1, -2, -3, -8};
-// integers near limits of dtypes, of the integers that floats represent exactly, and of the conditions of rules
+// integers near the limits of dtypes, near the largest integers that floats represent exactly, and near numbers in the
+// guards of rules
 constexpr int64_t kEdges[] = {255,
                               300,
                               65537,
@@ -50,7 +51,7 @@ class FromPattern {
     if (dtypes::is_float(d)) return g_.constant(d, c_.one_of(kFloats));
     if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
     int64_t v = c_.one_of(kNumbers);
-    // a random number of kEdges, or the previous one plus 1
+    // sometimes a number of kEdges, or the previous such number plus 1
     if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.one_of(kEdges);
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
@@ -70,8 +71,8 @@ class FromPattern {
     return wanted ? wanted : any_dtype();
   }
 
-  // Returns the dtype that a node matching `p` must have, because of the captures, ops or operands; a random one of the
-  // dtypes that `p` lists; or nullopt if `p` does not restrict the dtype.
+  // Returns the dtype that a node must have to match `p`, because of its capture, ops or operands. If `p` lists dtypes,
+  // returns a random one of them. Returns nullopt if `p` does not restrict the dtype.
   std::optional<DType> restricted(const PatNode* p) {
     if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
     if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
@@ -157,7 +158,7 @@ class FromPattern {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
-    for (const PatNode* child : p->children.subspan(1))  // bind the loops first, because the value may refer to one
+    for (const PatNode* child : p->children.subspan(1))  // bind captures of loops first: the value may use them
       if (child->capture >= 0) bound_.try_emplace(child->capture, r);
     auto of = dtype_of(p->children[0], d);
     UOp value = of ? make(p->children[0], *of) : UOp();
@@ -205,9 +206,9 @@ class FromPattern {
     return element(at ? at : loops_[0], d);
   }
 
-  // Returns a load at index `at` from a new buffer of the needed size. Iterations in which the index is negative load
-  // nothing. Returns the empty UOp if the index is always negative, not bounded or too large, if it has a gate and may
-  // be negative, or if `d` is the dtype of indices.
+  // Returns a load at index `at` from a new buffer of dtype `d` and of the needed size. If the index may be negative,
+  // adds a gate that excludes negative ones. Returns the empty UOp if the index is always negative, not bounded or too
+  // large, if it may be negative and has a gate already, or if `d` is the dtype of indices.
   UOp element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();

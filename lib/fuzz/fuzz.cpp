@@ -27,16 +27,16 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxKept = 4000;     // maximum number of graphs kept because a rare rule applied in them
+constexpr size_t kMaxKept = 4000;     // maximum number of kept graphs, in which a rare rule applied
 constexpr uint64_t kRare = 3;
 // Time limits for one finding, in seconds of processor time, so that findings do not depend on the machine's load.
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // graphs with it are not compared: tinygrad reads it at startup
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only at startup
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file(rule)); }
 
-// Returns true if a constant is outside the range of its dtype. tinygrad computes bounds from the untruncated constant.
+// Returns true if a constant is outside the range of its dtype. tinygrad's bounds do not truncate such a constant.
 bool has_wild_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -51,8 +51,8 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns true if the two sides of the blamed rewrite differ only where one of them is NaN or infinite. The witness
-// shows this, because it is a point at which finite values differ, if there is such a point.
+// Returns true if the two sides of the blamed rewrite differ only where one of them is NaN or infinite: the witness has
+// such a value. Bisect prefers a witness at which finite values differ.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -138,7 +138,7 @@ class Campaign {
     in_work_.insert(number);
     return number;
   }
-  // Marks a graph as finished, unless cancelled (it is made again later), and saves the campaign if due.
+  // Marks a graph as finished, unless cancelled (a continued campaign makes it again). Saves the campaign if due.
   void done_with(uint64_t number) {
     if (session_.is_cancelled()) return;
     std::unique_lock lock(lock_);
@@ -199,7 +199,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.one_of(rare_));
   }
 
-  // Counts the rules that applied in a graph. If one of them is rare, saves the graph as a parent for mutations.
+  // Counts the rules that applied in the graph `made`. If one of them is rare, keeps a kernel for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -278,7 +278,7 @@ class Campaign {
       session_.report_progress(std::to_string(n) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
-  // ---- --tinygrad: tinygrad compiles the same graphs, and tgc must make the same texts
+  // ---- the option --tinygrad: tinygrad compiles the same graphs, and tgc must make the same texts of all stages
   static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
@@ -326,7 +326,7 @@ class Campaign {
     std::string key;
   };
 
-  // Bisects a failing graph and returns the finding. Uses --each-stage if only graphs between the stages are wrong.
+  // Bisects a failing graph. If this finds nothing, but the failure is one of REF, bisects again as with --each-stage.
   KeyedFinding bisected_finding(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet,
                                 RunOptions trial, const std::function<InputGraph()>& load) const {
     InputGraph in;
@@ -369,7 +369,7 @@ class Campaign {
                                            .settings = changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known_entry
                                            : finding.rule + " " + finding.branch;
-    if (!finding.known_entry.empty()) key += " (known)";  // separates the finding from unknown ones of the rule
+    if (!finding.known_entry.empty()) key += " (known)";  // unknown findings of the rule get another key
     if (is_wild) key += " (constant)";
     return {std::move(finding), std::move(key)};
   }
@@ -412,7 +412,7 @@ class Campaign {
     quiet.cancel = &limit;
     InputGraph in = load();
     ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
-    // the kernel may compute wrong values on REF too; if so, reduce that failure instead
+    // if the refusal is not reproduced, the kernel may compute wrong values in REF: reduce that failure instead
     if (!reduced.error.empty() && failure.symptom == "refused") {
       in = load();
       reduced = reduce(quiet, in, trial, criterion_of("wrong"));
@@ -443,8 +443,8 @@ class Campaign {
     if (kept.known_entry.empty()) session_.report_note(kept.line() + "; again: " + kept.repro_command);
   }
 
-  // Moves a finding to the key of `n`. Returns true if it is the first finding with that key. If the finding was known,
-  // later findings with its old key count for the new key, and are not reduced again.
+  // Moves the finding `before` to the key of `n`, the finding of the reduced kernel. Returns true if it is the first
+  // one with that key. If `before` is a known unsound rule, later findings with its key count for the new key.
   bool move_to_key(const KeyedFinding& before, const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     const size_t times = findings_.extract(before.key).mapped().num_graphs;
@@ -454,7 +454,7 @@ class Campaign {
     return inserted;
   }
 
-  // Writes a finding to FuzzSpec::folder, if a folder is set.
+  // Writes `text`, the graph or repro bundle of a finding, to a file in FuzzSpec::folder, if a folder is set.
   void keep(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;
@@ -471,9 +471,9 @@ class Campaign {
   KnownRules known_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;  // one per worker thread; empty without --tinygrad
-  CampaignName name_;  // seed and golden files, which a state file must match
+  CampaignName name_;  // seed and golden files; a state file must have the same
   Clock::time_point begin_;
-  double seconds_before_ = 0;  // total duration of the campaign's earlier runs
+  double seconds_before_ = 0;  // duration of the campaign's earlier runs
   std::mutex saving_;  // protects the state file; must be locked before lock_
   std::mutex lock_;  // protects report_ and the members below
   Clock::time_point saved_;

@@ -1,5 +1,5 @@
-// Runs a campaign of `tgc fuzz`: makes random kernels and checks each after every stage. Bisects and reduces the
-// kernels that compute wrong results, and reports one such kernel for each rule that bisect blames, or for each kind of
+// Runs a campaign of `tgc fuzz`: makes random kernels and tensor graphs, and checks each kernel after every stage.
+// Bisects and reduces kernels that fail, and reports one of them for each rule that bisect blames, or for each kind of
 // failure if it blames none.
 #pragma once
 #include <map>
@@ -13,14 +13,15 @@ namespace tgc {
 struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t num_graphs = 1000;  // number of graphs to make
-  double limit_minutes = 0;    // if positive, the duration of the run, used instead of `num_graphs`
+  double limit_minutes = 0;    // duration of the run in minutes, instead of `num_graphs`; 0: no limit
   std::string graph;           // name of the only graph to make (maker.h); empty to make all graphs
-  // a device on which every kernel is run, too; if empty, one kernel in 16 runs on the CPU, with LLVM and clang
+  // a device on which every kernel is run, too; if empty, a part of the kernels runs on the CPU, with LLVM and clang
   std::string device;
-  std::vector<std::string> golden_files;  // golden files, whose kernels and tensor graphs are mutated
-  // path of a file of known unsound rules (known.h); if empty, there is none, but fuzz_live() uses the built-in tables
+  std::vector<std::string> golden_files;  // golden files, whose graphs are checked and mutated
+  // path of a table of known unsound rules (known.h); if empty, fuzz() uses none, fuzz_live() the built-in tables
   std::string known_rules_file;
-  // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad compiles each graph, too.
+  // A Python that has tinygrad 0.12.0 and tgc.export, or an export command. If set, tinygrad also compiles the tensor
+  // graphs and the kernels whose results were compared, and its texts must be the same.
   std::string tinygrad_command;
   std::string folder;  // folder for the repro bundles of findings; if empty, none are written
   // Path of the file that saves the campaign (state.h); empty to save nothing. If the file exists, the run continues
@@ -29,7 +30,7 @@ struct FuzzSpec {
 };
 
 struct FuzzFinding {
-  // the parts of bisect's verdict on the failing kernel; if bisect has none, `verdict` is the kind of failure
+  // the parts of bisect's verdict on the failing kernel; if bisect fails, `verdict` is the kind of failure
   std::string verdict, stage, rule, branch;
   std::string message;  // what failed, on one or more lines
   uint64_t graph_number = 0;  // number, from 0, of the first graph with this finding
@@ -49,13 +50,13 @@ struct FuzzReport {
   size_t num_made = 0;  // number of graphs made, the unit of FuzzSpec::num_graphs
   // The next four fields count kernels. A tensor graph counts with all the kernels of its schedule.
   size_t num_compared = 0;  // number of kernels whose results were compared, or that failed
-  // number of kernels that are too large for REF or have undefined results: only the linear lists that the stages make
-  // with and without an observer of rewrites were compared
+  // number of kernels that are too large for REF or have undefined results: for these, only the linear lists with and
+  // without an observer of rewrites were compared
   size_t num_compiled = 0;
-  // number of kernels that a stage refused or, in a live pipeline, that tinygrad refused
+  // number of kernels that a stage or, in a live pipeline, tinygrad rejected with an error
   size_t num_refused = 0;
-  // number of kernels that were not checked, because they have no meaning (for example, they read outside of their
-  // buffers), could not be run, or were not made because random choices contradicted each other
+  // number of kernels that were not checked, because REF cannot run their AST (for example, it reads outside of a
+  // buffer), because they could not be run, or because random choices contradicted each other
   size_t num_left_out = 0;
   size_t num_rounding = 0;                       // number of runs whose differences are explained by rounding
   size_t num_ref_runs = 0, num_device_runs = 0;  // number of runs in REF; number of runs on devices
@@ -64,7 +65,7 @@ struct FuzzReport {
   size_t num_equal_schedules = 0;                // number of schedules whose texts equal tinygrad's
   size_t num_rules = 0, num_rules_hit = 0;       // number of rewrite rules; number of those that applied
   std::vector<std::string> never_applied_rules;  // the rules that never applied, each as "NAME FILE"
-  // for a live pipeline: maps the error of refused kernels to their number
+  // for a live pipeline: maps the first line of an error to the number of kernels that were refused with it
   std::map<std::string, size_t> refusal_counts;
   std::vector<FuzzFinding> findings;
   bool has_known_rules = false;  // true if findings were compared with known unsound rules
@@ -78,11 +79,11 @@ struct FuzzReport {
 // Runs the campaign. Errors are in FuzzReport::error.
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec);
 
-// Fuzzes the tinygrad of a live pipeline (`tgc fuzz --live`). Generates random kernels (lib/fuzz/random_kernel.h),
-// writes each in the IR of the session's live pipeline, and lets tinygrad compile it. Runs the AST, every recorded
-// stage and the recorded list in REF, and the recorded source on its device. A kernel whose results differ from those
-// of its AST is compiled once more with its rewrites and bisected. Reports one kernel for each rule, or for each cause
-// or stage if no rule is found. spec.graph is the number of the only kernel to generate.
+// Fuzzes the tinygrad of a live pipeline (`tgc fuzz --live`). Generates random kernels (lib/fuzz/random_kernel.h) in
+// the IR of that tinygrad, which compiles them. Runs the AST, every recorded stage and the recorded list in REF, and
+// the recorded source on its device. If their results differ, compiles the kernel again with its rewrites and bisects
+// it. Reports one kernel for each rule, or for each cause or stage if no rule is found. If spec.graph is not empty, it
+// is the number of the only kernel to generate.
 FuzzReport fuzz_live(const Session& session, const FuzzSpec& spec);
 
 }  // namespace tgc

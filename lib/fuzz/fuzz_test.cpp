@@ -52,7 +52,8 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
 }
 
 TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type") {
-  // The kernel casts a bfloat16 to an index. The renderer of LLVM refuses this cast, so no device run is counted.
+  // The kernel casts a bfloat16 to an index. The LLVM renderer of the device refuses this cast, so no device run
+  // counts.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"target\":\"CPU:LLVM\"}\n"
       "i = UOp.range(17, 0, AxisType.LOOP)\n"
@@ -66,7 +67,8 @@ TEST_CASE("check_kernel counts a kernel as refused if the renderer lacks a type"
 }
 
 TEST_CASE("check_kernel accepts rounding that a later graph does by bit operations") {
-  // The kernel stores (bfloat16)i ** (bfloat16)(i * 9). The logarithm is rounded before it is multiplied by up to 63.
+  // The kernel stores i ** (i * 9) in bfloat16. The stages make a logarithm of it, whose rounding error is multiplied
+  // by up to 63.
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "v = UOp(Ops.POW, dtypes.bfloat16, (i.cast(dtypes.bfloat16), (i*9).cast(dtypes.bfloat16)))\n"
@@ -343,8 +345,8 @@ TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
 
 #ifndef __clang__  // clang evaluates arguments in another order, so the same seed makes other graphs
 TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences in NaNs") {
-  // The graphs are from one campaign. In 68809, LLVM refuses several bfloat16 rewrites. The others differ only in NaNs;
-  // in the last one, a rule that had declined before also made rewrites.
+  // The graphs are from one campaign. Each has a known fault: in 68809, LLVM does not compile what a rule makes of
+  // bfloat16; in the other two, a rule changes only NaNs and infinities.
   for (auto [graph, known] : {std::pair("68809", "bf16-to-float: Ops.CAST dtypes.float.vec("),
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
@@ -388,7 +390,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   auto known = KnownRules::read(test_path("known_unsound.md"));
   REQUIRE(known);
   CHECK(known->entry_of({.rule = "lt-scaled"}) == "lt-scaled");
-  // the tables are in the program, too: those of tgc's rules and of tinygrad's
+  // the built-in tables have the rules of tgc and those of tinygrad
   CHECK(KnownRules::built_in().entry_of({.rule = "lt-scaled"}) == "lt-scaled");
   CHECK(KnownRules::built_in().entry_of({.rule = "uop/symbolic.py:165"}) == "uop/symbolic.py:165");
   CHECK(KnownRules::built_in().entries().size() > known->entries().size());
@@ -402,7 +404,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   CHECK(known->entry_of({.rule = "index-given-valid", .node = gate + "      Ops.RANGE dtypes.index 0\n"}) == "");
   CHECK(known->entry_of({.rule = "index-given-valid", .node = "Ops.INDEX dtypes.float\n  Ops.CMPLT dtypes.bool\n"
                                                               "    Ops.CONST dtypes.index 0\n"}) == "");
-  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // start of the line that shows a bfloat16 load
+  const std::string load = "\n  Ops.LOAD dtypes.bfloat16";  // a bfloat16 load below another node, as bisect prints it
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float.vec(3)" + load + ".vec(3)"}) != "");
   CHECK(known->entry_of({.rule = "bf16-to-float", .node = "Ops.CAST dtypes.float" + load}) == "");
   const std::string message = "on CPU:CLANG: after the end of data0";

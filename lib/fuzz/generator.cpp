@@ -31,7 +31,7 @@ constexpr int64_t kEdges[] = {0,
                               (int64_t(1) << 24) + 1,
                               std::numeric_limits<int32_t>::max(),
                               std::numeric_limits<int32_t>::min()};
-const Int kLargest(int64_t(1) << 40);  // limit for the values of indices; needs 64 bits and leaves room for sums
+const Int kLargest(int64_t(1) << 40);  // limit for values of indices: more than 32 bits, and sums fit 64 bits
 
 // Returns the graph in which every use of the node `from` is replaced by `to`.
 UOp with(UOp root, UOp from, UOp to) {
@@ -73,7 +73,7 @@ class Algebra {
       stride *= loops[i].vmax().as_int().small_value() + 1;
     }
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
-    if (c_.one_in(24)) {  // store the old element of the buffer, in all or some iterations
+    if (c_.one_in(24)) {  // in all or some iterations, store the element that the buffer had
       UOp own = out.index(at);
       value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
     }
@@ -84,7 +84,8 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // Returns a number on which a rule's condition may depend: a divisor, its neighbor or multiple, a loop size, a limit.
+  // Returns a number for which a rule's guard may give another answer than for its neighbors: a divisor, a multiple of
+  // one, a loop size, or a limit of a dtype, sometimes plus or minus 1 or negated.
   int64_t number() {
     if (c_.one_in(8)) return c_.one_of(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.one_of(kDivisors) : c_.one_of(divisors_);
@@ -154,7 +155,7 @@ class Algebra {
   UOp stored_value(int depth) {
     switch (c_.uniform(6)) {
       case 0: return load(depth);
-      case 5: {  // a WHERE of a load whose gate is the WHERE's condition or its opposite, and of any other load
+      case 5: {  // c.where(a, b), where one load has the gate c or not c, and the other is any load
         UOp gate = condition(depth - 1), at = c_.one_of(terms_), other = load(depth - 1);
         bool is_read_first = c_.one_in(2);
         UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
@@ -193,8 +194,8 @@ class Algebra {
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
 // Lets each iteration store to its own element, and resizes every buffer so that it ends at the largest index at which
-// it is accessed. Returns the empty UOp if an index is negative, too large or not bounded, if a buffer is an image, or
-// if a store has no plain index.
+// it is accessed. Returns the empty UOp if an index may be negative, is too large or not bounded, if a buffer is an
+// image, or if a store has a gate or no INDEX.
 UOp with_fitting_buffers(UOp root) {
   // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {
@@ -390,7 +391,7 @@ UOp equivalent_kernel(UOp ast, RandomSource& chance) {
     AxisType type = u.arg().items().back().axis_type();
     UOp outer = g.range(size / by, axis, type), inner = g.range(by, axis + 1, type);
     UOp both = outer * Const(by) + inner;
-    UOpMap<UOp> now(g);  // maps each node to its new node; an END or REDUCE of the split loop ends both new loops
+    UOpMap<UOp> now(g);  // maps each node to its new node; where the split loop ended, both new ones end
     for (UOp x : nodes) {
       std::vector<UOp> src;
       for (size_t i = 0; i < x.num_src(); i++) {

@@ -1,6 +1,6 @@
-// Generates well-formed random kernels and tensor graphs, and mutates given ones; equal seeds give equal graphs.
-// Constants and sizes are often near the limits at which rules apply (divisors, sizes, ends of dtypes).
-// lib/fuzz/random_kernel.h generates arithmetic in many dtypes.
+// Generates well-formed random kernels and tensor graphs, and mutates existing ones; equal seeds give equal graphs.
+// Constants and sizes are often near numbers that decide whether a rule applies, such as divisors and limits of dtypes.
+// lib/fuzz/random_kernel.h generates kernels of arithmetic in many dtypes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,7 +16,7 @@ class RandomSource {
  public:
   explicit RandomSource(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
   uint64_t next();
-  // Returns a number below n.
+  // Returns a random number from 0 to n - 1.
   size_t uniform(size_t n) { return size_t(next() % n); }
   bool one_in(size_t n) { return uniform(n) == 0; }
   template <class List>
@@ -28,9 +28,8 @@ class RandomSource {
   uint64_t state_;
 };
 
-// The index expression of nested loops, of which the last runs fastest: `position` is the number of the current
-// iteration in row-major order, and `size` the number of iterations. Without loops, `position` is the empty UOp and
-// `size` is 1.
+// The row-major index over nested loops, of which the last is the innermost: `position` is the number of the current
+// iteration, from 0, and `size` the number of iterations. Without loops, `position` is the empty UOp, and `size` is 1.
 struct RowMajor {
   UOp position = {};
   int64_t size = 1;
@@ -38,35 +37,35 @@ struct RowMajor {
 RowMajor row_major(std::span<const UOp> loops);
 
 // Returns true if tinygrad's scheduler could make this AST: the AST is valid, variables have distinct names, no loop's
-// length depends on another loop, and an element of a stored buffer is read only by the store to this element, so that
-// loops can run in any order.
+// length depends on another loop, and a buffer that is stored to is accessed only at the index of the store, so that
+// iterations can run in any order.
 bool is_kernel(UOp ast);
 
-// Returns the AST of a random kernel of index algebra.
+// Returns the AST of a random kernel that computes with indices: sums, products, quotients, comparisons.
 UOp algebra_kernel(Graph& graph, RandomSource& chance);
 
 // Returns the AST of a matrix product, often of dtypes for which tensor cores exist.
 UOp matmul_kernel(Graph& graph, RandomSource& chance);
 
-// Returns a copy of the kernel with a few mutations: other constants, loop sizes or ops, swapped choices of a WHERE, or
-// an index wrapped in further ops. Buffers are resized to fit. Returns the empty UOp if no mutation gave a valid
-// kernel.
+// Returns a copy of the kernel with a few mutations: other constants, loop sizes or ops, swapped alternatives of a
+// WHERE, or further ops on an index. Resizes buffers so that accesses are in bounds. Returns the empty UOp if the
+// mutations change nothing, or give no valid kernel.
 UOp grown_kernel(UOp ast, RandomSource& chance);
 
 // Returns the tensor graph with copies, CONTIGUOUS, casts and ops inserted at random. Returns the empty UOp if no
 // random change fits the graph.
 UOp grown_tensor_graph(UOp sink, RandomSource& chance);
 
-// Returns the kernel with every loop of constant length shortened to at most `most` iterations, and with buffers as
-// large as the loops need. Returns the empty UOp if no loop is longer than `most`, or if the needed sizes are unknown.
+// Returns the kernel with every loop of constant length shortened to at most `most` iterations, and with buffers of the
+// size that the loops access. Returns the empty UOp if no loop is longer, or if these sizes cannot be computed.
 UOp smaller_kernel(UOp ast, int64_t most);
 
 // Returns another kernel that computes the same values: x + 0 or x * 1 replaces an index, sources are swapped, a node
-// gets a tag, or a loop is split into two. Returns the empty UOp if none of eight random attempts finds such a change.
+// gets a tag, or a loop is split into two. Returns the empty UOp if no random attempt finds such a change.
 UOp equivalent_kernel(UOp ast, RandomSource& chance);
 
-// Generators of kernels whose numbers are near limits: float precision, dtype ranges, launch limits of devices. Such
-// kernels find rules that compute with unbounded integers what the kernel computes in a dtype, or vice versa.
+// Generators of kernels with numbers near limits: of float precision, of dtypes, of launch sizes. Such kernels find
+// rules that compute with unbounded integers although the kernel computes in a dtype with a limit, or the reverse.
 
 // Returns a random AST that does one of the following:
 //   - compares a multiple of an index with a number near another multiple, up to about 2^61
@@ -78,11 +77,11 @@ UOp edge_kernel(Graph& graph, RandomSource& chance);
 // Returns the empty UOp if the target has no launch limit, or if exceeding the limit takes too many threads for REF.
 UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
-// Generator of kernels from the patterns (left sides) of rules. A kernel stores nodes that match the pattern; where the
-// pattern matches any node, the node is random. Such kernels also test rules that rarely apply to other kernels.
+// Generator of kernels from the patterns (left sides) of rules. A kernel stores a node that matches the pattern; where
+// the pattern accepts any operand, the operand is random. This tests rules that rarely apply in other kernels.
 
 // Returns an AST in which `rule` matches, unless another rule rewrites the matching nodes first. Returns the empty UOp
-// if no AST can contain such nodes, or if the randomly chosen dtypes contradict each other.
+// if the generator cannot make nodes that match, or if the randomly chosen dtypes contradict each other.
 UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Generator of small random tensor graphs; equal seeds give equal graphs. The graphs have movements, reductions and

@@ -16,8 +16,8 @@ namespace {
 
 using Kind = FuzzOutcome::Kind;
 
-constexpr int64_t kMaxWork = 2'000'000;  // limit for iterations times nodes, so that REF is fast
-constexpr double kMaxSeconds = 20;  // time limit for one run; correct kernels take far less
+constexpr int64_t kMaxWork = 2'000'000;  // limit for iterations times nodes of a kernel, so that REF is fast
+constexpr double kMaxSeconds = 20;  // time limit for a run, in seconds; correct kernels take far less
 
 int64_t work_of(UOp root) {
   int64_t iterations = 1, nodes = 0;
@@ -43,8 +43,8 @@ bool may_overflow(UOp root) {
   });
 }
 
-// Returns the known problem that the renderer's compiler may have with the list: vectors of bools, or vectors whose
-// size is no power of two. Returns an empty text if there is none.
+// Returns why the compiler of the renderer may store the list's vectors in another layout: LLVM stores vectors of bools
+// as bits, and clang pads vectors whose size is no power of two. Returns "" if the list has no such vector.
 std::string vector_cause(std::span<const UOp> list, RendererKind renderer) {
   for (UOp u : list) {
     if (!u.in({Op::LOAD, Op::STORE})) continue;
@@ -123,8 +123,8 @@ class KernelCheck {
   }
 
   // Returns true if the arrays are as expected, rounding explains the differences, or REF lacks an instruction of the
-  // graph; otherwise records the failure. `root` is the graph that was run, or the graph from which the linear list
-  // that was run was made.
+  // graph. Otherwise records the failure and returns false. `root` is the graph that was run or, if a linear list was
+  // run, the graph of which it was made. `what` names the run in messages.
   bool matches_expected(const Result<Arrays>& actual, UOp root, const std::string& device, const std::string& what) {
     auto message_has = [&](const char* text) { return actual.diag().message.find(text) != std::string::npos; };
     if (!actual && (message_has("REF has no instruction") || message_has("there is no tensor core"))) return true;
@@ -147,7 +147,7 @@ class KernelCheck {
     return true;
   }
 
-  // Returns `actual` plus unchanged input arrays for those expected arrays to which the graph does not store.
+  // Returns `actual` plus, for expected arrays to which the graph does not store, the unchanged input arrays.
   Arrays with_untouched(const Arrays& actual) const {
     Arrays out = copy_of(actual);
     for (const NamedArray& e : expected_)
@@ -156,7 +156,8 @@ class KernelCheck {
     return out;
   }
 
-  // Records that the kernel was refused. Records a failure if rewriting does not terminate or an internal error occurs.
+  // Records the error of a stage: a failure if rewriting did not terminate or for an internal error; else, the stage
+  // refused the kernel. Returns false.
   bool record_refusal(const Diag& diag) {
     if (is_endless(diag)) fail("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) fail("REF", "refused", diag.message);
@@ -164,8 +165,9 @@ class KernelCheck {
     return false;
   }
 
-  // Returns true if REF cannot run the graph after this stage. From "final rewrite" on, WebGPU's buffers consist of
-  // words, of which the last may extend past the end of REF's array, and some tensor cores take packed operands.
+  // Returns true if REF cannot run the graph `root` after the stage `row`. From "final rewrite" on, WebGPU's buffers
+  // consist of words, the last of which may extend past the end of REF's array, and some tensor cores take packed
+  // operands.
   bool is_packed(const StageRow& row, UOp root) const {
     if (&row < &row_of(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
@@ -209,7 +211,7 @@ class KernelCheck {
     return c.current_graph();
   }
 
-  // Checks an equivalent kernel (equivalent_kernel), or this kernel with the setting NOOPT changed.
+  // Checks that a kernel of equivalent_kernel(), or this kernel with the setting NOOPT changed, gives the same arrays.
   void check_equivalent() {
     Settings settings = k_.graph->settings();
     UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);

@@ -1,4 +1,5 @@
-// Checks one kernel of a campaign: compiles it, and compares its results after every stage and on devices.
+// Checks one kernel of a campaign: compiles it, and compares its results in REF after every stage, and on devices, with
+// those of its AST.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,9 +20,9 @@ struct FuzzKernel {
   std::string target;
 };
 
-// A failure and the device on which it occurs. The device is "REF" if a stage fails, if REF computes something else
-// from the graph after a stage, or from the linear list, than from the AST, or if the linear lists that are made with
-// and without an observer of rewrites differ.
+// A failure. `device` is where it occurs: "REF" if a stage fails, if REF computes something else from the graph after a
+// stage or from the linear list than from the AST, or if the linear lists with and without an observer of rewrites
+// differ.
 struct FuzzFailure {
   std::string device;
   std::string symptom;  // the kind of failure, as in `tgc reduce --while`
@@ -31,9 +32,9 @@ struct FuzzFailure {
 };
 
 struct FuzzOutcome {
-  // Compiled: the kernel is too large for REF, or its results are undefined, so only the linear lists made with and
-  // without an observer of rewrites were compared. LeftOut: the kernel has no meaning, because REF cannot run the AST
-  // (for example, it reads outside of its buffers).
+  // Compiled: the kernel is too large for REF, or its results are undefined, so only the linear lists with and without
+  // an observer of rewrites were compared. Refused: a stage refused the kernel. LeftOut: REF cannot run the AST (for
+  // example, it reads outside of its buffers), so there is no expected result.
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};
@@ -44,7 +45,8 @@ struct FuzzOutcome {
 // Returns true if the kernel is too large for REF.
 bool is_too_large(UOp ast);
 
-// Applies the oracles (README.md) to the kernel, also with runs on `devices`. Calls on_rule() for each rewrite.
+// Compiles the kernel, and checks it with the oracles of README.md, also with runs on `devices`. `chance` decides which
+// of the optional checks are made. Calls on_rule() for each rewrite.
 FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
                        const std::function<void(const Application&)>& on_rule);
 

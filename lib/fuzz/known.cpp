@@ -11,14 +11,14 @@
 namespace tgc {
 namespace {
 
-// Returns true if `text` contains the parts of `pattern` between the `*`, in this order.
+// Returns true if `text` contains `pattern`, in which each `*` matches any text.
 bool has(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
   if (at == text.npos) return false;
   return star == pattern.npos || has(text.substr(at + star), pattern.substr(star + 1));
 }
 
-// Returns the words of `tree` in one line, separated by single spaces.
+// Returns the text `tree`, of several lines, as one line with single spaces between words.
 std::string in_a_line(const std::string& tree) {
   std::istringstream words(tree);
   std::string out;

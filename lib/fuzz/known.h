@@ -1,5 +1,4 @@
-// Recognizes findings that are listed in the tables testdata/known_unsound*.md: known wrong results of tinygrad
-// releases.
+// Recognizes findings that are listed in a table of known unsound rules of tinygrad, such as testdata/known_unsound.md.
 #pragma once
 #include <map>
 #include <string>
@@ -25,15 +24,15 @@ struct FindingTraits {
 class KnownRules {
  public:
   // Reads the entries of a table: the quoted parts of lines such as "### `RULE [BRANCH]`", "### `RULE [BRANCH]: NODE`"
-  // and "### `SYMPTOM: MESSAGE`". A condition may precede an entry (the beginning of the file lists the conditions).
+  // and "### `SYMPTOM: MESSAGE`". A condition may precede an entry: "non-finite, RULE" (see the beginning of the file).
   // NODE is a part of the rewritten node as bisect prints it, in one line. MESSAGE is a part of the message. In both,
   // `*` matches any text.
   static Result<KnownRules> read(const std::string& path);
-  // the entries of all tables testdata/known_unsound*.md, which are compiled into the program
+  // Returns the entries of all tables testdata/known_unsound*.md, which are compiled into the program.
   static KnownRules built_in();
 
-  // Returns the first entry that matches the finding. If none matches, returns the entry for constants outside the
-  // range of their dtype if the kernel has one, else an empty text.
+  // Returns the first entry that matches the finding. If none matches and the kernel has a constant outside the range
+  // of its dtype, returns the entry for such constants. Else returns "".
   std::string entry_of(const FindingTraits& finding) const;
 
   const std::vector<std::string>& entries() const { return entries_; }

@@ -21,9 +21,9 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // time limit for all runs of one kernel; a kernel that takes longer is left out
-// Time limit for the compilation of one kernel. tinygrad takes less than a second for most kernels of a few dozen
-// nodes, but the linearizer of 0.14.0 takes 20 s for some.
+constexpr double kRunSeconds = 5;      // limit for all runs of one kernel; a kernel that takes longer is not counted
+// Time limit in seconds for the compilation of one kernel. tinygrad takes less than a second for most small kernels,
+// but the linearizer of 0.14.0 takes 20 s for some.
 constexpr double kAnswerSeconds = 90;
 
 // The outcome of one kernel.
@@ -103,9 +103,9 @@ class LiveCampaign {
       options.device.timeout_seconds = kRunSeconds;
       const auto begin = Clock::now();
       RunReport report = run_kernel(session_, *made, options);
-      // a library is missing, such as that of a compiler
+      // the campaign ends if a library is missing, such as that of a compiler
       if (report.error.starts_with("cannot load ")) throw Failure(report.error);
-      // the time limit ended the comparison, so rounding may explain a difference
+      // the time limit ended the run before it could find out whether rounding explains a difference
       const bool is_cut = !report.runs_left_out.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};
@@ -125,15 +125,15 @@ class LiveCampaign {
   static bool is_rounded(const Comparison& c) { return c.num_rounded > 0; }
 
   Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
-    if (finding.known_entry.empty())  // otherwise, bisect has named an entry
+    if (finding.known_entry.empty())  // else bisect has set the entry
       finding.known_entry =
           known_.entry_of({.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
   }
 
-  // Returns the finding of a compiled kernel; nullopt if nothing is wrong, or if the AST has no meaning. Sets `symptom`
-  // to the kind of failure, and `cause` to the known cause or the error.
+  // Returns the finding that a run of a compiled kernel shows; nullopt if nothing is wrong, or if REF cannot run the
+  // AST. Sets `symptom` to the kind of failure if it is no wrong result, and `cause` to the known cause or the error.
   static std::optional<FuzzFinding> finding_of(const RunReport& report, const InputGraph& in, std::string& symptom,
                                                std::string& cause) {
     if (report.stage_difference && !report.stage_difference->stage.empty()) {
@@ -164,13 +164,14 @@ class LiveCampaign {
                "]: " + c.worst_difference->actual + ", expected " + c.worst_difference->expected;
     return {};
   }
-  // Returns the stage that an error names: "after 'expander': ...".
+  // Returns the stage that an error names, such as "after 'expander': ..."; "" if it names none.
   static std::string stage_in(const std::string& error) {
     if (!error.starts_with("after '")) return {};
     return error.substr(7, error.find('\'', 7) - 7);
   }
 
-  // Compiles the kernel again with its rewrites, bisects the recording, and adds the result to the finding.
+  // Compiles kernel number `number` again and records its rewrites, bisects the recording, and adds the verdict to the
+  // finding. Sets `node` to the rewritten node.
   void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
     Cancel limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
@@ -194,8 +195,8 @@ class LiveCampaign {
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Adds an outcome to the report. Keeps a finding with a new culprit: reports it as a note, and writes its kernel to
-  // the folder of the spec. Called in the order of the kernels' numbers.
+  // Adds an outcome to the report. The first finding of a culprit is also printed as a note, and its kernel is written
+  // to the folder of the spec. Called in the order of the kernels' numbers.
   void count(uint64_t number, Outcome outcome) {
     report_.num_made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused

@@ -28,11 +28,11 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"NOOPT", "1"},    {"DEVECTORIZE", "0"}, {"DEVECTORIZE", "2"},       {"TRANSCENDENTAL", "2"},
     {"NOLOCALS", "1"}, {"TC_OPT", "2"},      {"DISABLE_FAST_IDIV", "1"}, {"IMAGE", "1"},
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
-// Settings that enable further rules for tensor graphs. Half of the new and mutated tensor graphs get one of these
-// settings.
+// Settings that enable rules for tensor graphs which the default settings disable. Half of the new and mutated tensor
+// graphs get one of these settings.
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-// kernels of golden files and of schedules must have fewer nodes; tensor graphs, fewer than ten times as many
+// Limit for the nodes of a kernel of a golden file or schedule. Tensor graphs may have ten times as many.
 constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {
@@ -74,7 +74,7 @@ void GraphMaker::read_golden_file(const std::string& file) {
     if (record->num_nodes < (has_tensor_graphs ? 10 : 1) * kMaxNodes)
       (has_tensor_graphs ? tensors_ : kernels_)
           .push_back({record->ast, tgc::settings_of(reader.header(), *record), record->target});
-  // the file must be complete, because all graphs depend on it
+  // A truncated file would give other graphs than the complete file.
   if (reader.cut_error()) throw Failure(*reader.cut_error());
 }
 
@@ -222,8 +222,8 @@ std::optional<FuzzKernel> GraphMaker::grow_from(const KernelText& parent, Random
   return out;
 }
 
-// Makes a kernel from the pattern of a rule, for a target whose stages have this rule. Tries several rules; returns the
-// empty UOp if none of their patterns gives a kernel.
+// Makes a kernel from the pattern of a rule, and sets out.target to a target whose stages have this rule. Tries several
+// rules; returns the empty UOp if none of their patterns gives a kernel.
 UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
                                  Recipe& recipe) const {
   RandomSource choice(chance.next());
@@ -247,7 +247,7 @@ UOp GraphMaker::make_grid_kernel(FuzzKernel& out, RandomSource& chance) const {
   return target ? grid_kernel(*out.graph, chance, *target) : UOp();
 }
 
-// ---- making a tensor graph: the unchanged or mutated `parent`, or a new graph
+// ---- making a tensor graph: the graph `parent` unchanged, or a mutated golden graph, or a new graph
 
 std::optional<InputGraph> GraphMaker::make_tensors(const KernelText* parent, RandomSource& chance) const {
   bool is_unchanged = parent;

@@ -1,5 +1,5 @@
-// Makes the graphs of a campaign. A graph depends on the seed of the campaign, on the graph's number, and on earlier
-// graphs of the campaign. The graph's Recipe records everything that the graph depends on, except the seed.
+// Makes the graphs of a campaign. A graph depends on the campaign's seed and golden files, on the graph's number, and
+// on earlier graphs of the campaign. The graph's Recipe records all of this except the seed and the golden files.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -29,13 +29,13 @@ struct KernelText {
 // Returns the settings whose values are not tinygrad's defaults.
 GoldenSettings changed_settings(const Settings& settings);
 
-// Lets tinygrad compile the graph to a golden record, and replays the record in tgc. Returns an error if the graph
-// cannot be read, and the errors of TinygradProcess::ask().
+// Lets tinygrad compile the graph to a golden record, and checks the record against tgc's own pipeline. Returns an
+// error if the graph cannot be read, and the errors of TinygradProcess::ask().
 Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const KernelText& graph, const std::string& name);
 
-// Recipe: how a graph of a campaign is made: its number, and the rule from whose pattern it was made, or the recipe of
-// the graph that was mutated. From a recipe and the campaign's seed, the graph can be made again without the graphs
-// before it. The text of a recipe is also the name of the graph.
+// A Recipe says how a graph of a campaign is made: its number, and the rule from whose pattern it was made, or the
+// recipe of the graph that was mutated. From a recipe and the campaign's seed and golden files, the graph can be made
+// again without earlier graphs. The text of a recipe is also the name of the graph.
 
 // Texts of recipes: "9411", "9411.2", "9411:lt-scaled". The recipe of a graph's parent follows after a slash:
 // "9411/2077/31.0".
@@ -46,7 +46,7 @@ struct Recipe {
     // the rule from whose pattern the graph was made; empty if the graph was made in another way
     std::string rule = {};
   };
-  // the graph; then the graph that was mutated to make it (its parent); then the parent's parent; ...
+  // the first step is the graph; each further step is the parent, the graph that was mutated, of the step before it
   std::vector<Step> steps;
 
   std::string text() const;
@@ -66,10 +66,10 @@ struct Ancestor {
   KernelText text;
 };
 
-// Choices that depend on the earlier graphs of the campaign. Campaign sets them.
+// Choices that depend on earlier graphs of the campaign.
 struct MakerSteering {
   std::function<const Rule*(RandomSource&)> rule;  // returns a rule; prefers rules that applied in few graphs
-  // returns a graph in which a rare rule applied; nullopt to mutate no such graph
+  // returns a graph to mutate, in which a rare rule applied; nullopt if there is none
   std::function<std::optional<Ancestor>(RandomSource&)> parent;
 };
 
@@ -89,9 +89,10 @@ class GraphMaker {
   MadeGraph make_graph(uint64_t number, const MakerSteering& steering) const;
   // Makes the graph of a recipe. Throws Failure if the seed and the golden files make no such graph.
   MadeGraph remake_graph(const Recipe& recipe) const;
-  // Returns one kernel of the schedule of tensor graph `number`; an empty MadeGraph if the kernel cannot be checked.
+  // Returns kernel number `kernel` in `whole`, the schedule of tensor graph `number`; a MadeGraph without a kernel if
+  // the kernel cannot be made or checked.
   MadeGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
-  // Returns the random generator for the checks of the graph of this recipe.
+  // Returns the random generator for the checks of this graph, so that they can be repeated.
   RandomSource random_source_for(const Recipe& recipe) const;
 
   // Returns a digest of the golden files, on which the graphs depend.

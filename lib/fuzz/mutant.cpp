@@ -7,9 +7,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMutantNodes = 4000;  // a graph with more nodes gets no more inserted subgraphs
+constexpr size_t kMutantNodes = 4000;  // maximum number of nodes of a graph into which a subgraph is inserted
 
-// Returns entry `i`, modulo their number, of a table of args that are likely to expose bugs: limits of integer types
+// Returns entry `i` modulo the table's size of a table of args that are likely to expose bugs: limits of integer types
 // and sizes, special floats, and args that are not numbers.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
@@ -42,7 +42,7 @@ Arg edge_value(Graph& g, size_t i) {
   }
 }
 
-// Returns dtype `i` of a table of scalars, vectors and pointers.
+// Returns a scalar, vector or pointer dtype for the number `i`.
 DType any_dtype(size_t i) {
   static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
   static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
@@ -64,8 +64,8 @@ DType with_scalar(DType d, Scalar s) {
   return d.is_ptr() ? value.ptr(d.size(), d.addrspace()) : value;
 }
 
-// Returns op number `i`, modulo the size of the group, of the ops that are similar to `op`, such as the unary ops. If
-// `op` is in no group, the group is all ops.
+// Returns op number `i`, modulo the size of the group, of the group of ops that contains `op`, such as the unary ops.
+// If `op` is in no group, the group is all ops.
 Op similar_op(Op op, size_t i) {
   for (OpSet set : {ops::Unary, ops::Binary, ops::Ternary, ops::Movement, ops::Defines, OpSet{Op::CAST, Op::BITCAST},
                     OpSet{Op::LOAD, Op::INDEX, Op::STORE, Op::AFTER}, OpSet{Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR},
@@ -99,7 +99,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other_position % nodes_.size()]; }
-  // Returns node number `i`, modulo their count, of the nodes with an op in `ops`; the empty UOp if there are none.
+  // Returns node number `i` of the nodes whose op is in `ops`, modulo their number; the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)

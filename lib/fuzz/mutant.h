@@ -1,8 +1,8 @@
-// Mutates graphs, for fuzzers and tests. A mutant is a seed graph (a kernel, a linear list or a tensor graph, at any
-// stage) and a list of mutation steps. A step changes sources, op, dtype, arg or tag of one node, inserts a node or a
-// subgraph of another graph, or removes, swaps or repeats nodes of a list. Many mutants are graphs that tinygrad could
-// not build. A step is encoded as kStepBytes bytes, and any byte string is valid, so that a byte-level fuzzer can
-// mutate graphs.
+// Mutates graphs, for fuzzers and tests. A mutant is made from a graph (a kernel, a linear list or a tensor graph, at
+// any stage) by a list of mutation steps. A step changes sources, op, dtype, arg or tag of one node, inserts a node or
+// a subgraph of another graph, or removes, swaps or repeats nodes of a list. Many mutants are graphs that tinygrad
+// could not build. A step is encoded as kStepBytes bytes, and any byte string is a list of steps, so that libFuzzer can
+// mutate graphs by mutating bytes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -31,9 +31,9 @@ std::vector<MutationStep> steps_of(std::span<const uint8_t> bytes);
 // root; the empty UOp if there is no graph with this number.
 using Donor = std::function<UOp(Graph& into, size_t number)>;
 
-// Applies the steps to `nodes`, a toposort or (if is_list) a linear list. Returns the new nodes in the same kind of
-// order; the root of a toposort is last. Ignores steps that do not apply. Returns an error if a step makes an invalid
-// dtype.
+// Applies the steps to `nodes`, the toposort of a graph or, if `is_list` is set, a linear list. Returns the new
+// toposort, with the root last, or the new list. Ignores steps that do not fit. Returns an error if a step makes an
+// invalid dtype.
 Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
                                       const Donor& donor);
 

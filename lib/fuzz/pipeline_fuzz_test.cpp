@@ -24,7 +24,7 @@ using namespace tgc;
 namespace {
 
 const char* kTargets[] = {"CPU:CLANG", "CUDA:CUDA:sm_80"};
-constexpr uint64_t kOnceBroken[] = {10112};  // seeds that once found bugs; they run first
+constexpr uint64_t kOnceBroken[] = {10112};  // seeds that found bugs, which are fixed; they run first
 
 Settings fixed_settings() {
   Settings settings;
@@ -46,8 +46,8 @@ std::string well_formed(UOp root, Spec spec, std::string_view stage) {
   return violation ? "after '" + std::string(stage) + "': " + violation->text() + "\n" : "";
 }
 
-// Runs the stages after the stage with number `resume_after` (all stages for -1), and checks the result of each stage
-// against its spec.
+// Reads a graph from `text`, the result of stage number `resume_after` (-1: the AST), runs the later stages, and checks
+// the result of each against its spec.
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
   auto in = load_text(fixed_settings(), kind, text, "fuzz");

@@ -45,7 +45,7 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return g_.constant(dtypes::index, value); }
 
-  // Returns the row-major index over the ranges, of which the last varies fastest. Sets `size` to the number of
+  // Returns the row-major index over `ranges`, of which the last is the innermost. Sets `size` to the number of
   // iterations.
   UOp position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;

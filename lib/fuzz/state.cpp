@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The counts that a state file holds, with their names in JSON. Reading and writing use this one list.
+// The counts of FuzzReport in a state file, with their names in JSON; for reading and writing.
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"made", &FuzzReport::num_made},         {"graphs", &FuzzReport::num_compared},
     {"compiled", &FuzzReport::num_compiled}, {"refused", &FuzzReport::num_refused},
@@ -36,7 +36,8 @@ Ancestor ancestor_of(const Json& from) {
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
-// Reads a state from JSON. Throws Failure; for a missing or wrong member, throws the JSON parser's exception.
+// Reads the state of the campaign `of` from JSON. Throws Failure for the state of another campaign; for a missing or
+// wrong member, throws the JSON parser's exception.
 CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)

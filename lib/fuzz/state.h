@@ -1,5 +1,5 @@
-// Saves a campaign in a file, so that a campaign that was stopped or crashed can continue. The file has the counts, the
-// findings, the rules that applied, and the graphs that can be mutated to make later graphs.
+// Saves a campaign in a file, so that it can continue after it was stopped or crashed. The file has the counts, the
+// findings, the rules that applied, the numbers of unfinished graphs, and the graphs that are kept for mutations.
 #pragma once
 #include <map>
 #include <set>
@@ -12,7 +12,7 @@
 namespace tgc {
 
 struct CampaignState {
-  uint64_t next_graph = 0;                             // number of the first graph that was not begun
+  uint64_t next_graph = 0;                             // number of the first graph that was not started
   std::vector<uint64_t> unfinished_graphs;              // numbers of graphs below `next_graph` that did not finish
   std::map<std::string, uint64_t> rule_counts;        // maps a rule to the number of graphs in which it applied
   std::set<std::string> applied_rules;           // the rules that applied, also those that made no node

@@ -15,7 +15,7 @@ constexpr int64_t kSizes[] = {1, 1, 2, 2, 3, 4, 4, 5, 6, 8, 8, 12, 16};
 constexpr Scalar kScalars[] = {Scalar::Float32, Scalar::Float32, Scalar::Float32, Scalar::Int32, Scalar::Float16,
                                Scalar::UInt8,   Scalar::Bool,    Scalar::Int64};
 
-// Builds a tensor graph, beginning with a few tensors. Each step makes another tensor from one or two existing ones.
+// Builds a random tensor graph: first a few tensors, then tensors that are each computed from one or two earlier ones.
 class Tensors {
  public:
   Tensors(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {
@@ -53,7 +53,7 @@ class Tensors {
       if (size * next > kMaxElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis to shard, and at least one more axis
+    if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis that they divide, and one more
       if (out.size() == 1) out.push_back(3);
       out[c_.uniform(out.size())] = int64_t(2 * several_.size());
     }
@@ -85,7 +85,7 @@ class Tensors {
     return is_on_many(out) && c_.one_in(2) ? sharded(out) : out;
   }
 
-  // Returns a part of a file as a tensor, bitcast to another dtype and copied to a device that can compute.
+  // Returns a part of a file (device DISK) as a tensor, bitcast to dtype `d` and copied to the CPU.
   UOp from_file(DType d) {
     UOp u = buffer(dtypes::uint8, ShapeVec{int64_t(64 * d.itemsize())}, g_.str(file_));
     int64_t begin = int64_t(c_.uniform(3)) * 8 * int64_t(d.itemsize());
@@ -239,8 +239,8 @@ class Tensors {
   }
   UOp copied(UOp u, Arg device) { return copy_to_device(u, device); }
 
-  // Assigns a tensor to a new buffer, or sometimes to a contiguous copy of itself. The assigned value may also read the
-  // target of the assignment.
+  // Assigns a tensor to a new buffer, or sometimes to a contiguous copy of itself. The assigned value may read the
+  // buffer that is assigned to. Returns the empty UOp if the shape is not fixed.
   UOp assigned(UOp u) {
     ShapeVec shape(shape_of(u).begin(), shape_of(u).end());
     bool is_fixed = std::ranges::all_of(shape, [](Sint s) { return s.is_int() && s.as_int() > Int(0); });
@@ -259,7 +259,8 @@ class Tensors {
     return target.assign(u);
   }
 
-  // Shortens an axis to its first n elements, where n is a variable.
+  // Shortens an axis to its first n elements, where n is a variable. Returns the empty UOp for a short or symbolic
+  // axis.
   UOp shortened(UOp u) {
     size_t axis = any_axis(u);
     std::vector<std::pair<Sint, Sint>> pairs;
@@ -269,8 +270,9 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Stores a tensor in an image, as tinygrad does for convolutions with IMAGE=2, and adds the image's square to the
-  // outputs. The image's shape is sometimes wrong. Returns the empty UOp.
+  // Stores a tensor in an image buffer, as tinygrad does for convolutions with IMAGE=2, and adds the square of the
+  // image to the outputs. Sometimes gives the image a wrong shape. Returns the empty UOp, because the image is no
+  // operand.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
@@ -282,7 +284,8 @@ class Tensors {
     return {};
   }
 
-  // Sums the parts of a tensor in a loop around whole kernels (AxisType::OUTER), one part in each iteration.
+  // Sums a tensor over its first axis in a loop around whole kernels (AxisType::OUTER), one slice in each iteration.
+  // Returns the empty UOp if the tensor has no such axis of fixed length, is sharded, or has no float dtype.
   UOp sum_in_outer_loop(UOp u) {
     Sint size = shape_of(u)[0];
     bool can = size.is_int() && size.as_int() > Int(1) && !axis_of(u) && dtypes::is_float(u.dtype());

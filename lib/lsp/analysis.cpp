@@ -14,14 +14,14 @@ namespace tgc {
 
 namespace {
 
-// Returns the byte at a line and column, both counted from 1.
+// Returns the offset of the byte at a line and column, both counted from 1; that of the text's end if there is none.
 size_t byte_of(std::string_view text, uint32_t line, uint32_t column) {
   size_t at = 0;
   for (; line > 1 && at != text.npos; line--) at = text.find('\n', at) + 1 ? text.find('\n', at) + 1 : text.npos;
   return std::min(at == text.npos ? text.size() : at + (column ? column - 1 : 0), text.size());
 }
 
-// Returns the end of the word that begins at `at`; if there is no word, the end of the character at `at`.
+// Returns the offset behind the word that begins at `at`; if no word begins there, the offset behind one character.
 size_t end_of_word(std::string_view text, size_t at) {
   auto is_word = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || uint8_t(c) >= 0x80;
@@ -46,7 +46,7 @@ class Analyzer {
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
     out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
-    // not for listings, because all of them omit the same facts
+    // Notes say which facts the text omits. Show none for a listing, because all listings omit the same facts.
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
     auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
@@ -93,7 +93,7 @@ class Analyzer {
     return {d.begin, std::min(d.end, end_of_line(out_.text, d.begin))};
   }
 
-  // Returns the bytes of the statement that makes `node`.
+  // Returns the range of the statement that defines `node`; if it has no statement, the rest of the line at its place.
   Range range_of(UOp node) const {
     auto it = std::ranges::find(out_.nodes, node, &NodeAt::node);
     const size_t at = it == out_.nodes.end() ? place_of(places_, node.id()) : it->offset;
@@ -122,7 +122,7 @@ UOp Analysis::node_at(size_t at) const {
   if (target)
     if (UOp u = node_of(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
-  // next - 1: the last UOp( at or before byte `at`
+  // in a repr, take the last node whose UOp( begins at or before `at`
   auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::offset);
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
@@ -150,7 +150,7 @@ std::shared_ptr<const Analysis> analyze(std::string text, const Section& section
 
 namespace {
 
-// Calls on_name(begin, end) for each name in a Python text, except in strings and comments, and after a '.'.
+// Calls on_name(begin, end) for each name in a Python text that is not in a string or comment, and not behind a dot.
 template <class OnName>
 void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_name) {
   for (size_t at = begin; at < end;) {
@@ -166,7 +166,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
   }
 }
 
-// Finds the definitions and uses of names in a pyrender text: statements "c12 = ...", and functions "def k0():".
+// Finds the definitions of names in a pyrender text, statements "c12 = ..." and functions "def k0():", and their uses.
 class Statements {
  public:
   Statements(std::string_view text, Links& out) : text_(text), out_(out), scopes_(1) {}
@@ -176,7 +176,7 @@ class Statements {
       end = end_of_line(text_, at);
       line(at, end);
     }
-    for (size_t i = 1; i < scopes_.size(); i++)  // a function that is still open ends at the end of the text
+    for (size_t i = 1; i < scopes_.size(); i++)  // functions that are open at the text's end
       out_.definitions[scopes_[i].function].end = without_blanks(text_, 0, text_.size());
   }
 
@@ -243,8 +243,8 @@ void find_in_repr(std::string_view text, Links& out) {
   });
 }
 
-// Calls on_number(begin, end, value) for each number of a list in brackets, whose first element is at `at`. Returns the
-// end of the list.
+// Calls on_number(begin, end, value) for each number of a list in brackets, whose first element is at `at`. Skips
+// quoted values. Returns the offset of the closing bracket.
 template <class OnNumber>
 size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
@@ -260,7 +260,7 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
   return at;
 }
 
-// Removes uses of nodes that the text does not define. Called at the end, because a use may precede its definition.
+// Removes uses of nodes that the text does not define. To be called at the end: a use may precede its definition.
 void erase_undefined(Links& out) {
   std::erase_if(out.links, [&](const Link& link) { return link.target >= out.definitions.size(); });
 }

@@ -1,4 +1,5 @@
-// analyze: reads the graph of one section of a document, finds its problems, and where the text defines and uses nodes.
+// analyze() reads the graph of one section of a document. It finds the problems of the graph, and the places at which
+// the text defines and uses nodes.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,23 +17,23 @@ namespace tgc {
 // bytes of the section's text; an `end` is the byte behind the last one.
 struct Definition {
   std::string name;             // the name, such as "c12"; in a listing or JSON, the position of the node
-  size_t name_begin, name_end;  // the bytes of the name, or of the text that stands for it
+  size_t name_begin, name_end;  // the bytes of the name; in JSON, where nodes have no names, those of the op
   size_t begin, end;            // the bytes of the definition; in a repr, from the UOp( behind ":=" to the line's end
 };
 
-// A use of a name.
+// A use of a name, at the bytes `begin` to `end`.
 struct Link {
   size_t begin, end;
-  size_t target;  // index of its definition
+  size_t target;  // index of the name's definition in Links::definitions
 };
 
 // The definitions and uses of the names in a text.
 struct Links {
-  std::vector<Definition> definitions;  // in the order of the text
-  std::vector<Link> links;              // in the order of the text
+  std::vector<Definition> definitions;  // sorted by position in the text
+  std::vector<Link> links;              // sorted by position in the text
 
-  // Returns the index of the definition of the name at byte `at`, which may be a use or the name in the definition; the
-  // byte behind a name counts as part of it. Returns nullopt if there is no name.
+  // Returns the index of the definition of the name at byte `at`: a use, or the name in its definition. The byte behind
+  // a name counts as part of the name. Returns nullopt if there is no name.
   std::optional<size_t> target_at(size_t at) const;
   // Returns the index of the innermost definition that contains byte `at` or ends right before it; else nullopt.
   std::optional<size_t> definition_around(size_t at) const;
@@ -53,7 +54,7 @@ struct Problem {
 struct Analysis {
   InputKind kind;
   std::string text;
-  std::string producer;                // the release that made the recording with the text; else empty
+  std::string producer;                // the release that made the recording; empty if the text is not in one
   std::shared_ptr<Graph> graph;
   GraphInfo info;
   std::shared_ptr<const Repro> repro;  // the content of a repro bundle; null for other texts
@@ -72,7 +73,7 @@ struct Analysis {
 };
 
 // Analyzes the text of a section. `producer` is the release that made the recording with the text, or empty.
-// `is_tensor` says that the section is of a record of a tensor graph. Never fails: errors become problems.
+// `is_tensor` is set for sections of a recording of tensor graphs. Does not fail: errors become problems.
 std::shared_ptr<const Analysis> analyze(std::string text, const Section& section, std::string_view producer,
                                         bool is_tensor);
 

@@ -134,14 +134,14 @@ void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string&
 
 namespace {
 
-constexpr size_t kLongest = 400;  // most bytes of one fact; a longer one is cut
+constexpr size_t kLongest = 400;  // maximum number of bytes of one fact; a longer fact is truncated
 
 std::string cut(std::string text) {
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return visible(text);
 }
 
-// Returns `text`, on one line and cut if it is long, as code in Markdown.
+// Returns `text` as code in Markdown, on one line, and truncated if it is long.
 std::string code(const std::string& text) {
   std::string out = cut(text);
   std::ranges::replace(out, '\n', ' ');

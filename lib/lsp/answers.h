@@ -12,7 +12,7 @@ namespace tgc {
 // A command that the editor offers above each graph and, in a recording, above each record.
 struct LspCommand {
   const char* name;         // the command's name in the protocol
-  const char* title;        // the text that the editor shows for it (the title of the code lens)
+  const char* title;        // the text that the editor shows for the command (the title of the code lens)
   const char* tgc_command;  // the name of tgc's command
 };
 inline constexpr LspCommand kLspCommands[] = {
@@ -20,7 +20,7 @@ inline constexpr LspCommand kLspCommands[] = {
 
 // Writes the capabilities of the server, for the answer to `initialize`.
 void write_capabilities(JsonWriter& json);
-// Writes the problems of all sections that were searched so far.
+// Writes the problems of the sections that were searched so far, as Diagnostics.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
 // Writes the bytes `begin` to `end` of the section `read` as a Location: the document and the range in it.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
@@ -48,12 +48,11 @@ void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSect
 void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
                     const std::vector<std::pair<size_t, size_t>>& places, const std::string& name);
 
-// Texts of a document may contain characters that Markdown would turn into links, images or headings, so such texts are
-// shown only through the two functions below. code_span() returns `text` as code, between more backticks than any row
-// of backticks in `text` has.
+// The next two functions escape a text of a document for Markdown, because its characters might make links, images or
+// headings. code_span() returns `text` as code, between more backticks than `text` has in a row.
 std::string code_span(std::string_view text);
-// Returns `text` with all characters escaped that have a meaning in Markdown or HTML; line breaks become blanks. A
-// single word is returned unchanged.
+// plain_markdown() returns `text` with all characters escaped that have a meaning in Markdown or HTML, and with spaces
+// in place of line breaks. A single word is returned unchanged.
 std::string plain_markdown(std::string_view text);
 
 }  // namespace tgc

@@ -81,8 +81,8 @@ class Completer {
         add({std::string(op), Completion::Kind::Op});
   }
 
-  // Adds the members whose names begin with `qualifier`, such as "dtypes.", and also with the longer prefix `only`.
-  // Their labels are the names without the qualifier.
+  // Adds the members whose names begin with `qualifier`, such as "dtypes." and, if it is longer, with `only`. Their
+  // labels are the names without the qualifier.
   void members(std::string_view qualifier, std::string_view only = "") {
     if (qualifier == "Ops.") return ops();
     for (std::string_view name : kMembers)
@@ -91,8 +91,8 @@ class Completer {
              name.starts_with("dtypes.") ? Completion::Kind::Type : Completion::Kind::Op});
   }
 
-  // Adds the names that are defined above. Inside a function, only the names of this function are visible; outside of
-  // it, they are not visible.
+  // Adds the names that are defined before the completed place and visible there: inside a function, the names of this
+  // function, and elsewhere those outside of functions.
   void names() {
     std::vector<const Definition*> functions;  // the functions that contain the current definition, the outermost first
     std::vector<std::vector<const Definition*>> visible(1);
@@ -102,7 +102,7 @@ class Completer {
     for (const Definition& d : a_.links.definitions) {
       if (d.begin >= out_.begin) break;
       leave_functions(d.begin);
-      if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // not the statement that is being edited
+      if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // excludes the edited statement
       if (!is_function(d)) continue;
       functions.push_back(&d);
       visible.emplace_back();
@@ -175,7 +175,7 @@ Result<Unit> check_renaming(const Analysis& a, const std::vector<std::pair<size_
   if (!std::ranges::equal(links.links, a.links.links, {}, &Link::target, &Link::target) ||
       links.definitions.size() != a.links.definitions.size())
     return Diag{shown + " has another meaning in this text"};
-  if (a.order.empty()) return Unit{};  // nothing to compare with: the text was unreadable before
+  if (a.order.empty()) return Unit{};  // the text was unreadable before: there is no graph to compare with
   ReadReport report{.producer = a.producer};
   std::vector<NodeAt> nodes;
   auto read = read_graph_with_nodes(*a.graph, a.kind, text, {}, report, nodes);

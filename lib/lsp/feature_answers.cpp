@@ -1,4 +1,4 @@
-// Writes the capabilities, and the answers about tokens, folds, shapes, completions and names.
+// Writes the server's capabilities, and the answers about tokens, folds, shapes, completions, highlights and renaming.
 #include <algorithm>
 
 #include "lib/lsp/answers.h"
@@ -22,8 +22,8 @@ void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& r
   });
 }
 
-// Calls write(section, read section) for each section that overlaps the bytes `begin` to `end` of the document. Calls
-// it for no section of a recording.
+// Calls write(section, read section) for each section that overlaps the bytes `begin` to `end` of the document. Does
+// nothing for a recording.
 template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
   const std::vector<Section>& list = text.sections().sections;
@@ -31,7 +31,7 @@ void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& writ
     if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
 }
 
-// Finds the positions of increasing bytes. Faster than Document::position, because it continues from the previous
+// Converts increasing byte offsets to positions. Faster than Document::position(), because it counts from the previous
 // position instead of the beginning of the line.
 class PositionsInOrder {
  public:

@@ -23,23 +23,23 @@ struct Token {
     TGC_TOKEN_KINDS(X)
 #undef X
   };
-  size_t begin, end;  // a token does not span lines
+  size_t begin, end;  // both on one line
   Kind kind;
-  bool is_definition = false;  // the token is the name in a definition
+  bool is_definition = false;  // true if the token is the name that a definition defines
 };
-// Returns the tokens of a text, in order. Skips text that is no token, and never fails.
+// Returns the tokens of a text, in order. Skips text that is no token, also in damaged texts.
 std::vector<Token> tokens_of(const Analysis& analysis);
 
 // A part of several lines that an editor can hide.
 struct Fold {
-  size_t begin, end;  // the first byte, and the last one or that after it; the lines of both are what counts
+  size_t begin, end;  // a byte on the first line, and one on the last line (for a definition, at its end)
   bool is_comment = false;
 };
 // Returns the parts that can be folded: functions, comments, brackets and, in a listing, loops of several lines. If
 // several of them begin on one line, returns only the longest.
 std::vector<Fold> folds_of(const Analysis& analysis);
 
-// A text that an editor shows behind the byte `at`, although the document does not have it (an inlay hint).
+// A text that an editor shows at the byte `at` between the characters of the document (an inlay hint).
 struct Hint {
   size_t at;
   std::string text;
@@ -57,19 +57,19 @@ struct Completion {
 struct Completions {
   size_t begin, end;  // the bytes that a completion replaces
   std::vector<Completion> completions;
-  bool is_incomplete = false;  // the list is not complete
+  bool is_incomplete = false;  // true if there are more completions than the list has
 };
-// Returns at most 200 words that can stand at byte `at`. In a pyrender text or repr: members behind the name of an enum
-// or of `dtypes` and a dot ("Ops."), else the names that are defined above, the nearest first, and names of classes. In
-// JSON: ops behind "op":" and dtypes behind "dtype":". Includes only ops and members of the graph's tinygrad release,
-// if the release is known. Returns none in a comment or string of a text that is not JSON.
+// Returns completions of the word at byte `at`. In a pyrender text or repr: after "Ops.", "dtypes." or another enum,
+// its members; else the names that are defined before, the nearest first, and names of classes. In JSON: ops after
+// "op":" and dtypes after "dtype":". If the release of the graph is known, returns only its ops and members. Returns
+// none in a comment or string of a text that is not JSON.
 Completions completions_at(const Analysis& analysis, size_t at);
 
 // Returns the bytes of the name at byte `at` in its definition, then in its uses. Fails if there is no name that can be
 // renamed: nodes of listings and JSON have numbers instead of names.
 Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& analysis, size_t at);
-// Fails if `name` is not a name, or if the text has that name already, or if the text would be another graph, or no
-// graph, after `places` are renamed to `name`. A text that cannot be read is only compared by its definitions and uses.
+// Fails if `name` is not a name, if the text has that name already, or if after renaming `places` to `name`, the text
+// would be another graph or none. For a text that is unreadable before, compares only its definitions and uses.
 Result<Unit> check_renaming(const Analysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 

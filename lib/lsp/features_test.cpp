@@ -26,7 +26,7 @@ std::shared_ptr<const Analysis> read(std::string text) {
   return analyze(text, Section{0, text.size()}, "tinygrad 0.12.0", true);
 }
 
-// Removes the mark `at` from the text, and returns the labels of the completions at its place.
+// Returns the labels of the completions at the place of the mark `at` in the text, from which the mark is removed.
 std::vector<std::string> labels(std::string text, std::string_view at = "|") {
   const size_t place = text.find(at);
   text.erase(place, at.size());
@@ -102,7 +102,7 @@ TEST_CASE("lsp: completions are the names that are visible, and ops and dtypes o
   CHECK(labels(start + "ast = k|") == std::vector<std::string>{"k0"});
   CHECK(labels("def k0(c1):\n  c3 = c1\n  c4 = c|\n  return c3\nc5 = 1\n") == std::vector<std::string>{"c3"});
   CHECK(has(labels("c1 = UOp(Ops.DE|"), "DEFINE_GLOBAL"));
-  CHECK_FALSE(has(labels("c1 = UOp(Ops.|"), "STACK"));  // an op of 0.13
+  CHECK_FALSE(has(labels("c1 = UOp(Ops.|"), "STACK"));  // STACK is an op since 0.13
   CHECK(labels("c1 = UOp(Ops.CONST, dtypes.hal|") == std::vector<std::string>{"half"});
   CHECK(has(labels("c1 = UOp.range(8, 0, AxisType.|"), "REDUCE"));
   CHECK(has(labels(R"({"format":"tgc-graph","version":1,"nodes":[{"op":"AD|"}]})"), "ADD"));
@@ -118,7 +118,7 @@ TEST_CASE("lsp: a name is renamed only if the text stays the same graph") {
   CHECK(renamed(text, "c1", "c2") == "'c2' is already a name in this graph");
   CHECK(renamed(text, "c1", "1x").find("is not a name") != std::string::npos);
   CHECK(renamed(text, "c1", "None").find("cannot be") != std::string::npos);
-  // the statement named "ast" is the graph
+  // the statement "ast" decides what the graph is
   CHECK(renamed("c1 = UOp.const(dtypes.int, 1)\nc2 = c1.sink()\n", "c1", "ast") ==
         "with the name 'ast', the text is another graph");
   CHECK(renamed(R"({"format":"tgc-graph","version":1,"nodes":[{"op":"NOOP"}]})", "NOOP", "x").find("numbers") !=

@@ -13,7 +13,7 @@ namespace tgc {
 
 namespace {
 
-constexpr size_t kMostOutput = size_t{1} << 24;  // most bytes of output that are kept; later output is dropped
+constexpr size_t kMostOutput = size_t{1} << 24;  // maximum number of bytes of output; later output is dropped
 
 }  // namespace
 
@@ -50,7 +50,7 @@ std::optional<int> Job::read() {
     break;
   }
   int status = 0;
-  ::waitpid(std::exchange(pid_, 0), &status, 0);  // does not block for long: the process has closed its output
+  ::waitpid(std::exchange(pid_, 0), &status, 0);  // waits briefly: the process has closed its output
   return exit_code_of(status);
 }
 

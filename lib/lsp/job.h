@@ -12,17 +12,18 @@ namespace tgc {
 // A tgc command that runs as a child process.
 class Job {
  public:
-  // Starts the program words[0], a path, in the folder `folder`, without standard input. Fails if it cannot start.
+  // Starts the program at the path words[0] with the arguments after it, in the folder `folder`, without standard
+  // input. Fails if the process cannot be started.
   static Result<Job> start(const std::vector<std::string>& words, const std::string& folder);
   Job(Job&& other) noexcept;
   Job& operator=(Job&&) = delete;
-  ~Job();  // kills the process, and the processes that it started, if it has not ended
+  ~Job();  // if the process has not ended, kills it and the processes that it started
 
-  int output() const { return fd_; }  // a file descriptor, which is readable when read() should be called
-  // Reads the available output. Once the process has closed its output, waits for the end of the process, and returns
-  // its exit code, or 128 + the signal that killed it; returns nullopt before.
+  int output() const { return fd_; }  // a file descriptor; when it is readable, call read()
+  // Reads the available output. Once the process has closed its output, waits for its end, and returns its exit code,
+  // or 128 + the number of the signal that killed it. Returns nullopt before.
   std::optional<int> read();
-  const std::string& text() const { return text_; }  // standard output and error so far, at most 16 MiB
+  const std::string& text() const { return text_; }  // standard output and error so far (truncated if long)
 
  private:
   Job(pid_t pid, int fd) : pid_(pid), fd_(fd) {}

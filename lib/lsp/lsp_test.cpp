@@ -205,7 +205,7 @@ TEST_CASE("lsp: a listing has no notes about what no listing can say") {
 TEST_CASE("lsp: commands run only by name on open texts, in a folder of their own") {
   Session s;
   s.open(kKernel);
-  const std::string ran = s.run(R"({"command":"tgc.run","arguments":["u",0]})");  // the program is echo here
+  const std::string ran = s.run(R"({"command":"tgc.run","arguments":["u",0]})");  // LspServer starts /bin/echo as the program
   CHECK(has(ran, "\"exitCode\":0"));
   CHECK(has(ran, "run /"));
   CHECK(has(ran, "graph.uop --color=never"));
@@ -269,7 +269,7 @@ TEST_CASE("lsp: no damaged message and no damaged text stops the server") {
       s.at(what, int(pick(8)), int(pick(i % 10 ? 60 : 9000)));
     s.at("rename", int(pick(8)), int(pick(60)), R"(,"newName":"c2")");
   }
-  std::string many;  // repeats a part that is not closed; the time for it must be linear
+  std::string many;  // repeats an unclosed part; reading it must take linear time
   for (const char* part : {"{\"op\":\"", "{\"op\":\"A\",", "\"src\":[", "\"uop\":1", "1 Ops.A \n", "x:=UOp(",
                            "c1 = \"", "def k()"}) {
     many.clear();

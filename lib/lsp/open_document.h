@@ -1,4 +1,4 @@
-// OpenDocument: a text that is open in the editor, with its sections and their problems.
+// OpenDocument: a text that is open in the editor, with its sections (graphs) and their problems.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -25,12 +25,12 @@ class Document {
   explicit Document(std::string text);
 
   std::string_view text() const { return text_; }
-  // Returns the byte at a position. A position behind the end of its line, or of the text, is taken as this end.
+  // Returns the byte offset of a position; of a position behind the end of its line or of the text, that of this end.
   size_t offset(TextPosition position) const;
   TextPosition position(size_t offset) const;
   // Returns the number of UTF-16 code units of the bytes `begin` to `end`.
   int64_t utf16_length(size_t begin, size_t end) const;
-  // Returns the text with the part from `begin` to `end` replaced.
+  // Returns the text with the part from `begin` to `end` replaced by `by`.
   std::string replaced(TextPosition begin, TextPosition end, std::string_view by) const;
 
  private:
@@ -57,19 +57,19 @@ class OpenDocument {
   // Returns the number of graphs or, for a recording, records, on which commands can be run.
   size_t num_graphs() const { return is_recording() ? sections_.records.size() : sections_.sections.size(); }
 
-  // Returns the section sections().sections[index], which is read if necessary. The reference is valid until the next
-  // call of a function that is not const.
+  // Returns the text and analysis of sections().sections[index], which this call makes unless they are cached. The
+  // reference is valid until the next call of a function that is not const.
   const ReadSection& section(size_t index);
   std::optional<size_t> section_at(size_t offset) const;
 
-  // Returns true if sections are still to be searched for problems. read_next_section() searches the next one. A text
-  // with few graphs that is no recording is searched at once.
+  // Returns true if some sections were not searched for problems yet. read_next_section() searches the next one. A text
+  // with few graphs that is no recording is searched as a whole when it is opened or changed.
   bool has_work() const { return next_section_ < sections_.sections.size(); }
   void read_next_section();
   // Returns the problems of the sections that were searched so far, in the order of sections().sections.
   const std::vector<std::vector<Problem>>& problems() const { return problems_; }
 
-  // Returns a text with only the graph or record number `number`, as an input for tgc's commands.
+  // Returns a text that contains only graph or record number `number` (from 0), as an INPUT of tgc's commands.
   std::string input_spec(size_t number) const;
 
  private:

@@ -17,7 +17,8 @@
 namespace tgc {
 namespace {
 
-// Follows the trace of a kernel, and answers the question at its end, before the graph is freed.
+// Follows the origins of nodes through the trace of a kernel, and answers the question at the kernel's end, before the
+// graph is freed.
 class OriginConsumer : public Provenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
@@ -33,7 +34,7 @@ class OriginConsumer : public Provenance {
       const auto nodes = toposort(result_of(stage));
       if (nodes.size() != question_.num_nodes || question_.position >= nodes.size()) return;
       const UOp node = nodes[question_.position];
-      if (shown_op(node) != question_.op) return;  // the traced graph is not the recorded one
+      if (shown_op(node) != question_.op) return;  // the graph that was traced differs from the recorded graph
       bool from_ast = false;
       const std::vector<Step> steps = steps_from_ast(node, stage, from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)

@@ -1,5 +1,5 @@
-// find_origin: finds the rule that made a node of a recorded stage. Uses the recorded rewrites or, for a recording of
-// 0.12.0 without rewrites, compiles the kernel again by tgc's own pipeline.
+// find_origin() finds the rule that made a node of a recorded stage: from the recorded rewrites or, for a recording of
+// 0.12.0 without rewrites, by compiling the kernel again with tgc's own pipeline.
 #pragma once
 #include <functional>
 #include <future>
@@ -28,19 +28,19 @@ struct OriginAnswer {
   std::vector<std::string> places;  // the file and line of the rule in tinygrad and in tgc, each as "FILE:LINE"
 };
 
-// Returns the rule that made a node. `file` is a recording with one record. Works in a worker process for at most
-// `seconds`, because the recording is not trusted; returns an empty answer if the process fails or takes longer. Any
-// thread may call find_origin().
+// Returns the rule that made a node. `file` is a recording with one record. Because the recording is not trusted, a
+// worker process does this; returns an empty answer if the worker fails or takes more than `seconds`. May be called
+// from any thread.
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds);
 
 // Finds origins in threads, so that the server can answer other messages.
 class OriginFinder {
  public:
   OriginFinder();
-  // Returns the future answer to a question. If none was asked before about this position of this section, starts a
-  // thread that searches for the answer; returns nullopt if two threads are searching. `section` identifies the text
-  // with the node. `write` writes the recording to a file, which is removed later, and returns the path. Waits up to 20
-  // ms for the answer.
+  // Returns the future answer to a question. If the same position of the same section was not asked about before,
+  // starts a thread that searches for the answer, or returns nullopt if too many threads are searching. `section`
+  // identifies the section and the version of the text. `write` writes the recording to a file, which is removed later,
+  // and returns its path. Waits a few milliseconds, in case the answer is ready soon.
   std::optional<std::shared_future<OriginAnswer>> find_answer(const std::string& section,
                                                               const OriginQuestion& question,
                                                               const std::function<std::string()>& write);

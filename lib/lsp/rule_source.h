@@ -1,4 +1,4 @@
-// Finds the source of a rule: in the folders that the editor names, or its address on the web.
+// Finds the source of a rule: the file in one of the folders that the editor names, or the web address.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@ struct RulePlace {
   std::string file;
   int64_t line = 0;  // the first line is 1
 };
-// Parses `text`, "FILE:LINE". Returns a place without a file if the text has another form. Because recordings are not
-// trusted, FILE must be a relative path that ends in .py, .cpp or .h and has no other dot.
+// Parses `text`, "FILE:LINE". Returns an empty place if the text has another form. Because recordings are not trusted,
+// FILE must be a relative path of letters, digits, underscores and slashes that ends in .py, .cpp or .h.
 RulePlace parse_rule_place(std::string_view text);
 
 // Returns the path of the place's file in one of `folders`, each of which is a checkout of tinygrad or tgc, or the

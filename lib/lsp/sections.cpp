@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-// Finds the graphs in the line of one record. Does not decode them.
+// Finds the graphs in the line of one record, without decoding their JSON strings.
 class RecordScan {
  public:
   RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
@@ -37,7 +37,7 @@ class RecordScan {
   }
 
  private:
-  // Skips the next value of the record. If it is a string that is not empty, adds it as a section.
+  // Skips the next JSON value of the record. Adds a section for it if it is a string that is not empty.
   void add(Section::Part part, std::string name) {
     const bool is_text = in_.peek() == JsonScanner::Type::String;
     const size_t at = begin_ + in_.position();

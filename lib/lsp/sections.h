@@ -1,5 +1,5 @@
-// find_sections: finds the graphs in a document, which is a text of one or several graphs, a repro bundle, or a
-// recording, whose records have graphs in JSON strings.
+// find_sections() finds the graphs in a document: a text of one or several graphs, a repro bundle, or a recording,
+// whose records have graphs in JSON strings.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tgc {
 
-// The text of a graph: the bytes `begin` to `end` of a document. In a record, they are inside the quotes of a string.
+// The text of a graph: the bytes `begin` to `end` of a document; in a record, the content of a JSON string.
 struct Section {
   enum class Part : uint8_t { Graph, Ast, Stage, Kernel, List };
   static constexpr size_t kNoRecord = SIZE_MAX;
@@ -19,13 +19,13 @@ struct Section {
   size_t begin, end;
   Part part = Part::Graph;
   std::string name = {};       // in a record: "ast", the name of the stage, "kernel 2" or "linear"; else empty
-  size_t record = kNoRecord;   // index of the section's record in Sections::records
+  size_t record = kNoRecord;   // index of the section's record in Sections::records; kNoRecord outside of recordings
 };
 
 struct RecordSection {
   size_t begin, end;  // the bytes of the record's line
   std::string id, target;
-  size_t first_section = 0, end_section = 0;  // indices in Sections::sections; excludes the last
+  size_t first_section = 0, end_section = 0;  // its sections: first_section to end_section - 1 of Sections::sections
 };
 
 struct Sections {
@@ -44,13 +44,14 @@ class SectionText {
  public:
   SectionText(std::string_view document, const Section& section);
   const std::string& text() const { return document_text_; }
-  // Return the byte of the document for the byte `at` of the text, and the byte of the text for one of the document.
+  // document_offset() returns the byte of the document for byte `at` of the text; text_offset() does the reverse.
   size_t document_offset(size_t at) const;
   size_t text_offset(size_t at) const;
 
  private:
   std::string document_text_;
-  // Pairs of a byte of the text and the same byte in the document: the beginning, and the byte behind each escape.
+  // Pairs of an offset in the text and the same place in the document: the beginning, and the place behind each escape
+  // sequence of the JSON string.
   std::vector<std::pair<size_t, size_t>> text_pieces_;
 };
 

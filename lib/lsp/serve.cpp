@@ -20,7 +20,7 @@ int serve_lsp(int in, int out, const std::string& program) {
   LspServer server(
       [&](const std::string& json) { is_connected &= is_connected && write_all(out, frame_message(json)) == 0; },
       program);
-  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // a larger pipe: a large answer needs fewer switches between processes
+  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // with a larger pipe, large answers need fewer process switches
   MessageReader reader;
   while (is_connected) {
     while (auto message = reader.next_message()) {
@@ -81,7 +81,7 @@ std::optional<std::string> MessageReader::next_message() {
   size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
   if (end == left.npos) {
     if (left.size() < kLongestHeader) return std::nullopt;
-    next_byte_ += kLongestHeader;  // skip the bytes, which are too long for a header
+    next_byte_ += kLongestHeader;  // no header is that long: skip these bytes
     return "";
   }
   const auto length = content_length(left.substr(0, end + 2));

@@ -20,7 +20,7 @@ class MessageReader {
   size_t next_byte_ = 0;  // the first byte of buffer_ that next_message() has not returned
 };
 
-// Returns `json` with its header before it.
+// Returns the message `json` with its header.
 std::string frame_message(std::string_view json);
 
 }  // namespace tgc

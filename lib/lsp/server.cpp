@@ -30,7 +30,7 @@ enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601,
 constexpr size_t kMostJobs = 4;
 constexpr const char* kSearching = "(tgc is looking for it: ask again)";
 
-// Returns the id of a request as JSON.
+// Returns the id of a request as JSON text; "null" if it is no number or string.
 std::string id_text(const Json& id) {
   if (id.is_number_integer()) return id.is_number_unsigned() ? std::to_string(id.get<uint64_t>())
                                                              : std::to_string(id.get<int64_t>());
@@ -43,8 +43,8 @@ TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
 }
 
-// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, the first 20 folders of
-// the workspace, and its root. `params` are those of `initialize`.
+// Returns the folders in which sources of rules are searched: the editor's option `tinygrad`, the first folders of the
+// workspace, and its root. `params` are the parameters of `initialize`.
 std::vector<std::string> source_folders(const Json& params) {
   std::vector<std::string> out;
   auto add = [&](const char* pointer, bool is_uri) {
@@ -73,7 +73,7 @@ struct LspServer::Impl {
     if (message.is_discarded()) return send_error("null", kParseError, "the message is not JSON");
     if (!message.is_object()) return send_error("null", kInvalidRequest, "the message is not an object");
     const auto id = message.find("id"), method = message.find("method");
-    if (method == message.end() && id != message.end()) return;  // the client's answer to a request of this server
+    if (method == message.end() && id != message.end()) return;  // an answer of the client, which is ignored
     const std::string id_json = id == message.end() ? "" : id_text(*id);
     if (method == message.end() || !method->is_string())
       return send_error(id_json.empty() ? "null" : id_json, kInvalidRequest, "the message has no method");
@@ -162,7 +162,7 @@ struct LspServer::Impl {
     if (!text.has_work() || !text.sections().errors.empty()) publish(uri, &text);
   }
 
-  // Sends the problems of a text. A null `text` is a closed one, which has none.
+  // Sends the problems of a text; for a closed text (null), an empty list, so that the editor removes its problems.
   void publish(const std::string& uri, OpenDocument* text) {
     notify("textDocument/publishDiagnostics", [&](JsonWriter& json) {
       json.member("uri", uri);
@@ -192,7 +192,7 @@ struct LspServer::Impl {
   // A position in a section.
   struct SectionPosition {
     const ReadSection* read = nullptr;  // the section; null if the position is outside of all sections
-    size_t index = 0, at = 0;           // the index of the section, and the byte of its text
+    size_t index = 0, at = 0;           // the index of the section, and the byte offset in its text
   };
   SectionPosition section_position(OpenDocument& text, const Json& params) {
     const size_t offset = text.document().offset(position_of(params.at("position")));
@@ -263,7 +263,7 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_folds(json, text); });
   }
 
-  // Returns the bytes of a request's range; if it has none, the bytes of the whole text.
+  // Returns the byte range of the parameter "range"; without it, that of the whole text.
   static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
     const auto range = params.find("range");
     if (range == params.end()) return {0, text.document().text().size()};
@@ -286,7 +286,7 @@ struct LspServer::Impl {
     answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
   }
 
-  // Answers with the range of the name, or with null if there is nothing to rename.
+  // Answers with the range of the name at the position, or with null if there is no name that can be renamed.
   void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
     auto places = at.read ? renamed_places(*at.read->analysis, at.at) : Diag{"no graph is here"};
@@ -308,8 +308,8 @@ struct LspServer::Impl {
   }
 
   using Origin = std::optional<std::shared_future<OriginAnswer>>;
-  // Starts the search for the rule that made `node` in section `index`, and returns the future answer; nullopt if the
-  // rule cannot be searched.
+  // Returns the future answer which rule made `node` in section `index`, and starts the search if necessary. Returns
+  // nullopt if the section is not the result of a recorded stage, or if too many searches are running.
   Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
     const Section& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
@@ -322,7 +322,7 @@ struct LspServer::Impl {
     });
   }
 
-  // Answers with the source of the rule that made the node at the position. Finding the rule may take seconds.
+  // Answers with the source location of the rule that made the node at the position, once the rule is found.
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
@@ -363,8 +363,8 @@ struct LspServer::Impl {
     return path;
   }
 
-  // Runs a command on a graph of an open text. The words of the command line are fixed, and the text is only written to
-  // the file that they name, so a text cannot decide what is run.
+  // Runs a command of tgc on a graph of an open text. The text is written to a file and cannot influence the command
+  // line, so that it cannot decide what is run.
   void execute(const Json& params, const std::string& id) {
     const std::string name = params.at("command").get<std::string>();
     const auto command = std::ranges::find(kLspCommands, name, &LspCommand::name);
@@ -456,8 +456,8 @@ struct LspServer::Impl {
   std::optional<int> exit_code;
   bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
   std::map<std::string, OpenDocument> texts_;
-  std::optional<TemporaryFolder> folder_;  // has the inputs and results of commands; removed when the server ends
-  OriginFinder origins_;                   // destroyed before folder_, because it reads files in the folder
+  std::optional<TemporaryFolder> folder_;  // for inputs and results of commands; removed at the end
+  OriginFinder origins_;                   // declared after folder_, because its threads read files there
   std::list<RunningJob> jobs_;
   struct Question {
     std::string id;  // the id of the request for a rule's source

@@ -12,21 +12,22 @@ namespace tgc {
 
 class LspServer {
  public:
-  // `send` receives each message for the client, as JSON. `program` is the path of the tgc that runs commands.
+  // The server calls `send` with each message for the client, as JSON. `program` is the path of the tgc that runs
+  // commands.
   LspServer(std::function<void(const std::string& json)> send, std::string program);
   ~LspServer();
 
-  // Handles a message of the client. A request is answered, at once or later; a notification is not. The answer to a
-  // damaged message is an error.
+  // Handles a message of the client. Answers a request, at once or later. Does not answer a notification. Answers a
+  // message that is no JSON or no request with an error.
   void receive_message(std::string_view message);
 
-  // Returns true if there is work that can wait while messages come in, such as diagnostics of recordings. do_work()
-  // does a part of it.
+  // Returns true if there is work to do while no messages arrive, such as searching recordings for problems. do_work()
+  // does a part of this work.
   bool has_work() const;
   void do_work();
 
   std::vector<int> job_outputs() const;  // file descriptors; when one is readable, call read_jobs()
-  void read_jobs();  // reads the output of commands and rule searches, and answers the requests that wait for it
+  void read_jobs();  // reads the results of commands and rule searches, and answers the requests for them
   // Returns the exit code of the server once the client has sent `exit`; nullopt before.
   std::optional<int> exit_code() const;
 

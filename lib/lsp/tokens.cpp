@@ -1,4 +1,4 @@
-// Computes the tokens, folds and shapes of a text.
+// Computes the tokens of a text, the parts that can be folded, and the hints with shapes.
 #include <algorithm>
 #include <map>
 
@@ -19,12 +19,12 @@ class Lexer {
   }
 
   std::vector<Token> tokens;
-  std::vector<Fold> brackets;  // the text between each pair of brackets, outside of strings and comments
+  std::vector<Fold> brackets;  // from each opening bracket to its closing one, outside of strings and comments
 
  private:
   using Kind = Token::Kind;
 
-  // Adds the token at `at`, if there is one. Returns the byte behind it, at which to continue.
+  // Adds the token at `at`, if one begins there. Returns the offset at which to continue.
   size_t token(size_t at) {
     const char c = text_[at];
     if (c == '\n') starts_line_ = true;
@@ -50,7 +50,8 @@ class Lexer {
     return end;
   }
 
-  // Return true if the name in a definition, or a use of a name, begins at `at`. Calls must have increasing arguments.
+  // is_definition() returns true if the name of a definition begins at `at`, is_link() if a use of a name does. The
+  // arguments of successive calls must increase.
   bool is_definition(size_t at) {
     const auto& all = links_.definitions;
     while (definition_ < all.size() && all[definition_].name_begin < at) definition_++;
@@ -77,7 +78,7 @@ class Lexer {
     return add(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
 
-  // Returns the name before the first dot, if it is one of the four enums below, else an empty text.
+  // Returns the part of `text` before its first dot if it names one of these enums, else "".
   static std::string_view enum_name(std::string_view text) {
     const std::string_view name = text.substr(0, std::min(text.find('.'), text.size()));
     const bool is_enum = name == "Ops" || name == "AxisType" || name == "AddrSpace" || name == "OptOps";
@@ -110,12 +111,12 @@ class Lexer {
   std::string_view text_;
   InputKind kind_;
   const Links& links_;
-  std::vector<size_t> open_;  // the bytes of the brackets that are open
+  std::vector<size_t> open_;  // the offsets of the brackets that are not closed yet
   size_t definition_ = 0, link_ = 0;  // indices of the next definition and the next use, in the order of the text
   bool starts_line_ = true;
 };
 
-// Adds the loops of a listing: from a range or condition to the node that ends it.
+// Adds the loops and conditional parts of a listing: from a RANGE or IF to the node that ends it.
 void add_loops(const Analysis& a, std::vector<Fold>& out) {
   std::map<uint32_t, size_t> begins;  // by node id of a RANGE or IF: the first byte of its line
   for (const Definition& d : a.links.definitions) {
@@ -146,7 +147,8 @@ std::vector<Fold> folds_of(const Analysis& a) {
   std::ranges::stable_sort(out, [](const Fold& x, const Fold& y) {
     return x.begin != y.begin ? x.begin < y.begin : x.end > y.end;
   });
-  // keep only the first of the parts that begin on one line, which is the longest, because an editor can only fold one
+  // Editors fold only one part per line: of the parts that begin on a line, keep the first, which is the longest. Drop
+  // parts of a single line.
   size_t line_end = 0;
   std::erase_if(out, [&](const Fold& f) {
     const size_t end = end_of_line(a.text, f.begin);
@@ -162,7 +164,7 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
   auto add = [&](UOp node, size_t at) {
     auto text = catch_failures([&]() -> std::string {
       const auto shape = shape_or_none(node);
-      // no hint for a pointer, because its dtype has the size
+      // no hint for a pointer, because its dtype shows the size
       return shape && !shape->empty() && !node.dtype().is_ptr() ? str(*shape) : "";
     });
     if (text && !text->empty()) out.push_back({at, *text});

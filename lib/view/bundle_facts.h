@@ -8,7 +8,7 @@ namespace tgc {
 
 // Returns {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
 // "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}; the members that are not explained here are
-// those of Repro. "oracle" says where the expected results come from. "count" is the number of elements of an array,
+// those of Repro. "oracle": where the expected results come from. "count" is the number of elements of an array,
 // and "values" has the first of them as text. `strip_paths` empties "script", a command that names files.
 std::string bundle_facts(const Repro& bundle, bool strip_paths);
 

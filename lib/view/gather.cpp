@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Appends the graphs of a trace, or of a recording with rewrites, to `to`. They are shown as recorded.
+// Appends the graphs of a trace, or of a recording with rewrites, to `to`, as they were recorded.
 class TraceGraphs : public Recorder {
  public:
   explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
@@ -44,7 +44,8 @@ class TraceGraphs : public Recorder {
     call_ = at == calls.end() ? "" : std::string_view(at->second);
   }
   void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
-    // If a stage calls a matcher to substitute nodes, the call names what is substituted, and the matcher does not.
+    // A stage may substitute nodes by a matcher of uop/ops.py. Then show the line of the stage that calls the matcher,
+    // because this line says what is substituted.
     const size_t colon = call_.rfind(':');
     if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
       return Recorder::apply_rule(depth, r, before, after, cost);
@@ -54,9 +55,9 @@ class TraceGraphs : public Recorder {
     Recorder::apply_rule(depth, named, before, after, cost);
   }
 
-  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that calls its matcher
+  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that runs the stage
   std::string producer;  // the release that made the trace; empty: that of its graphs
-  std::string purpose;   // the tensor methods that the graph was made for; empty: as in the trace
+  std::string purpose;   // the tensor methods for which the graph was made; empty: those that the trace names
   TextChoice texts;
 
  private:
@@ -64,17 +65,17 @@ class TraceGraphs : public Recorder {
   std::string_view call_;  // the entry of `calls` for the current stage, or empty
 };
 
-// Recordings of two releases are both shown with the names that the later release has for ops and stages, so that a
-// renamed op or stage is not shown as a difference.
+// Converts recordings of two releases to the names that the later release has for ops and stages, so that the page does
+// not show a renamed op or stage as a difference.
 struct LaterNames {
   Renames renames;
   std::string producer = {};  // the later of the two releases; empty: both recordings are of the same release
 
-  // Returns true if the release `by` is the earlier of the two.
+  // Returns true if `by`, the name of a release, is the earlier of the two.
   bool is_older(std::string_view by) const {
     return !producer.empty() && release_of(by) < release_of(producer);
   }
-  // Returns how to rename a recording of the release `by`; nullopt: no renaming.
+  // Returns how to rename a recording of the release `by`; nullopt if nothing is renamed.
   std::optional<LaterRelease> of(const std::string& by) const {
     if (producer.empty()) return std::nullopt;
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
@@ -83,7 +84,7 @@ struct LaterNames {
     auto stage_name = [this](const std::string& stage) { return renames.renamed_stage(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
-  // Returns the text that names the release `by` and says that the graph's names are those of a later one.
+  // Returns the name of the release `by` and, if names were converted, of the release whose names are shown.
   std::string producer_text(const std::string& by) const {
     const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
     return own + (is_older(by) ? ", by the names of " + producer : "");
@@ -112,7 +113,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// Returns the tensor methods that a graph was made for; for a tensor graph, those of all its kernels.
+// Returns the tensor methods for which a graph was made; for a tensor graph, those of all its kernels.
 std::string made_for(const InputGraph& in) {
   if (!in.record || !in.made_for.empty()) return in.made_for;
   std::vector<std::string> texts;
@@ -125,7 +126,7 @@ std::string made_for(const InputGraph& in) {
   return out;
 }
 
-// Returns the source lines of rules that a recording of rewrites contains, as JSON; "" if it contains none.
+// Returns the source lines of rules that a record contains, by the place of the rule, as JSON; "" if it has none.
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {
@@ -139,8 +140,7 @@ std::string rule_texts_of(const GoldenRecord& record) {
   return read ? out : "";
 }
 
-// Makes the page's graph of a recorded run, which has stages but no rewrites. `by` names the release that made the
-// run; empty: the release that the run's graphs tell.
+// Makes the page's graph of a run with stages but no rewrites, recorded by the release `by` ("": that its graphs name).
 Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
                                    const LaterNames& names, TextChoice texts) {
   Graph graph;
@@ -224,7 +224,7 @@ class Gatherer {
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
-  // Adds the graphs of an input. If `as_recorded`, golden records are shown without compiling them.
+  // Adds the graphs of an input. If `as_recorded` is set, does not compile golden records, but shows their stages.
   Status add_input(const std::string& name, bool as_recorded) {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_folder(name);
@@ -255,8 +255,8 @@ class Gatherer {
     return Unit{};
   }
 
-  // Adds a graph of another release as it was recorded, with its rewrites if they were recorded. Proves, runs and
-  // bisects the graph as planned.
+  // Adds a graph that tgc's own pipeline cannot compile, such as one of another release, as it was recorded, with its
+  // rewrites if they were recorded. Proves, runs and bisects the graph if the plan says so.
   Status add_foreign(const InputGraph& in) {
     if (auto status = add_as_recorded(in); !status) return status;
     const Status compiled = check_compiled(in);
@@ -294,7 +294,7 @@ class Gatherer {
     if (schedules_.empty()) return Unit{};
     if (plan_.proves_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
-    // by the kernel's id (by its AST if it has no id): the graph that has the schedule, and the index in the schedule
+    // by the id of a kernel (without an id, by its AST): the indices of the schedule's graph and of the kernel in it
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
     for (const auto& [graph, in] : schedules_)
@@ -328,13 +328,13 @@ class Gatherer {
         Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
                 .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_recorded(run, "", made_for_text(k.metadata)); !status) return status;
-        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy is no kernel
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy: not a kernel
         else place_in_schedule(at->second);
         wanted.erase(at);
       }
     return Unit{};
   }
-  // Stores in the last graph where its kernel is in a schedule: in the first one, if several schedules have the kernel.
+  // Stores in the last graph the first schedule that has its kernel, and the indices of the kernel there.
   void place_in_schedule(const std::vector<std::pair<int64_t, int64_t>>& places) {
     RecordedGraph& graph = content_.graphs.back();
     graph.schedule_index = places[0].first;
@@ -406,8 +406,8 @@ class Gatherer {
         if (auto info = program_info(*list)) graph.program = golden_program(*info);
     return graph;
   }
-  // Runs and bisects the graph as planned. Call this after recording the graph, because a recording lacks nodes that
-  // existed before it began.
+  // Runs and bisects the graph if the plan says so. To be called after the graph is recorded, because a recording lacks
+  // nodes that exist before it begins.
   Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
     if (!plan_.runs_kernels && !plan_.bisects_kernels) return Unit{};
     RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.run_device}};
@@ -440,7 +440,7 @@ class Gatherer {
     graph.measured_seconds = report.timed_runs->quantile(0);
     return Unit{};
   }
-  // Adds a graph for each kernel of the schedule; equal kernels are added once.
+  // Adds a graph for each kernel of the schedule. Adds kernels with the same AST and target once.
   Status add_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
@@ -490,7 +490,7 @@ class Gatherer {
   LaterNames names_;
   ProofCache proofs_;
   ViewContent content_;
-  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, with their index in content_.graphs
+  std::vector<std::pair<size_t, InputGraph>> schedules_;  // recorded schedules, each with its index in content_.graphs
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Collects the graphs of one INPUT or two for the page of `tgc view`, with their schedule, times and verdicts.
+// Collects the content of the page of `tgc view` for one or two INPUTs: graphs, schedule, times and verdicts.
 #pragma once
 #include <string>
 
@@ -12,19 +12,19 @@ struct ViewPlan {
   std::string other_input;          // a second INPUT to compare with; empty if there is one INPUT
   bool compiles_later = false;      // compile kernels of a tensor graph only when the page requests them
   bool includes_assembly = true;    // include the LLVM IR and assembly that compilers make of kernels
-  bool strips_paths = false;        // omit the folders of file names
+  bool strips_paths = false;        // omit folders of file names, and commands that name files
   bool runs_kernels = false;        // run and time kernels
   bool bisects_kernels = false;     // find the rewrite that makes a kernel's result wrong
-  bool proves_rewrites = false;     // decide for each rewrite of a kernel whether it is right
+  bool proves_rewrites = false;     // prove or refute each rewrite of a kernel
   // device of `runs_kernels` and `bisects_kernels`, as `tgc run --device` takes it
   std::string run_device;
 };
 
-// Runs the pipeline on all graphs of the input and on each kernel of a tensor graph. Kernels of a schedule
-// with the same graph and target are compiled once. A graph that a stage refuses is shown up to that stage. Graphs of
-// other releases, trace files and folders are shown as recorded; with two inputs, golden records, too, because
-// `tgc diff` compares the recorded stages. Errors: an input cannot be read; --run or --bisect fails or does not apply;
-// one of two inputs has no graph, or they are of different kinds.
+// Runs the pipeline on all graphs of the input and on each kernel of a tensor graph; equal kernels for the same target
+// once. If a stage fails, the graph has the stages before it. Graphs of other releases, trace files and folders are
+// taken as recorded; with two inputs, golden records, too, because `tgc diff` compares the recorded stages. Fails if an
+// input cannot be read, if --run or --bisect fails or does not apply, or if one of two inputs has no graph or their
+// first graphs are of different kinds (tensor graph, kernel).
 Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
 
 }  // namespace tgc

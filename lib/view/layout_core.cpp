@@ -3,13 +3,13 @@
 namespace tgc {
 namespace {
 
-constexpr float kThreadSize = 6;    // width of a chain element: the slot of an edge in a row between its two nodes
+constexpr float kThreadSize = 6;    // width of a chain element: the place of an edge in a row that it passes
 constexpr int kOrderSweeps = 8, kPlaceSweeps = 10;
 constexpr float kStays = 4096;      // weight of a node that keeps its earlier position; a new node has weight 1
 
 bool is_known(float x) { return x == x; }
 
-// Allocates arrays in the workspace of layout_graph()'s caller.
+// Allocates arrays in the workspace that the caller of layout_graph() provides.
 class Workspace {
  public:
   explicit Workspace(void* at) : at_(static_cast<char*>(at)) {}
@@ -27,7 +27,7 @@ class Workspace {
 
 // Sorts `items` stably by `key`, with merge sort. `spare` is a temporary array of the same length.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
-  for (int32_t i = 1; i < count; i++) {  // returns early if the items are sorted, as they often are
+  for (int32_t i = 1; i < count; i++) {  // if the items are sorted already, return
     if (key[items[i - 1]] > key[items[i]]) break;
     if (i + 1 == count) return;
   }
@@ -65,10 +65,11 @@ class Layout {
   }
 
  private:
-  // ---- rows: the longest distance from nodes without sources, but at least earlier_rows; some new nodes move down
+  // ---- rows: a node's row is its longest distance from nodes without sources, but at least its earlier row; some new
+  // nodes move down
   void find_rows() {
     int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // by node: topmost row of users that never move
+    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);  // topmost row of the users that keep rows
     if (in_.keeps_known_nodes)
       for (int32_t i = in_.nodes; i-- > 0;) {
         int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
@@ -99,7 +100,8 @@ class Layout {
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
-  // Numbers the items: first all nodes, then the chain elements, one in each row that the chain passes.
+  // Numbers the items to place: first all nodes, then the chain elements. A node's chain has an element in each row
+  // that edges from this node pass.
   void make_chains() {
     int32_t* far = work_.array<int32_t>(in_.nodes, 0);
     for (int32_t i = 0; i < in_.nodes; i++)
@@ -122,13 +124,13 @@ class Layout {
     }
   }
 
-  // Returns the item that an edge from `source` passes in the row before `row`: a chain element, or `source` itself.
+  // Returns the item of an edge from `source` in the row before `row`: a chain element, or `source` itself.
   int32_t last_before(int32_t source, int32_t row) const {
     int32_t span = row - out_.row[source];
     return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
   }
 
-  // Calls visit(above, below) for each pair of items in neighbouring rows that an edge connects.
+  // Calls visit(above, below) for each pair of items in neighbouring rows between which an edge is drawn.
   template <class Visit>
   void each_link(Visit visit) const {
     for (int32_t i = 0; i < in_.nodes; i++) {
@@ -157,7 +159,7 @@ class Layout {
     below_ = lists(items_, links, [](int32_t a, int32_t) { return a; }, [](int32_t, int32_t b) { return b; });
   }
 
-  // Fills the rows in the order of the nodes' numbers, because related nodes have close numbers.
+  // Fills the rows, first in the order of the nodes' numbers, because related nodes have close numbers.
   void fill_rows() {
     rows_first_ = work_.array<int32_t>(rows_ + 1, 0);
     in_row_ = work_.array<int32_t>(items_, 0), spare_ = work_.array<int32_t>(items_, 0);
@@ -255,8 +257,8 @@ class Layout {
         settle(downwards ? k : rows_ - 1 - k, downwards ? above_ : below_, sweep + 2 >= kPlaceSweeps);
       }
   }
-  // Sets initial positions in row `c`: if some nodes keep their positions, the ideal positions `key_`, else positions
-  // side by side around 0.
+  // Sets initial positions in row `c`: if some nodes of the graph keep their positions, the positions in key_; else
+  // positions side by side around 0.
   void pack(int32_t c) {
     float total = 0;
     for (int32_t k = rows_first_[c]; k < rows_first_[c + 1]; k++) total += size_[in_row_[k]] + in_.gap;
@@ -273,13 +275,14 @@ class Layout {
     return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
   }
 
-  // The free space between two neighbours that keep their positions, or at an end of the row. Shrinks as nodes are put
-  // into it.
+  // The free space between two neighbours that keep their positions, or at an end of the row. Items that are put into
+  // the gap make it smaller.
   struct Gap {
     float low, high;
     int32_t before, behind;  // links to gaps that may have room (union-find), initially to the gap itself
   };
-  // Puts each new item of row `c` into the gap nearest to its ideal position, from left to right.
+  // Puts each new item of row `c`, from left to right, into the gap with enough space that is nearest to its ideal
+  // position (key_).
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = in_row_ + rows_first_[c], count = rows_first_[c + 1] - rows_first_[c], gaps = 0;
@@ -304,14 +307,14 @@ class Layout {
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
-    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // at the right end: the space to the left stays free
-    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right: they do not need the space to the left
+    if (key_[i] > high) gap.high = at_[i] - size_[i] / 2;  // at the right end of the gap: keep the space left of it
+    else gap.low = at_[i] + size_[i] / 2;  // later items belong further right: give up the space left of it
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
     bool is_node = i < in_.nodes;
     if (put_into(i, gaps_[g])) return;
-    if (!is_node) {  // an edge without room of its own is drawn behind a node
+    if (!is_node) {  // no space: the edge is drawn behind a node
       at_[i] = key_[i];
       return;
     }
@@ -342,7 +345,8 @@ class Layout {
     return g;
   }
 
-  // Neighbours that would overlap at their ideal positions. They are moved together, to the weighted mean of these.
+  // Neighbours that would overlap at their ideal positions, and are therefore placed side by side: at the weighted mean
+  // sum / weight of their ideal positions.
   struct Block {
     float sum, weight;
     int32_t items;
@@ -356,7 +360,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // 6, for chain elements, keeps long edges straight
+      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // 6 for chain elements: long edges become straight
       float target = (stays_[i] ? in_.earlier_positions[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
@@ -392,7 +396,7 @@ class Layout {
 size_t layout_workspace(const LayoutInput& in) {
   size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
   size_t items = nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
-  size_t rows = nodes + 1, links = edges + items;  // rows: an upper bound, the largest earlier_rows + nodes + 1
+  size_t rows = nodes + 1, links = edges + items;  // rows: at most the largest earlier row + nodes + 1
   for (size_t i = 0; i < nodes; i++)
     if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
   return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;

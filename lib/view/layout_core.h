@@ -1,14 +1,13 @@
-// Layered graph layout: rows of nodes, with the sources at the top. The code uses no library, because it is compiled
-// for the program and (by clang, to wasm32) for the page.
+// Layered graph layout: nodes in rows, sources above their users. The code uses no library, because it is compiled both
+// for the program and, to WebAssembly, for the page.
 //
-// The row of most nodes is their longest distance from nodes without sources. An edge that spans rows occupies a narrow
-// slot in each row between; all edges of a source share these slots, its chain. Edges over more than `max_edge_rows`
-// rows are stubs, which are drawn as names. Sweeps over the rows determine the order in each row, then the positions.
-// Each step takes at most O(n log n) and does not recurse.
+// The row of most nodes is their longest distance from nodes without sources. An edge between distant rows has a narrow
+// place in each row between them; all edges of a source share these places, the source's chain. Edges over more than
+// `max_edge_rows` rows are stubs: the page draws the names of their ends instead of a line. Sweeps over the rows
+// determine the order in each row, then the positions. Each step takes at most O(n log n) and does not recurse.
 //
-// A node with an `earlier_positions`, its position in an earlier layout, keeps its order among such nodes, and its
-// position if there is enough room for new nodes. With `keeps_known_nodes`, such a node always keeps its row and
-// position.
+// Nodes that have a position in an earlier layout (`earlier_positions`) keep their order, and their positions if there
+// is enough space for new nodes. With `keeps_known_nodes`, they always keep their rows and positions.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +23,7 @@ struct LayoutInput {
   const int32_t* earlier_rows = nullptr;     // row of each node in an earlier layout; -1: the node is new
   int32_t max_edge_rows = 4;                 // maximum number of rows that an edge spans; a longer edge is a stub
   float gap = 12;                            // minimum distance of neighbours in a row
-  // True: nodes with an `earlier_positions` never move. New nodes are put where there is room, even if a source is then
+  // True: nodes with an earlier position do not move. New nodes are put where there is space, even if a source is then
   // below its user; the edge between these two becomes a stub.
   bool keeps_known_nodes = false;
 };
@@ -33,8 +32,8 @@ struct LayoutOutput {
   float* node_centers = nullptr;    // centre of each node in its row
   int32_t* row = nullptr;           // row of each node
   uint8_t* is_stub_edge = nullptr;  // 1 for each edge that is a stub
-  // The edges of node i in row r pass row r + 1 + k at position chain_at[chain_first[i] + k]. An edge to row r + c
-  // passes c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
+  // The edges from node i, which is in row r, pass row r + 1 + k at position chain_at[chain_first[i] + k]. An edge to
+  // row r + c passes c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
   int32_t* chain_first = nullptr;
   float* chain_at = nullptr;            // at most nodes * (max_edge_rows - 1) items
 };

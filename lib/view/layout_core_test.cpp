@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// A graph and its layout, with nodes of the size 100 and gaps of 10.
+// A graph and its layout. Nodes have the width 100, and a minimum distance of 10.
 struct Drawn {
   std::vector<int32_t> first{0}, source;
   std::vector<float> size, want;
@@ -102,7 +102,7 @@ TEST_CASE("layout: nodes keep their order when others are added and removed") {
     before.draw();
     Drawn after;
     std::mt19937 random(seed);
-    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);  // by node of `before`; -1: not in `after`
+    std::vector<int32_t> number_in_after(size_t(before.nodes), -1);  // by node of `before`: that in `after`, or -1
     for (int32_t i = 0; i < before.nodes; i++) {
       std::vector<int32_t> sources;
       for (int32_t e = before.first[size_t(i)]; e < before.first[size_t(i) + 1]; e++)

@@ -9,7 +9,7 @@ size_t next_free = 0;
 
 extern "C" {
 
-// Frees all that allocate() has returned.
+// Frees all memory that allocate() has returned.
 __attribute__((export_name("reset"))) void reset() { next_free = (size_t(&__heap_base) + 15) / 16 * 16; }
 
 // Returns the address of `bytes` bytes of memory, aligned to 8 bytes; 0 if there is no more memory.
@@ -31,7 +31,7 @@ int32_t layout(int32_t nodes, const int32_t* first, const int32_t* source, const
   return 1;
 }
 
-// clang emits calls of memset and memcpy, and the module has no C library that defines them.
+// clang makes calls of memset and memcpy for loops and copies. The module defines them, because it has no C library.
 void* memset(void* to, int value, size_t count) {
   for (size_t i = 0; i < count; i++) static_cast<volatile char*>(to)[i] = char(value);
   return to;

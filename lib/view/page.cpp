@@ -13,8 +13,8 @@
 namespace tgc {
 namespace {
 
-// In pages with fewer than kFewGraphs graphs, each graph is compressed alone, because the page must unpack a group as a
-// whole. In other pages, a group has at most kMostInGroup graphs and kMostGroupBytes bytes.
+// Graphs are compressed in groups of at most kMostInGroup graphs and kMostGroupBytes bytes. The page must unpack a
+// group as a whole; so in a page with fewer than kFewGraphs graphs, each graph is compressed alone.
 constexpr size_t kFewGraphs = 32, kMostInGroup = 32, kMostGroupBytes = 8 << 20;
 constexpr int kLevel = 7;  // zlib's level: level 9 takes 2.5 times as long, and its pages are 2 % smaller
 
@@ -72,7 +72,7 @@ std::string view_index(const ViewContent& content) {
 std::string pack_text(std::string_view text, bool of_numbers) {
   z_stream stream = {};
   const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // 5: zlib makes smaller blocks, so that each column has its own Huffman codes
+  const int memory = of_numbers ? 5 : 8;  // 5: smaller blocks, so that each column has its own Huffman codes
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
@@ -85,7 +85,7 @@ std::string pack_text(std::string_view text, bool of_numbers) {
 }
 
 std::string letters_of_bytes(std::string_view bytes) {
-  std::string letters;  // the printable characters without space, &, <, backslash: <script> takes them unescaped
+  std::string letters;  // printable characters that need no escape in <script>: all but space, &, < and backslash
   for (char c = '!'; c <= '~'; c++)
     if (c != '&' && c != '<' && c != '\\') letters += c;
   std::string out;
@@ -133,9 +133,9 @@ std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
   return out;
 }
 
-// Returns one JSON object for the documents of several graphs. Each of its members is the array of this member of all
-// documents, such as {"op":[op of the first, op of the second, ...], ...}; null for a document without the member. zlib
-// then finds what the documents have in common.
+// Joins a JSON document of several graphs to one object. Each member is an array with this member of every document, or
+// null: {"op":[op of the first, op of the second, ...], ...}. zlib compresses this better, because similar parts are
+// near each other.
 std::string by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
   std::vector<std::string> keys;
   std::map<std::string, std::vector<std::string_view>, std::less<>> columns;
@@ -171,7 +171,7 @@ std::string view_page(std::string_view page_code, const ViewContent& content, un
   out += data_element("index", letters_of_bytes(pack_text(view_index(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
-  std::vector<std::string> letters(groups.size());  // the encoded groups; empty for a graph that the server makes later
+  std::vector<std::string> letters(groups.size());  // the encoded groups; empty: the server makes the graph on request
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));

@@ -24,15 +24,15 @@ using profile::KernelRun;
 using profile::Profile;
 using Listing = profile::Listings::Listing;
 
-// The contents of one HTML element of the page, which is unpacked on demand.
+// The data in one HTML element of the page, which the page unpacks when it needs them.
 struct Document {
   std::string id;
   std::vector<std::string> parts;  // JSON; each is compressed separately
-  size_t rank = 0;                 // order in the page: lower ones, which it needs to open, first
+  size_t rank = 0;                 // order in the page: the lowest, which the page needs first, come first
 };
 constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
-// Letters of the documents before the page's script. A browser runs the script before it has read what follows, so a
-// long page opens as fast as a short one.
+// Maximum number of characters of documents that precede the page's script. A browser runs the script before it has
+// read the other documents, so a long page opens as fast as a short one.
 constexpr size_t kBeforeScript = 400'000;
 
 // The assembly listing of each run. Unlike profile::Listings, includes code whose packets cannot be mapped to
@@ -86,7 +86,8 @@ class PageWriter {
   std::vector<Document> documents;
 
  private:
-  // Writes the total times of kernels and copies, the longest first.
+  // Writes for each kernel and kind of copy the total time of its executions, with operations, bytes and peak rates,
+  // the longest first.
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
       for (const profile::Total& t : profile::totals_of(p_, assembly_.mapped()))
@@ -222,7 +223,8 @@ class PageWriter {
     });
   }
 
-  // Returns the mean number of active lanes of each instruction (0: not executed); empty: EXEC is not known.
+  // Returns the mean number of active lanes of each instruction (0: not executed). Returns an empty list if the values
+  // of the register EXEC are not known.
   std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
     const auto active = p_.active_lanes_of(run);
@@ -231,7 +233,8 @@ class PageWriter {
     return out;
   }
 
-  // Writes a run before and after a change: its instructions with their cycles of a wave and numbers in the new code.
+  // Writes a run before and after a change. Each instruction has its number in the new code, its text, and its cycles
+  // per wave in the old and the new run; null if a run lacks it.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
     const KernelRun& old_run = older_->trace.kernels[pair.old_run];
     json.object([&] {
@@ -250,9 +253,9 @@ class PageWriter {
     });
   }
 
-  // Writes whether the stalls are modeled; each reason with its cycles and idle cycles; and by instruction: the main
-  // reason of its stalls (-1: it hardly stalls), how many cycles other instructions waited for it, and the instructions
-  // that it waits for, with their cycles.
+  // Writes whether the stalls come from a model; each reason with its cycles and idle cycles; and for each instruction
+  // the main reason of its stalls (-1: it hardly stalls), the cycles that other instructions wait for it, and the
+  // numbers and cycles of the instructions that it waits for.
   static void write_stalls(JsonWriter& json, const profile::StallReport& stalls,
                            const std::vector<profile::InstructionTimes>& times) {
     json.member("modeled", stalls.is_modeled);
@@ -276,8 +279,8 @@ class PageWriter {
     });
   }
 
-  // Writes the source, the nodes of each line, and the line of each instruction (0: unknown) and whether it is exact;
-  // or why there is no source.
+  // Writes the source, the nodes of each line and, for each instruction, its line (0: unknown) and whether this line is
+  // exact. If there is no source, writes why.
   static void write_source(JsonWriter& json, const profile::CodeSource& source, std::span<const uint64_t> addresses) {
     json.key("source").object([&] {
       if (!source.missing_reason.empty()) return (void)json.member("problem", source.missing_reason);

@@ -1,5 +1,5 @@
-// Makes the page of a hardware profile: kernels by time, waves and units over time, instructions with their stalls, and
-// counters.
+// Makes the page of a hardware profile: times of kernels, a timeline of waves and units, instructions with their
+// stalls, and counters.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,9 +16,9 @@ std::string profile_page(std::string_view page_code, const profile::Profile& pro
 
 // Returns true if the first bytes of the INPUT's file are those of a profile.
 bool is_profile_input(const std::string& input);
-// Reads the profile INPUT, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. With an INPUT `with` that has
-// the profile's kernels, or with #KERNEL, the page shows source lines and UOps. If `with` is a profile, the page shows
-// that one and compares it with `input`, the older one. Fails if a file cannot be read or lacks the KERNEL.
+// Reads the profile `input`, "profile.pkl" or "profile.pkl#KERNEL", and returns its page. With #KERNEL, or if `with` is
+// an INPUT that has the profile's kernels, the page shows source lines and UOps. If `with` is a profile, the page shows
+// that profile, and compares it with `input`, the older one. Fails if a file cannot be read or lacks the KERNEL.
 Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with);
 

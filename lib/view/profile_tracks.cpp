@@ -22,16 +22,16 @@ using profile::Packet;
 using profile::PacketView;
 using profile::WaveSpan;
 
-constexpr uint32_t kWaves = 32;              // number of a SIMD's places for waves that packets can name
+constexpr uint32_t kWaves = 32;              // number of places for waves on a SIMD that a packet can name
 constexpr int64_t kCdnaIssue = 4;            // cycles that an issue takes on CDNA
-constexpr size_t kMostPending = 1 << 16;     // most instructions that wait for a unit; a damaged trace has more
+constexpr size_t kMostPending = 1 << 16;     // most instructions that wait for a unit; a damaged trace may have more
 constexpr std::string_view kOther = "OTHER_";
 
 // The page can represent times between -kMostTime and kMostTime exactly. Only a damaged trace has other times.
 constexpr int64_t kMostTime = int64_t(1) << 50;
 bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
-// The execution units that have a row on the page's timeline. Units with Alt execute what another SIMD issued.
+// The execution units that have a row on the page's timeline. Those with Alt: instructions that another SIMD issued.
 enum Unit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
 };
@@ -61,7 +61,7 @@ Operation read_operation(TraceLayout layout, uint32_t number) {
     case SliceKind::VectorMemory: out.unit = out.is_other ? UnitVmemAlt : UnitVmem; break;
     default: break;
   }
-  // the name ends with the number of cycles, such as VALUB_16
+  // the name may end with the number of cycles, such as VALUB_16
   size_t bar = rest.rfind('_');
   int64_t cycles = 0;
   if (bar != rest.npos && layout != TraceLayout::Cdna) {
@@ -144,7 +144,7 @@ class TrackMaker {
     }
     uint32_t source = p.bits >> 6 & 3;
     if (p.row->packet == Packet::ALUEXEC) {
-      if (source & 2) execute(UnitVector, p.time);  // 3: both units
+      if (source & 2) execute(UnitVector, p.time);  // source 3: both
       if (source & 1) execute(UnitScalar, p.time);
     } else if (p.row->packet == Packet::VMEMEXEC) {
       constexpr Unit kSources[] = {UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt};
@@ -199,9 +199,9 @@ class TrackMaker {
     last = end;
   }
 
-  // Adds the execution that a packet reports: of the oldest instruction that waits for `unit`. The time of the packet
-  // is the end of an execution by the vector or matrix unit, and the begin of one by another unit, as in tinygrad's
-  // viz/serve.py:sqtt_timeline.
+  // Adds the execution that a packet reports, that of the oldest instruction which waits for `unit`. The packet's time
+  // is the end of the execution for the vector and matrix units, and the begin for other units, as in viz/serve.py:
+  // sqtt_timeline of tinygrad 0.13.
   void execute(Unit unit, int64_t time) {
     auto& queue = pending_[unit];
     Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
@@ -214,7 +214,7 @@ class TrackMaker {
   }
 
   // Adds a packet of CDNA. Packets of instructions name the SIMD and the wave, but neither the compute unit nor the
-  // end.
+  // end of the execution.
   void add_cdna(const PacketView& p) {
     if (p.row->packet != Packet::CDNA_INST) return;
     const profile::PacketType& type = profile::packet_type(p.row->packet);
@@ -264,7 +264,7 @@ class TrackMaker {
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
       TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
-      // a place has one wave at a time, so a wave without a packet of its end ends at latest when the next one begins
+      // a wave whose end has no packet ends at latest when the next wave begins in the same place
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
         TimeSlice& before = slices[last->second];
@@ -277,7 +277,7 @@ class TrackMaker {
     }
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
-    all = count_active(std::move(all));  // the first row: the number of all active waves
+    all = count_active(std::move(all));  // for the first row: the number of active waves over time
     for (const TimeSlice& s : all) out.rows[0].max_amount = std::max(out.rows[0].max_amount, s.amount);
     std::vector<TimeSlice> active = count_active(slices);
     active.insert(active.begin(), all.begin(), all.end());
@@ -289,7 +289,7 @@ class TrackMaker {
   const profile::KernelCode* code_;
   InstructionMap map_;
   std::vector<std::string> assembly_;       // by instruction: its text, or empty
-  std::vector<std::vector<Hit>> hits_;      // by instruction: its issues
+  std::vector<std::vector<Hit>> hits_;      // by instruction: the times and waves of its issues
   std::array<int64_t, kWaves> last_;        // by wave: the end of its last slice, or kNotStarted
   std::array<std::deque<Pending>, Units> pending_;
   std::vector<TimeSlice> slices_;
@@ -352,8 +352,8 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
 
 namespace {
 
-// Assigns rows to ranges, so that ranges of the same row do not overlap: take() returns the first row that is free.
-// Call take() in the order of the begins.
+// Assigns rows to ranges, so that the ranges of a row do not overlap. take() returns the first row that is free from
+// `begin` on; call it in the order of the begins.
 class FreeRows {
  public:
   size_t take(double begin, double end) {
@@ -368,7 +368,7 @@ class FreeRows {
  private:
   template <class T>
   using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-  LeastFirst<std::pair<double, size_t>> busy_;  // the end of the range in a row, and the row
+  LeastFirst<std::pair<double, size_t>> busy_;  // for each occupied row: the end of its range, the row
   LeastFirst<size_t> free_;
   size_t rows_ = 0;
 };

@@ -19,7 +19,7 @@ int64_t bytes_of(const GoldenBuffer& b) {
 
 bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY "); }
 
-// The distinct buffers of the kernels, and the size of the memory (base) that contains each.
+// The distinct buffers of the kernels, and the sizes of the memory blocks (bases) that contain them.
 class Buffers {
  public:
   explicit Buffers(const GoldenRecord& record) {

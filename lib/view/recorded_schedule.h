@@ -6,9 +6,9 @@
 
 namespace tgc {
 
-// Returns the schedule of a tensor record as JSON, with those members of schedule_json()
-// (lib/compilation/schedule_text.h) that the page reads; "" if the record has no kernels with buffers. The buffers of
-// one recorded base share its memory, so that the page shows which parts of the memory are in use when.
+// Returns the schedule of a tensor record as JSON, with the members of schedule_json()
+// (lib/compilation/schedule_text.h) that the page reads; "" if the record has no kernels with buffers. Buffers with the
+// same recorded base share memory, so that the page can show which parts of the memory are in use at each step.
 std::string recorded_schedule_json(const GoldenRecord& record);
 
 }  // namespace tgc

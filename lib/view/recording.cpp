@@ -10,12 +10,13 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr size_t kMaxRuleText = 600;  // maximum number of characters of a rule's text; the rest is cut
+constexpr size_t kMaxRuleText = 600;  // maximum number of characters of a rule's text; longer texts are truncated
 
-// Returns both sides of a rule as text, such as "(x + 0) -> x"; "" if tgc does not have the rule.
+// Returns both sides of a rule as text, such as "(x + 0) -> x", and how many similar rules its line makes. Returns ""
+// if tgc does not have the rule.
 std::string text_of_rule(const TraceRule& r) {
   std::string out;
-  size_t alike = 0;  // number of rules from the same line, which makes one for each of several ops
+  size_t alike = 0;  // number of rules that the same line makes, one for each of several ops
   for (uint32_t id = 0; id < num_rules(); id++) {
     const Rule* rule = rule_of(id);
     if (!rule || rule->line != r.line || rule->name != r.name || short_file(*rule) != r.file) continue;
@@ -30,7 +31,7 @@ std::string text_of_rule(const TraceRule& r) {
 void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
   graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, string_numbers_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
-  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a dumped kernel may have no target either
+  graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a kernel from a dump may lack a target
   ast_ = ast;
   number_of_string("");
 }

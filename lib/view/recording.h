@@ -1,5 +1,5 @@
-// Records the compilation of one graph as JSON for the page: each node once, and each rewrite as the replacement of a
-// node. README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
+// Records the compilation of one graph as JSON for the page: each node once, and each rewrite as the replacement of one
+// node by another. README.md describes the format; apps/tgc/view/replay.js reconstructs the graph after every rewrite.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -22,7 +22,7 @@ struct RecordedGraph {
   std::string producer;  // the release that recorded the graph; empty: tgc compiled it, or it is of tinygrad 0.12.0
   bool is_tensor_graph = false;
   size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the nodes of the first graph
-  double ms = 0;                         // milliseconds of all stages, including the recording; 0: unknown
+  double ms = 0;                         // wall time of all stages and of recording them, in ms; 0: unknown
   std::string error;                     // the error of the pipeline; empty if there is none
   std::optional<GoldenProgram> program;  // launch facts of a kernel; nullopt: not known
   bool is_runtime = false;               // true for a kernel of tinygrad's runtime, which no schedule contains
@@ -38,14 +38,14 @@ struct RecordedGraph {
   // name of the first graph is `begin_stage`, or "ast".
   std::vector<std::pair<std::string, std::string>> results;
   int input_side = 0;  // the input that has the graph: 0 for the first, 1 for the second
-  // the rewrites as JSON, which the page reads after drawing `data_json`
+  // the rewrites as JSON, which the page reads after it has drawn the graph
   std::string events_json;
-  // the graph as JSON; empty: `make_later` makes `data_json` and `events_json`
+  // nodes, stages and texts as JSON; empty: make_later() makes the graph with `data_json` and `events_json`
   std::string data_json;
   std::function<Result<RecordedGraph>()> make_later = {};
 };
 
-// Which texts a recording has besides the graphs of the stages.
+// The texts that a recording has besides the graphs of the stages.
 struct TextChoice {
   bool includes_assembly = true;  // include the LLVM IR and assembly that compilers make
   std::vector<std::pair<std::string, std::string>> given_texts = {};  // texts that the input has: kind and text

@@ -6,11 +6,11 @@
 namespace tgc {
 namespace {
 
-// The values of the column `kind`. kEndWithResult and kRebuiltWithResult are ends and rebuilt nodes whose result is
-// written; the reader derives the results of kEnd and kRebuilt.
+// The values of the column `kind`. For kEnd and kRebuilt, the reader derives the result of the rewrite or the rebuilt
+// node; for kEndWithResult and kRebuiltWithResult, the result is written.
 enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
-// Hashes a node's op, dtype, arg, tag and sources. A row whose hash another row also has is never derived.
+// Hashes a node's op, dtype, arg, tag and sources. The reader does not derive rows whose hash another row also has.
 uint64_t hash_of_row(UOp u, const EventWriter::Texts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -44,7 +44,8 @@ int64_t EventWriter::first_row_from(int64_t id) const {
   return std::ranges::lower_bound(trace_numbers_, id) - trace_numbers_.begin();
 }
 
-// Returns the node that has replaced `node` so far in the innermost running graph rewrite, or else `node` itself.
+// Returns the row that has replaced the row `node` so far in the innermost running graph rewrite; `node` itself if none
+// has.
 int64_t EventWriter::resolved_node(int64_t node) const {
   const auto& to = open_runs_.back().replacements;
   int64_t begun = node;
@@ -56,7 +57,7 @@ int64_t EventWriter::resolved_node(int64_t node) const {
   return node;
 }
 
-// Marks the row of a node that an event refers to as written, unless the row is already derived from an earlier event.
+// Marks the row of a node to which an event refers as written, unless the row is derived from an earlier event.
 void EventWriter::mark_written(int64_t node) {
   if (node >= 0 && node_states_[size_t(node)] == State::Unknown) node_states_[size_t(node)] = State::Written;
 }

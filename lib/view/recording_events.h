@@ -1,5 +1,5 @@
-// Writes the events of a recording as columns of numbers, which README.md describes. Values that the reader can derive
-// are omitted: the node that results from replaced sources, and its row in the table. The reader,
+// Writes the events of a recording as columns of numbers, which README.md describes. Omits what the reader can derive:
+// a rebuilt node (a copy of a node with replaced sources), and its row in the table of nodes. The reader,
 // apps/tgc/view/events.js, keeps the same state as this writer, because events are encoded relative to that state.
 #pragma once
 #include <map>
@@ -23,7 +23,7 @@ class EventWriter {
 
   // Adds an event, in the order of the trace.
   void add_event(const RecordedEvent& event);
-  // Returns true if the reader can derive the row from the event that made its node. Call this after the last
+  // Returns true if the reader derives the row `node` from the event that made the node. Call this after the last
   // add_event().
   bool is_derived(size_t node) const { return node_states_[node] == State::Derived; }
   void write_events(JsonWriter& json) const;
@@ -52,7 +52,7 @@ class EventWriter {
   const std::vector<Texts>& node_texts_;
   std::vector<State> node_states_;
   std::vector<bool> is_ambiguous_;     // by row: true if another row has the same hash; such rows are never derived
-  // stack of running graph rewrites; the first entry is for events outside of any
+  // stack of running graph rewrites; the first entry is for events outside of graph rewrites
   std::vector<Run> open_runs_{{-1, {}}};
   std::unordered_map<int64_t, int64_t> last_made_;  // by node: the result of its last rewrite
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;

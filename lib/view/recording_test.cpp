@@ -36,7 +36,7 @@ TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones dif
   CHECK(b.find(std::string(100, 'a')) == b.npos);
   CHECK(a != b);
   CHECK(data_of("short").find("'short'") != a.npos);
-  CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);  // a string with colours, the name of a kernel
+  CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);  // a name of a kernel with colours is not shortened
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;    // maximum number of characters of an arg; the rest is cut
+constexpr size_t kMaxText = 4000;    // maximum number of characters of an arg; longer ones are truncated
 constexpr size_t kMostParts = 1000;  // maximum number of names and constants of a line that the page derives
 
 }  // namespace
@@ -78,8 +78,8 @@ std::string RecordingWriter::hash_structure() const {
   return std::to_string(hash);
 }
 
-// Hashes the first graph and the result of each stage, so that the page finds the first one that differs without
-// reading whole graphs. Two results have the same hash if merge.js gives their roots the same number.
+// Hashes the first graph and the result of each stage, so that the page finds the first result that differs without
+// reading whole graphs. Results have the same hash if merge.js, which compares graphs, gives their roots one number.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
   for (std::string_view text : recorder_.string_numbers_.texts())
@@ -145,8 +145,8 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the columns of the table of nodes. For a node that the reader derives, only `number` is written, and
-// ~(number of sources) in `sources`.
+// Writes the columns of the table of nodes. For a node that the reader derives, writes only the columns `number` and
+// `sources`, with ~(number of sources) in the latter.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_.key(name).array([&] {
@@ -185,8 +185,8 @@ void RecordingWriter::write_nodes() {
   json_.member("ops", ops.texts());
 }
 
-// Writes `groups`, groups of a node's row and `values` numbers. Sorts the groups by row, and writes each number minus
-// that of the previous group.
+// Writes `groups`, a flat list of groups: the row of a node, and `values` numbers. Sorts the groups by row, and writes
+// each number minus that of the previous group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& groups, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(groups.size() / row);
@@ -223,7 +223,7 @@ void RecordingWriter::write_facts() {
       ranges.insert(ranges.end(), {row_of_node(u), list});
       return Unit{};
     });
-    (void)computed;  // if a fact of a malformed node cannot be computed, it and the next ones are not written
+    (void)computed;  // for a malformed node, writes only the facts before the first that cannot be computed
   }
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
@@ -233,8 +233,8 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// Writes for a tensor graph the labels of the model's nodes, the model's node that each UOp was made for, and the ASTs
-// of the schedule's kernels.
+// For a tensor graph, writes the labels of the ONNX model's nodes, the ONNX node for which each UOp was made, and the
+// rows of the ASTs of the schedule's kernels.
 void RecordingWriter::write_model() {
   if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
   std::vector<int64_t> made_for;
@@ -302,7 +302,8 @@ void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
   json_.start_line().object([&] { json_.member("kind", kind).member("text", text); });
 }
 
-// Returns true if the page makes the text of this graph (pyrender.js), because the table has all args in full.
+// Returns true if the page (pyrender.js) can make the pyrender text of this graph from the table of nodes. This needs
+// all args in full length.
 bool RecordingWriter::page_prints(UOp graph) const {
   auto is_in_full = [&](UOp u) {
     const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];
@@ -346,8 +347,8 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
 }
 
 // Returns the text of a node's line with marks for what the page derives from the node: "@" for the name of another
-// line, "$" for UOp.const(dtype, value), "`" for UOp.const(value, dtype). They stand in the order of the sources, and
-// of the sources of nodes that have no line. Returns "" for a line that is not so.
+// line, "$" for UOp.const(dtype, value), "`" for UOp.const(value, dtype). The page replaces the marks in the order of
+// the node's sources; a source without a line stands for its own sources. Returns "" if the line has another form.
 std::string RecordingWriter::template_of(std::string_view text, UOp owner, const Names& names) const {
   if (text.find_first_of("@$`") != text.npos) return "";
   std::vector<UOp> parts, open{owner};
@@ -384,7 +385,7 @@ std::string RecordingWriter::template_of(std::string_view text, UOp owner, const
   return next == parts.size() ? out : "";
 }
 
-// Writes pairs of a node's row and a line on which the node is, each minus the previous pair.
+// Writes pairs of numbers, the row of a node and a line on which the node is, each minus those of the previous pair.
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
   json_.key("nodes").array([&] {
@@ -413,9 +414,9 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
   });
 }
 
-// Returns for each line of a linear list what the page does not derive from the node: the ranges and, if the arg is not
-// that of the table, a tab and the arg. nullopt if a line is not as the page makes it (rowsOfList in
-// apps/tgc/view/texts.js).
+// Returns for each line of a linear list what the page cannot derive from the node: the ranges and, if the table has
+// another arg, a tab and the arg. The page makes the rest of the line (rowsOfList in apps/tgc/view/texts.js). Returns
+// nullopt if a line has another form.
 std::optional<std::vector<std::string>> RecordingWriter::list_rows(const std::vector<UOp>& list,
                                                                    std::string_view text) const {
   auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };

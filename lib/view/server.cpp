@@ -25,7 +25,7 @@ namespace tgc {
 namespace {
 
 constexpr int kMostConnections = 32;
-constexpr auto kTimeLimit = std::chrono::seconds(5);  // to receive a request, and to send a part of a response
+constexpr auto kTimeLimit = std::chrono::seconds(5);  // for receiving a request, and for sending a part of a response
 constexpr int kTick = 200;                            // milliseconds between checks for cancellation
 
 std::string response(std::string_view status, std::string_view type, std::string_view body) {
@@ -44,7 +44,8 @@ std::string new_token() {
   return to_hex(std::string_view(bytes, sizeof bytes));
 }
 
-// Returns true if the texts are equal. The time that this takes does not reveal how long a common prefix is.
+// Returns true if the texts are equal. Takes the same time for all texts of a length, so that the time reveals nothing
+// about the secret.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char different = 0;
@@ -60,7 +61,7 @@ struct ViewServer::State {
   std::mutex mutex;     // guards `content`
   std::atomic<int> connections{0};
 
-  // Returns graph `i` as text for the page. Compiles a graph with `make_later` at its first request.
+  // Returns graph `i` as text for the page. If the graph has make_later(), compiles it at the first request.
   Result<std::string> graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];

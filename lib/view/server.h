@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// The head (request line and headers) of an untrusted HTTP request, as far as the server reads it.
+// The parts of the head (request line and headers) of an untrusted HTTP request that the server uses.
 struct Request {
   std::string path;    // the path as sent, up to a '?'
   std::string host;    // the Host header
@@ -25,21 +25,21 @@ constexpr size_t kMaxHeadBytes = 16 << 10;  // maximum bytes of a head
 // Returns true if the head is complete: `head` contains an empty line.
 bool is_whole_request(std::string_view head);
 
-// Parses the head of a request. The message of an error is a status of HTTP, such as "405 Method Not Allowed". Errors:
-// a method other than GET, a malformed or too long head, a version other than HTTP/1.0 or 1.1, no Host header, two Host
-// or Origin headers, a body.
+// Parses the head of a request. The message of an error is an HTTP status, such as "405 Method Not Allowed". Fails for
+// a method other than GET, a malformed or too long head or path, a version other than HTTP/1.0 or 1.1, a missing Host
+// header, two Host or Origin headers, and for a request with a body.
 Result<Request> parse_request(std::string_view head);
 
 class ViewServer {
  public:
-  // Listens on 127.0.0.1 and packs the page; port 0 means any free port. Error: the port cannot be used.
+  // Listens on 127.0.0.1 and makes the page. Port 0 means any free port. Fails if the port cannot be used.
   static Result<std::unique_ptr<ViewServer>> start(int port, std::string_view page_code, ViewContent content);
   ~ViewServer();
 
   const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
-  // Writes an HTML file that forwards to address(), and returns its path, with which to start a browser: other users
-  // can see a browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the
-  // file. Error: the file cannot be written.
+  // Writes an HTML file that forwards to address(), and returns its path, to start a browser with it. Other users can
+  // see the arguments of a browser, but cannot read the file, so they do not learn the token. The destructor removes
+  // the file. Fails if the file cannot be written.
   Result<std::string> redirect_file();
   // Answers requests until the session is cancelled, and then finishes the open connections.
   void serve_requests(const Session& session);

@@ -9,9 +9,9 @@ namespace tgc {
 // Returns the end of the name of a line, such as "c12", that begins at `i` in a pyrender text; 0: none begins there.
 size_t name_end(std::string_view text, size_t i);
 
-// Replaces the number of each name in lines of a pyrender text by the distance from the name that the line defines,
-// because the result compresses better: "c12 = c11+c3" becomes "c0 = c1+c9". The name that a line defines becomes the
-// distance from the number after that of the line before. Names that later lines define stay.
+// Replaces the number in each name of a pyrender line by its distance from the number of the name that the line
+// defines: "c12 = c11+c3" becomes "c0 = c1+c9", which compresses better. In the defined name itself, the number becomes
+// the distance from the number that follows that of the line before. Numbers that are larger remain unchanged.
 class NearNames {
  public:
   // Returns the next line, which has no newline.
@@ -21,9 +21,9 @@ class NearNames {
   size_t own_ = 0, next_ = 0;  // own_: number of the name that the current line defines; next_: own_ + 1
 };
 
-// Shortens long literals of strings and bytes, such as the source and the binary in the last graph of a program: a part
-// of the literal stays, and a part of its hash is added, so that different literals stay different. Strings with
-// colours stay, because they are names of kernels.
+// Shortens long literals of strings and bytes, such as the source and the binary in a PROGRAM, to their beginning and a
+// part of their hash, so that different literals remain different. Does not shorten strings with colour codes, because
+// these are names of kernels.
 std::string with_short_literals(std::string_view text);
 
 }  // namespace tgc

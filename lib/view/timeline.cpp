@@ -10,10 +10,10 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kFactor = 4;         // each tried bin is this many times as wide as the one before
-constexpr uint32_t kChunk = 8192;      // number of slices that begin in a chunk, usually
-constexpr size_t kCoarsest = 2000;     // a level with at most this many slices is the coarsest
-constexpr double kGain = 0.5;          // a level has at most this share of the slices of the next finer level
+constexpr int64_t kFactor = 4;         // ratio of the widths of bins that are tried one after the other
+constexpr uint32_t kChunk = 8192;      // usual number of slices that begin in a chunk
+constexpr size_t kCoarsest = 2000;     // maximum number of slices of the coarsest level
+constexpr double kGain = 0.5;          // maximum number of slices of a level, relative to the next finer level
 constexpr int kAmounts = 15;           // amounts are stored as 0 to 15; 15 stands for TimelineRow::max_amount
 constexpr size_t kKinds = 32;
 
@@ -86,17 +86,17 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
   std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
-    // the slices of the chunk before that are still active belong to this chunk, too
+    // slices of the previous chunk that end later belong to this chunk, too
     std::erase_if(chunk, [&](const TimeSlice& s) { return s.end <= begin; });
-    // at least as many slices begin in a chunk as continue from the chunk before, so that long slices, which are in
-    // several chunks, at most double the number of slices
+    // Let at least as many slices begin in a chunk as continue from the previous one. Then long slices, which are
+    // stored in several chunks, at most double the number of stored slices.
     size_t end = std::min(n + std::max<size_t>(kChunk, chunk.size()), slices.size());
     while (end < slices.size() && slices[end].begin == slices[end - 1].begin) end++;
     chunk.insert(chunk.end(), slices.begin() + ptrdiff_t(n), slices.begin() + ptrdiff_t(end));
     int64_t until = end < slices.size() ? slices[end].begin : begin;
     if (end == slices.size())
       for (const TimeSlice& s : chunk) until = std::max(until, s.end);
-    // the column `begin` of a row counts from the begin of the chunk's first slice
+    // in the column `begin`, times are relative to the begin of the chunk's earliest slice
     int64_t first = begin;
     for (const TimeSlice& s : chunk) first = std::min(first, s.begin);
     first -= first % bin;
@@ -116,7 +116,7 @@ std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_
   for (const TimeSlice& s : slices) {
     auto floor = [&](int64_t t) { return t - ((t % bin) + bin) % bin; };
     int64_t from = s.begin == floor(s.begin) ? s.begin : floor(s.begin) + bin, to = floor(s.end);
-    if (from >= to) {  // the slice fills no bin, but lies in one or two
+    if (from >= to) {  // the slice fills no whole bin: it lies in one or two bins
       int64_t middle = std::clamp(from, s.begin, s.end);
       if (s.begin < middle) open.add(s, s.begin, middle);
       if (middle < s.end) open.add(s, middle, s.end);

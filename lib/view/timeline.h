@@ -1,5 +1,5 @@
 // Makes the levels of detail of a timeline, so that a page can draw a trace of millions of slices: the page draws the
-// level whose slices are about as wide as a pixel, and reads only the chunks that are visible.
+// level whose bins are about as wide as a pixel, and reads only the chunks of the visible time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ struct TimeSlice {
 struct TimelineRow {
   std::string name;
   double max_amount = 1;                    // the amount for which the page draws a bar of the row's full height
-  std::string_view drawing_style = "unit";  // how the page draws it: "unit", "wave", "count", or "place" (of waves)
+  std::string_view drawing_style = "unit";  // how the page draws the row: "unit", "wave", "count" or "place" (of waves)
 };
 
 struct TimelineChunk {
@@ -31,7 +31,7 @@ struct TimelineChunk {
 };
 
 struct TimelineLevel {
-  int64_t bin_cycles = 1;  // all slices begin and end at multiples of this time, which is in the unit of TimeSlice
+  int64_t bin_cycles = 1;  // width of a bin, in the unit of TimeSlice: slices begin and end at multiples of it
   std::vector<TimelineChunk> chunks;
 };
 
@@ -41,17 +41,19 @@ struct Track {
   std::vector<TimelineLevel> levels;  // the finest first
 };
 
-// Returns slices that begin and end at multiples of `bin` and have no item. The bins that a slice fills become one
-// slice; all other parts of slices in a bin are merged to one slice, whose kind is the one with the most time. The sum
-// of amount * (end - begin) of each row stays the same. `slices` are ordered by row and begin, and do not overlap.
+// Merges slices to bins of the width `bin`. The bins that a slice fills as a whole become one slice; the other parts of
+// slices in a bin become one slice, with the kind that takes the most time. The results begin and end at multiples of
+// `bin`, and have no item. The sum of amount * (end - begin) of each row remains the same. `slices` must be sorted by
+// row and begin, and may not overlap.
 std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_t bin);
 
-// Returns slices that do not overlap, whose amount is the number of the given slices that are active at that time. All
-// have the kind of the first given slice.
+// Returns slices that do not overlap. Their amount is the number of slices in `slices` that are active at that time in
+// the same row; their kind is that of slices[0].
 std::vector<TimeSlice> count_active(std::vector<TimeSlice> slices);
 
-// Makes the levels of a track from its finest slices, in any order. The coarser levels are made from `merged_from`,
-// slices without overlaps; if it is empty, from the finest slices, each of which is cut where the next one begins.
+// Makes the levels of a track from `finest`, its slices in any order. The coarser levels are made from `merged_from`,
+// slices without overlaps; if it is empty, from `finest`, in which each slice is made to end where the next one of its
+// row begins.
 std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from = {});
 

@@ -133,7 +133,7 @@ TEST_CASE("timeline: the number of active slices") {
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
   std::vector<TimelineRow> rows{{.name = "a", .max_amount = 3}, {.name = "b", .max_amount = 3}};
   std::vector<TimeSlice> slices = random_slices(30000, 2);
-  // longer than all others of its row together
+  // a slice that is longer than all others of its row together
   slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item_number = 5});
   std::vector<TimelineLevel> levels = make_levels(rows, slices);
   REQUIRE(levels.size() > 3);

@@ -12,7 +12,7 @@ from forks import Forks
 
 os.environ.setdefault("CPU", "1")
 os.environ.setdefault("DEV", "CPU")
-# The file in which tinygrad caches machine code. Records do not depend on it: the exporter watches earlier steps.
+# The file in which tinygrad caches machine code. Records do not depend on it: they contain only the steps before that.
 os.environ.setdefault("CACHEDB", str(pathlib.Path(__file__).resolve().parents[2] / "build/python/tinygrad.db"))
 
 import tgc

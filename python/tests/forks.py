@@ -1,7 +1,7 @@
 """Runs Python programs in forks of a process that has loaded tinygrad and compiled a kernel. To load tinygrad and to
 compile its matchers takes most of the time of a short program.
 
-  forks.py    is this process; it reads jobs from its standard input
+  forks.py    is the process that forks; it reads jobs from its standard input
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGE = str(pathlib.Path(__file__).resolve().parents[1])
 
 
 class Forks:
-  """The process, with a release of tinygrad. Runs one program at a time."""
+  """The process that forks, with one release of tinygrad. Runs one program at a time."""
 
   def __init__(self, python: str, environment: Mapping[str, str]) -> None:
     self.lock = threading.Lock()
@@ -47,8 +47,8 @@ class Forks:
 
 
 def compile_kernels() -> None:
-  """Compiles kernels without a thread, which a fork would not have: on the device NULL. They are not among the kernels of
-  the programs because of their shapes."""
+  """Compiles kernels on the device NULL, because this starts no thread: a fork has no threads of the process. No
+  program has kernels of these shapes."""
   from tinygrad import Tensor
   (Tensor.empty(37, 41, device="NULL") @ Tensor.empty(41, 43, device="NULL")).relu().softmax().realize()
   import tinygrad.runtime.ops_cpu  # noqa: F401

@@ -186,7 +186,8 @@ def test_opts_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
   first = use(name, "[Opt(OptOps.UPCAST, 0, 4), Opt(OptOps.UNROLL, 0, 2)]")
   (a @ b).relu().realize()
   assert made[-1].applied_opts == first != own_opts
-  second = use(re.sub(r"n\d+$", "", ansistrip(made[-1].name)), "[Opt(OptOps.UPCAST, 1, 4)]")  # below the first
+  # a program with the lines of two kernels: the second replace the apply_opts() of the first, and call it
+  second = use(re.sub(r"n\d+$", "", ansistrip(made[-1].name)), "[Opt(OptOps.UPCAST, 1, 4)]")
   (a @ b).exp().realize()
   assert made[-1].applied_opts == second
 

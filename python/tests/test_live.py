@@ -1,4 +1,4 @@
-"""Tests the answers of a live tinygrad to tgc: what a model and a question may not do."""
+"""Tests the answers of a live tinygrad to tgc, and that it refuses models and questions that may be harmful."""
 from __future__ import annotations
 
 import os

@@ -18,7 +18,8 @@ from tgc.process import TgcError, call
 from tgc.recording import Path, Recording, Schedule
 
 NO_TINYGRAD = "tinygrad is not installed; run pip install tinygrad"
-# Caches of tinygrad: with them, a program that has compiled a kernel before would not compile it again.
+# Caches of tinygrad, emptied while a block is recorded: a kernel in a cache is not compiled again, so it is not
+# recorded.
 CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", "schedule_cache"),
           ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
 
@@ -45,7 +46,7 @@ def recorder(options: dict[str, Any]) -> Iterator[Any]:
   if start.active_recorder is not None: raise TgcError(["this process is being recorded already"])
   if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
   from tinygrad import helpers
-  # Kernels that other processes compile would be missing.
+  # PARALLEL=0: this process compiles all kernels, because a recording lacks those that other processes compile
   settings = {"PARALLEL": 0} | ({"JIT": 2} if options.get("watch_nan") else {})  # JIT=2: a TinyJit runs its kernels one by one
   setting = helpers.Context(**{k: v for k, v in settings.items() if k in helpers.ContextVar._cache})
   made = start.start_recording({"targets": [], "save_inputs": False, "rewrites": True, "version": version, **options})

@@ -82,8 +82,8 @@ def step_sha(options: argparse.Namespace) -> int:
 
 
 def check_folder(folder: str) -> None:
-  """Raises TgcError if the commit has files in the folder of the recordings, or a link in its place: a pull request would
-  then say what it is compared with."""
+  """Raises TgcError if the commit has files in the folder of the recordings, or a link in its place: a pull request
+  could then replace the recording that it is compared with."""
   inside = subprocess.run(["git", "ls-files", "--", folder], capture_output=True, text=True, check=False)
   if inside.returncode == 0 and inside.stdout.strip():
     raise TgcError([f"the commit has files in '{folder}'; --folder must name a folder without files of the repository"])

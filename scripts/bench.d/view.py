@@ -15,7 +15,8 @@ LAYOUT = """(() => { theApp.drawings.places = []; const begun = performance.now(
 SEARCH = "theApp.go({s: 0, q: 'op:MUL'}).then(() => 0)"
 MOVE = """(async () => { await theApp.go({q: ''}); theApp.canvas.fit();
   for (let i = 0; i < 60; i++) { i < 30 ? theApp.canvas.zoom(1.12) : theApp.canvas.pan(60, 30); await new Promise(requestAnimationFrame); } })()"""
-# STAGE goes to a stage with rewrites of the whole graph; STEPS then goes through them and draws each, with a pause as a reader makes
+# STAGE opens a stage with rewrites of the whole graph; STEPS then opens up to 40 of them one by one, and pauses after
+# each, as a reader does
 STAGE = """(async () => {
   const ofAll = (x) => x.rewrites.map((r, i) => [r, i]).filter(([r]) => r.run && r.run.input === x.from).map((y) => y[1]);
   const stage = theApp.graph.stages.find((x) => ofAll(x).length > 40) || theApp.graph.stages.find((x) => ofAll(x).length);

@@ -262,7 +262,7 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Returns the largest difference of two lists of numbers, in parts of the larger one."""
+  """Returns the largest difference of two lists of numbers, relative to the larger number of each pair."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue

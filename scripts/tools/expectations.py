@@ -161,7 +161,7 @@ GRAPHS = [
   "a = UOp.variable('a', -7, 12)\nb = UOp.variable('b', 2, 5)\nc = UOp.variable('c', -9, -3)\nast = UOp.sink(a+b, a*c, a//b, a%b, a//c, b%c, a&UOp.const(dtypes.index, 6), b<<UOp.const(dtypes.index, 3), a>>UOp.const(dtypes.index, 1), a.maximum(b), a<b, c<b, a!=b, (a<b)|(b<c), (a<b)&(c<b), (a<b).where(a, b), a.cast(dtypes.int), a.cast(dtypes.float), a-b, c%b, a%c, c//c)",
   "a = UOp.variable('a', 0, 9)\nast = UOp.sink(a%UOp.const(dtypes.index, 4), a//UOp.const(dtypes.index, 4), a*UOp.const(dtypes.index, -3), (a+UOp.const(dtypes.index, 5))%UOp.const(dtypes.index, 20), a.cast(dtypes.uchar), a.cast(dtypes.bool))",
   "x = UOp.const(dtypes.float, 1.5)\ny = UOp(Ops.DEFINE_REG, dtypes.float.ptr(4, AddrSpace.REG), (), 0)\nast = UOp.sink(x+x, x.exp2(), x<x, y.index(UOp.const(dtypes.int, 2)), UOp(Ops.VCONST, dtypes.int.vec(3), (), (3, -1, 2)), UOp.const(dtypes.index, Invalid), UOp(Ops.VECTORIZE, dtypes.float.vec(2), (x, x)))",
-  # ranges that start, end and flow on
+  # ranges that begin, end, and still run where a node uses them
   "r0 = UOp.range(4, 0, AxisType.LOOP)\nr1 = UOp.range(3, 1, AxisType.REDUCE)\nr2 = UOp.range(r0+1, 2, AxisType.LOOP)\nb = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(16), (), 0)\nv = b.index(r0*3+r1).load().reduce(r1, arg=Ops.ADD)\ne = b.index(r0+r2, ptr=True).store(v).end(r2)\ns = b.after(e).index(r0, ptr=True).store(v).end(r0)\nast = s.sink(arg=KernelInfo())",
   # shapes and devices
   "a = UOp.new_buffer('CPU', 24, dtypes.float, 1)\nb = a.reshape((2, 3, 4))\nc = b.permute((2, 0, 1)).pad(((0, 0), (1, 2), (0, 0)))\nd = c.shrink(((1, 3), (0, 5), (0, 3))).flip((1,))\ne = b.r(Ops.ADD, (1,)).expand((2, 3, 4))\nast = UOp.sink(d, e+b, b.cast(dtypes.half), b.bitcast(dtypes.uchar), a.copy_to_device('CPU:1').contiguous())",

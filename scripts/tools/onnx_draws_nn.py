@@ -247,7 +247,7 @@ def activations(r, n):
   out = {"activations": names}
   for key, letter in (("activation_alpha", "a"), ("activation_beta", "b")):
     count = sum(letter in ACTIVATIONS[name] for name in names)
-    # these have no defaults in onnxruntime, or others than their ops
+    # in onnxruntime, the parameters of some activations have no defaults, or others than in the ops of the same names
     if count: out[key] = [r.real(.1, 1) for _ in range(count)]
   if not {"ScaledTanh", "Affine", "ThresholdedRelu"} & set(names) and r.chance(.3): out.pop(r.pick(["activation_alpha", "activation_beta"]), None)
   return out

@@ -54,8 +54,8 @@ def contents(buffer: Any) -> Any:
 
 
 class ArraySaver:
-  """Saves the arrays of kernels in files. `programs`: by the key of a kernel's AST, and by (name, source) of its
-  program: (id of its record, launch facts)."""
+  """Saves the arrays of kernels in files. `programs` has (id of the record, launch facts) of each kernel twice: by the
+  key of its AST, and by (name, source) of its program."""
 
   def __init__(self, recorder: Any) -> None:
     self.recorder = recorder

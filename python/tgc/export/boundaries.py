@@ -23,7 +23,7 @@ from tgc.export.origins import ORIGIN, origins_of
 REASON, ADDED_FOR, ASKED_FOR, PLANNED = "_tgc_reason", "_tgc_added_for", "_tgc_asked_for", "_tgc_planned"
 STAGES = {"STAGE", "BUFFERIZE"}
 VIEWS = {"RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "CAST", "BITCAST", "INDEX", "NOOP"}  # ops that may lie between a stored value and its buffer
-MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # what a value reads
+MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}  # ops that a computation reads from memory
 
 
 @functools.cache
@@ -50,7 +50,7 @@ def reason_here(frame: types.FrameType, node: Node) -> JSON:
   if code.co_name == "run_rangeify":
     test = conditions(code, frame.f_lineno)
     return out | {"why": "loops" if "ending_ranges" in test else "users" if "consumer_rngs" in test else "other"}
-  # A rule stores a value that matched (its only node), or a source of the node that matched.
+  # In a rule, the first argument that is a node is the one that matched. The rule stores this node, or a source of it.
   nodes = [v for n, v in frame.f_locals.items() if n in code.co_varnames[:code.co_argcount] and hasattr(v, "op")]
   if nodes and nodes[0] is not node:
     if "dest" in frame.f_locals: return out | {"why": "hazard"}
@@ -66,7 +66,7 @@ class RealizeMap(dict[Any, Any]):
     self.reasons: dict[Any, list[JSON]] = {}
 
   def __setitem__(self, node: Any, axes: Any) -> None:
-    is_known = node in self and self[node] is None  # run_rangeify() fills in the axes
+    is_known = node in self and self[node] is None  # not a new node: run_rangeify() sets its axes
     super().__setitem__(node, axes)
     if is_known: return
     found = self.reasons.setdefault(node, [])
@@ -122,7 +122,7 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
     values = node.__dict__.get(PLANNED) or ([found] if isinstance(found, dict) else [])
     if not values or new is node: return
     planned = new.__dict__.setdefault(PLANNED, [])
-    planned += [v for v in values if not any(v is p for p in planned)]  # a node may be rewritten many times
+    planned += [v for v in values if not any(v is p for p in planned)]  # each value once: a node may be rewritten often
     return
   if name in STAGES and not isinstance(found, dict):
     value = node.src[0]
@@ -144,7 +144,7 @@ def below_views(node: Node) -> Node:
 
 
 def memory_of(node: Node) -> Node | None:
-  """Returns the buffer of an AFTER, below movement ops; None if the node is another one."""
+  """Returns the buffer of the AFTER that is the node or, under VIEWS, below it; None if there is none."""
   node = below_views(node)
   return below_views(node.src[0]) if node.op.name == "AFTER" else None
 
@@ -164,7 +164,7 @@ def follow_contiguous(node: Node, new: Node) -> None:
     if ADDED_FOR in node.__dict__: new.__dict__[ADDED_FOR] = node.__dict__[ADDED_FOR]
     if ASKED_FOR not in node.__dict__: return
     new.__dict__[ASKED_FOR] = True
-    if (memory := memory_of(new)) is not None:  # before the schedule: transform_to_call() gives it a buffer
+    if (memory := memory_of(new)) is not None:  # transform_to_call() gives the node a buffer before it is scheduled
       memory.__dict__[REASON] = about(node) | {"reasons": [{"why": "own"}]}
     return
   if new is node or not node.src: return
@@ -185,8 +185,9 @@ def about(value: Node) -> JSON:
 
 def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
   """Returns why the scheduler made the buffer, the first argument of a kernel with this metadata; None if the program's tensor graph
-  has the buffer. Of several values in one place of the memory plan, the kernel's is that of its metadata; if this leaves values that
-  differ, the answer has only the reasons that they share."""
+  has the buffer. The memory plan may give the buffer to several values; then the kernel's is the one of its metadata.
+  If it is not known which value is the kernel's, the answer has only reasons: those of the values if they are equal,
+  else "other"."""
   while buffer.op.name in VIEWS and not {REASON, PLANNED} & buffer.__dict__.keys() and buffer.src: buffer = buffer.src[0]
   found = buffer.__dict__.get(REASON)
   if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None

@@ -81,7 +81,7 @@ class GeneralMaker(Maker):
     return out
 
   def cast(self, p: Any, op: Any, dtype: Any, has_dtype: bool) -> Any:
-    # such a root chooses all dtypes itself
+    # if this cast is the root, it chooses each dtype itself, so it is made for one dtype of the root only
     if p is self.pattern and not has_dtype and self.dtype is not self.kinds_of_root[0]: raise Unmakeable("made for another dtype")
     return super().cast(p, op, dtype, has_dtype)
 
@@ -260,7 +260,7 @@ class General:
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
   def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields the sides of each way that the function may take."""
+    """Yields both sides of the rule for each sequence of decisions that its function may make."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}

@@ -43,7 +43,7 @@ from tgc.export.watch_nan import NanWatcher
 
 
 def reserve_buffers(graph: Node) -> None:
-  """Lets tinygrad number new buffers after those of a graph that was read from a file."""
+  """Makes tinygrad give new buffers higher numbers than those of a graph that was read from a file."""
   from tinygrad.uop.ops import UOp
   used = [u.arg if u.op.name == "UNIQUE" else getattr(u.arg, "slot", None) for u in graph.toposort()]
   UOp.unique_num = itertools.count(max((n for n in used if isinstance(n, int)), default=-1) + 1)
@@ -178,7 +178,8 @@ class GraphRecorder(Recorder):
     if (make := vars(module).get(function)) is not None: replace_everywhere(make, self.watched_rewrite(make, name=name))
 
   def watched_rewrite(self, rewrite: Function, graph_of: Function = lambda made, sink: made, name: str | None = None) -> Function:
-    """Returns a function that also adds its result to the scope, as the stage `name` or the one that its call names."""
+    """Returns `rewrite` as a function that also adds its result to the scope, as the stage `name`, or the one that the
+    call names."""
     stage = name
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
       scope = self.scope()
@@ -422,7 +423,8 @@ class GraphRecorder(Recorder):
 
   @staticmethod
   def offset_of_view(view: Any) -> int:
-    """Returns where a view begins in its source, in bytes: the memory planner shares one buffer among several."""
+    """Returns where a view begins in its source, in bytes. With such views, the memory planner shares a buffer among
+    several."""
     name = view.op.name
     if name == "BUFFER_VIEW": return int(view.arg[1] * view.dtype.itemsize)
     if name == "SLICE": return int(view.src[1].arg * view.src[0].dtype.itemsize)
@@ -448,7 +450,8 @@ class GraphRecorder(Recorder):
     return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
 
   def list_of_kernels(self, linear: Node, values: dict[str, int], has_reasons: bool = False) -> list[JSON]:
-    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: why they are kernels is known."""
+    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: says why each stores its
+    output."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     for call in linear.src:

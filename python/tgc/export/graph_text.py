@@ -144,7 +144,8 @@ class Reader:
     self.functions[statement.name] = inner.node_of(last.value)
 
   def node_of(self, e: Any) -> Any:
-    """Evaluates an expression that is a node. (Tuples of tuples with names could double a value with every line.)"""
+    """Evaluates an expression that must be a node. Names are given to nodes only, because a value could
+    double with every line if tuples had names."""
     value = self.value(e)
     return value if isinstance(value, self.uop) else self.fail(e, "expected a node, found")
 

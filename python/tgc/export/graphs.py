@@ -111,8 +111,9 @@ class Nodes:
 
 
 class NodeTexts(Nodes):
-  """Collects nodes as lines of text. Most nodes of a stage are those of the stage before: `parts` keeps their texts."""
-  parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()  # before, after "src"
+  """Collects nodes as lines of text. Most nodes of a stage are those of the stage before: `parts` keeps their texts,
+  each in two parts, before and after "src"."""
+  parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
 
   def __init__(self) -> None:
     super().__init__()

@@ -32,9 +32,11 @@ class LateTensors:
   def begin_capture(self) -> None: self.known = weakref.WeakSet(self.pending())
 
   def end_capture(self, jit: int, call: int, inputs: dict[Any, int]) -> list[Any]:
-    """Returns the moved buffers. `inputs`: the nodes of the inputs of the call, with the numbers of their buffers."""
+    """Notes the tensors that the capture made and did not compute. Returns the buffers that they read and that the
+    memory planner moved. `inputs`: the nodes of the inputs of the call, with the numbers of their buffers."""
     from tinygrad import tensor
-    own = {t.uop.base for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None}  # Tensor.empty
+    # a buffer that a tensor itself has, such as that of Tensor.empty, is not moved
+    own = {t.uop.base for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None}
     moved: dict[Any, None] = {}
     for node in self.pending():
       if node in self.known: continue

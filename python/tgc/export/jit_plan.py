@@ -279,7 +279,8 @@ class PlanRecorder:
     def copy(new: Node, old: Node) -> Node:
       call: Node = UOp.param(1, old.dtype, old.shape, old.device).copy_to_device(new.device).call(new, slot_of(old))
       return call
-    # The meaning of the call: an input has the content from before the call, although it is a buffer of the list.
+    # The meaning of the call: each input has its content from before the call. Inputs that are buffers of the list,
+    # too, are copied first.
     new = {i: new_buffer(given[i]) for i in aliases}
     meant = [copy(new[i], given[i]) for i in new] + [with_arguments(c, {plan.inputs[i]: new[i] for i in new}) for c in plan.captured]
     stages = {param(i): passed[i] if i in copied else slot_of(passed[i]) for i in range(len(given))}

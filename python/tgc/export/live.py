@@ -176,8 +176,8 @@ def with_opts(sink: Node, text: str) -> Node:
 
 class PrivateFiles:
   """Replaces the module `os` in tinygrad's device for files while tinygrad loads a model. A model is untrusted: it
-  names the files with its weights, and tinygrad opens each to read and write, and creates those that are missing. This opens
-  regular files of the model's folder only, and returns a copy in memory."""
+  names the files with its weights, and tinygrad opens each to read and write, and creates those that are missing. This
+  class opens regular files of the model's folder only, and returns copies in memory."""
   def __init__(self, folder: pathlib.Path) -> None: self.folder = folder
   def __getattr__(self, name: str) -> Any: return getattr(os, name)
 

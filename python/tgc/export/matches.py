@@ -115,7 +115,7 @@ def rule_text(location: str) -> str:
   """Returns the source lines of a rule of the tinygrad that runs, up to the end of its brackets; "" if it has none. If a stage
   substitutes nodes, returns the function that chooses them, up to its call."""
   file, _, line = location.rpartition(":")
-  if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
+  if not line.isdigit(): return ""  # not a place, but the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
   first = int(line) - 1

@@ -90,7 +90,8 @@ class ReachableTensors:
     return [path for path, size in after.lists.items() if size > self.lists.get(path, size)]
 
   def lists_with(self, is_read: Callable[[Any], bool]) -> set[str]:
-    """Returns the paths of lists that hold, at any depth, a tensor for which is_read: the function iterates over them."""
+    """Returns the paths of lists that hold, at any depth, a tensor that is_read() accepts: the function iterates over
+    them."""
     read = [path for path, (tensor, _) in self.tensors.items() if (t := tensor()) is not None and is_read(t)]
     return {path for path in self.lists if any(r.startswith(f"{path}[") for r in read)}
 

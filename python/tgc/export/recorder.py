@@ -89,7 +89,7 @@ class Recorder:
     """Notes the values of the variables of `item`, a kernel of a schedule, and sets the id of its record in it."""
     from tinygrad.helpers import BEAM
     if values: self.var_vals[ast.key] = values
-    if ast.op.name == "SINK" and BEAM.value < 1: item["id"] = self.kernel_id(ast)  # a search compiles other graphs
+    if ast.op.name == "SINK" and BEAM.value < 1: item["id"] = self.kernel_id(ast)  # BEAM compiles other graphs
 
   def report_failure(self, subject: str) -> None:
     """Counts an exception inside the exporter, which must not reach the program; prints the first one."""

@@ -1,4 +1,5 @@
-"""Makes records of tinygrad 0.12.0: of a kernel for a target, or of a tensor graph. Other releases use some parts."""
+"""Makes records of tinygrad 0.12.0: of a kernel for a target, or of a tensor graph. The recorder of other releases uses
+parts of this module."""
 from __future__ import annotations
 
 import contextlib

@@ -110,7 +110,8 @@ class Maker:
   def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
 
   def shared_expression(self) -> Any:
-    """Returns a quotient or a remainder of the index that other operands contain, times a number that often fits."""
+    """Returns the index that other operands contain, or a quotient or remainder of it, some of them times the
+    divisor."""
     if self.shared is None: self.shared = (self.variable(), self.number(self.random.choice([2, 3, 4])))
     v: Any = self.shared[0]  # tinygrad's nodes have operators that Node does not declare
     c = self.shared[1]

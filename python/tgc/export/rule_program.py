@@ -8,8 +8,8 @@
 
 A question has "place" (FILE:LINE of the rule), "graph" (its left side, in tgc's JSON), and "values": a text for each leaf
 (data1, r0, the name of a variable), and for both sides ("before", "after"). "alone" asks for the second kind, and "file" is
-the file that the user named with --rule, which may have the rule. The program has numbers and names of its own from the
-question, and no text of it but the place and, if it has the rule, the path of the user's file."""
+the file that the user named with --rule, which may have the rule. Of the question, the program contains no text but the
+place and, if it has the rule, the path of the user's file; graphs and values are parsed and written anew."""
 from __future__ import annotations
 
 import inspect
@@ -117,7 +117,8 @@ class Writer:
     return f"x{len(self.lines) - 1}"
 
   def loop(self, name: str, size: int, least: int, is_closed: bool) -> str:
-    """Returns the text of a value from `least` on that takes `size` values: of many, only those beside the one to look at."""
+    """Returns the text of a loop that takes `size` values from `least` on. If these are more than MOST_VALUES, it
+    takes only the value at which the sides differ and those next to it, except the loop of a REDUCE (`is_closed`)."""
     if not is_closed and size > MOST_VALUES:
       first = max(least, int(number_of(self.values.get(name, str(least)))) - 1)
       least, size = first, min(3, least + size - first)
@@ -245,7 +246,8 @@ def program_of(question: JSON) -> str:
 
 def matcher_of(question: JSON) -> tuple[str, str]:
   """Returns two expressions of Python: the matcher that has the question's rule, and a condition that selects the rule `r` of
-  it. Both have names of tinygrad only, and the file that the user named. Raises NoProgram if there is no such matcher."""
+  it. Both contain only names of tinygrad and, if it has the rule, the file of the user. Raises NoProgram if there is no
+  matcher."""
   from tgc.export.rules import compiler_modules, matchers_of, module_outside
   place, found = question["place"], []
   def add_from(module: Any) -> bool:

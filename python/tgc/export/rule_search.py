@@ -99,7 +99,7 @@ class Search:
     self.guards = guard_numbers(pattern, function)
     weak = getattr(d, "weakint", None) or d.index
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
-    # a bool may not differ for a NaN in any sense of floats, and a WHERE computes none
+    # also try NaN and infinity for these ops: bools must be equal even for a NaN, and a WHERE computes no float
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
     self.lines = RuleLines([function])
@@ -151,10 +151,10 @@ class Search:
   def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
     """Yields instances with one or two numbers moved, each with a number's position and the direction (1, -1 or "near")."""
     whole = [at for at, value in enumerate(found.numbers) if isinstance(value, int) and not isinstance(value, bool)]
-    for direction in (1, -1):  # the last numbers are often constants of the pattern
+    for direction in (1, -1):  # last numbers first, because they are often constants of the pattern
       for at in reversed(whole):
         yield (at, direction), (at_edge := self.edge(found, at, direction))
-        for other in whole:  # at the edge, also with another number of the other sign
+        for other in whole:  # at the edge, also negate each other number
           if other == at or at_edge is found or not found.numbers[other]: continue
           if (one := self.moved(found, {at: at_edge.numbers[at], other: -found.numbers[other]})) is not None: yield (at, direction, other), one
     for at, value in enumerate(found.numbers):
@@ -165,8 +165,9 @@ class Search:
         if (one := self.moved(found, {at: number})) is not None: yield (at, "near"), one
 
   def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
-    """Yields instances at the edges of what the rule accepts, in turn of each start. Those of few numbers come first: little
-    else happens there."""
+    """Yields instances at the edges of what the rule accepts, in turn one of each start. Starts with few numbers come
+    first, because their graphs are simple. Of each start, only two instances of the same move are yielded at once; the
+    others come last."""
     def of_start(found: Instance) -> Iterator[Instance | None]:  # None for one that is to come later
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):
@@ -208,7 +209,7 @@ class Search:
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides: first those that run further lines of the rule's function, then in
-    turn one of each kind, one at an edge, and one by chance."""
+    turn one of a new kind, one at an edge, and one made by chance."""
     found = self.by_chance()
     kinds: dict[Any, Instance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)

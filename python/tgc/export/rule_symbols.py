@@ -41,8 +41,8 @@ def contains_unknown(thing: Any) -> bool:
 
 
 class Run:
-  """One run of a rule's function. `choices` are its first decisions; more are added as they are made. `counts` has the bits
-  of what the left side shifts by a node, by this node.
+  """One run of a rule's function. `choices` are its first decisions; more are added as they are made. `counts` has, by
+  each node that is the count of a shift of the left side, the number of bits of the operand that is shifted.
 
   `fixed` are the nodes whose op the pattern fixes, `constants` those that it captures as constants, `names` what the rule
   calls them."""
@@ -63,13 +63,13 @@ class Run:
     raise NotGeneral(why)
 
   def decide(self, if_true: Node | None = None, if_false: Node | None = None) -> bool:
-    """Takes one of two ways, and notes the condition under which the function goes that way."""
+    """Returns True in one run and False in another, and notes the condition under which the function decides so."""
     chosen = self.pick(2) == 0
     if (condition := if_true if chosen else if_false) is not None: self.conditions.append(condition)
     return chosen
 
   def pick(self, options: int) -> int:
-    """Returns a number below `options`; each in one run."""
+    """Returns a number below `options`, in each run another one."""
     if len(self.options) == len(self.choices):
       if len(self.choices) == MOST_CHOICES: self.refuse("it makes too many decisions")
       self.choices.append(0)
@@ -79,12 +79,14 @@ class Run:
   def fix(self, captured: Node, value: int) -> None: self.known[captured] = constant_of(value, captured.dtype)
 
   def picked_count(self, captured: Node) -> int:
-    """Returns a number of bits by which a shift is defined, and makes the captured constant this number."""
+    """Returns the count of a shift, in each run another one below the bits of the operand; the captured constant
+    becomes it."""
     if captured not in self.known: self.fix(captured, self.pick(self.counts.get(captured, 64)))
     return int(self.known[captured].arg)
 
   def pick_power_of_two(self, number: Any) -> None:
-    """Makes a captured constant with this value each power of two; in one run, a number below 1."""
+    """Makes the captured integer constants of this value a power of two, in each run another one; in one run, numbers
+    below 1."""
     from tinygrad.dtype import dtypes
     for captured in self.constants - self.known.keys():
       if dtypes.is_float(captured.dtype) or read(Number.of(self, captured), "node") is not number: continue
@@ -93,7 +95,8 @@ class Run:
       else: self.conditions.append(number < 1)
 
   def is_invalid(self, node: Node) -> bool:
-    """Takes an operand as Invalid in one run, and as another one in the other."""
+    """Returns True if an operand is Invalid: in one run it is, in another it is not. If the pattern fixes its op, tests
+    the operand itself."""
     if node in self.fixed: return is_invalid(node)
     if node not in self.invalid:
       self.invalid[node] = self.decide()
@@ -103,7 +106,7 @@ class Run:
     return self.invalid[node]
 
   def sides(self, before: Any, after: Any) -> tuple[Any, Any]:
-    """Returns both sides, where the conditions of this run hold."""
+    """Returns both sides; where the conditions of this run do not hold, both are 0."""
     if self.conditions:
       when: Any = functools.reduce(operator.and_, self.conditions)
       before, after = when.where(before, before.const_like(0)), when.where(after, after.const_like(0))
@@ -144,7 +147,7 @@ class Run:
     self.makes_constants = True
     if captured is not None and captured.dtype == dtype: return captured
     is_float, makes_float = read(number, "is_float"), dtype is not None and dtypes.is_float(dtype)
-    is_rounded = constant_of(0.1, dtypes.half).arg != 0.1  # else a constant has more digits than its dtype
+    is_rounded = constant_of(0.1, dtypes.half).arg != 0.1  # whether tinygrad rounds a constant to its dtype
     if dtype is None or getattr(dtype, "name", "") == "weakfloat" or ((is_float or makes_float) and (captured is None or not is_rounded)):
       self.refuse("it makes a constant of another dtype")
     if dtype == dtypes.bool: return node.ne(node.const_like(0))
@@ -165,7 +168,8 @@ class Run:
     if (node, which) not in self.bounds:
       value, limit = node if is_float else unbounded(node, weak, node in self.fixed), self.unknown(node.dtype if is_float else weak)
       if value is None: self.refuse(f"it reads a bound of {self.name_of(node)}, which is {node.op.name}")
-      if node in self.fixed and node.op.name == "SHL" and not self.decide():  # by a count that is no constant: the bounds are those of the dtype
+      # if the count is no constant, the bounds are those of the dtype
+      if node in self.fixed and node.op.name == "SHL" and not self.decide():
         self.conditions.append(limit.ne(constant_of(getattr(node.dtype, "min" if which == "vmin" else "max"))).logical_not())
         value = node.cast(weak)
       if not is_float or is_simple: self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
@@ -230,7 +234,7 @@ class Value:
     if name in ("bool_slice", "backward_slice", "backward_slice_with_self") and not is_fixed: return UnknownParts(run)
     if name == "op_in_backward_slice_with_self" and not is_fixed: return lambda *_: run.decide()
     if name == "tuplize": return UnknownKey(run)
-    if name == "simplify": return lambda: self  # other rules, which keep the value
+    if name == "simplify": return lambda: self  # applies other rules, which keep the value
     if name in BUILDERS or (name == "replace" and is_fixed):
       def build(*args: Any, **members: Any) -> Any:
         if name == "replace" and not members.keys() <= {"src", "dtype"}: run.refuse("it replaces more of a node than sources")
@@ -280,7 +284,7 @@ class Number:
     run, node = read(self, "run"), read(self, "node")
     if other is None or type(other) is str: return False
     other = integer_of(self, other)
-    if read(self, "is_float"):  # the constant may be rounded to its dtype later: only what then still holds
+    if read(self, "is_float"):  # the dtype may round the constant later: note only what holds then too
       return bool(run.decide(node.ne(as_float(node, other)).logical_not() if is_exact(other) else None))
     different = node.ne(other if hasattr(other, "toposort") else constant_of(other))
     is_equal = bool(run.decide(different.logical_not(), different))

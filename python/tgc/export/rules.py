@@ -107,13 +107,15 @@ def is_of_values(pattern: Any) -> bool:
 
 
 def depends_on_context(pattern: Any, function: Function) -> bool:
-  """Returns True if the rule reads a context, or a tag that another rule sets. Then both sides may mean other things."""
+  """Returns True if the rule reads a context, or a tag that another rule sets. Then what the sides mean may depend on
+  these."""
   if (code := getattr(function, "__code__", None)) is not None and {"ctx", "tag", "rtag"}.intersection(code.co_varnames + code.co_names): return True
   return any(getattr(p, "match_tag", None) for p in patterns_below(pattern))
 
 
 def instances_of_elements(pattern: Any, function: Function, sides: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
-  """Returns those of the left sides in `sides` to which the rule applies as they are, each with what the rule makes of it."""
+  """Returns those of the left sides in `sides` to which the rule applies although their operands are elements of
+  buffers, each with what the rule makes of it."""
   from tinygrad.uop.ops import PatternMatcher
   matcher, out = PatternMatcher([(pattern, function)]), []
   for before, _ in sides:
@@ -135,9 +137,9 @@ def lines_without_instance(rules: list[tuple[Any, Function]], instances: list[tu
 def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_progress: Callable[[str], object] = lambda text: None) -> int:
   """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
   part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places."""
-  places: dict[str, set[str]] = {}  # by place, what lib/prove/live_rules.h says of a rule
+  places: dict[str, set[str]] = {}  # by place: words about its rules, those of lib/prove/live_rules.h
   instances: dict[str, list[tuple[Node, Node]]] = {}
-  sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # for all operands, of each rule at the place
+  sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # by place: of each rule, the sides for all operands
   limits: dict[str, str] = {}  # by place, why `sides` has none
   def selected(among: list[tuple[Any, Function]]) -> list[tuple[Any, Function]]:
     return [(p, f) for p, f in among if is_place_of(rule_location(p), only) or is_function_of(f, only)]

@@ -96,7 +96,7 @@ class Builder:
     return value, 1
 
   def make(self, value: Any) -> tuple[Any, int]:
-    self.made[id(value)] = (None, MOST_VALUES + 1)  # a value that holds itself has no end
+    self.made[id(value)] = (None, MOST_VALUES + 1)  # too large until it is made: refuses a value that contains itself
     if isinstance(value, dict):
       keys, values = self.all(value), self.all(value.values())
       return dict(zip(keys[0], values[0])), keys[1] + values[1]
@@ -106,7 +106,7 @@ class Builder:
     args, size = self.all(value.args)
     state = self.state_of(value)
     built, more = self.all(state.values())
-    if value.name == "UOp":  # graphs are walked node by node, and printed so
+    if value.name == "UOp":  # count a node as one value, because graphs are visited and printed node by node
       self.check(size)
       size = 1
     return self.object_of(value, args, dict(zip(state, built))), size + more
