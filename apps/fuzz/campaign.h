@@ -1,4 +1,5 @@
-// Fuzzing campaigns without libFuzzer: run one target on mutated inputs, or mutated graphs through all commands.
+// Fuzzing campaigns without libFuzzer: run one target on mutated inputs, run mutated graphs through all commands, or
+// prove mutated rules.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +9,8 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  // If both are 0, run_target() stops after ten seconds, and run_mutants() after 1000 inputs.
+  // run_rule_mutants() has no time limit. If time_limit_seconds and max_inputs are 0, run_target() stops after ten
+  // seconds, run_mutants() after 1000 mutants, and run_rule_mutants() after 300.
   double time_limit_seconds = 0;  // time limit; 0: no limit
   uint64_t max_inputs = 0;        // maximum number of inputs; 0: no limit
   uint64_t seed = 1;

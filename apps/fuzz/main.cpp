@@ -52,7 +52,7 @@ int run_files(const FuzzTarget& target, const std::vector<std::string>& files) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints findings at once
-  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and keep mutants out of the user's cache
+  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and store none in the user's compile cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
   std::vector<std::string> files;
