@@ -24,7 +24,7 @@ struct CampaignOptions {
 // returns 1 if it cannot make its temporary folder.
 int run_target(const FuzzTarget& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
-// Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their
+// Prints the verdict of each mutated rule. Returns 1 if less than 95 % of the mutants that are not equivalent to their
 // rule are refuted, else 0.
 int run_rule_mutants(const CampaignOptions& options);
 

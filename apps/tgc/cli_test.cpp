@@ -104,7 +104,7 @@ TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of
     CommandResult r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the header names the stage
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // --from as in the header
     resumed++;
   }
   CHECK(resumed >= 10);
@@ -158,7 +158,7 @@ TEST_CASE("cli: the text of a stage names its target and settings, including ove
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // without --stage, no header
+  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // dump alone prints no header
 }
 
 TEST_CASE("cli: an id of several records selects all of them, with a note") {

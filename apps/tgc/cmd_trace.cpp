@@ -1,4 +1,4 @@
-// tgc trace: prints every rewrite of the chosen stages.
+// tgc trace: prints every rewrite of the chosen stages, explains nodes, or replays traced rewrites.
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"

@@ -51,7 +51,7 @@ class ProgramWriter {
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 
-// Returns the weakest sense that --strict accepts, by the value of --floats. Throws Failure if it names none.
+// Returns the weakest sense that --strict accepts: `name`, the value of --floats. Throws Failure for other names.
 FloatSense weakest_sense(const std::string& name);
 
 // Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.

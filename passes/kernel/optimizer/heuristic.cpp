@@ -201,7 +201,7 @@ struct AxisUse {
   Int sum_strides = 0;
 };
 
-// Computes the uses of all axes in one pass over the accesses, because a kernel may have many of both.
+// Computes the uses of all axes in one pass over the accesses, because a kernel may have many axes and many accesses.
 std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
   std::vector<AxisUse> out(k.rngs().size());
   UOpMap<size_t> axes(k.graph());
