@@ -1,4 +1,4 @@
-// Phase 1 of the symbolic rules: generic folding that inspects only a node, its sources and their sources. Mirrors
+// Phase 1 of the symbolic rules: generic folding that inspects a node and at most a few levels of its sources. Mirrors
 // tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
 #include <bit>
 #include <cmath>
