@@ -74,14 +74,14 @@ std::span<const Stage> kernel_stages();
 // none. Disables the optimizer in `job` if the AST is tagged, that is, already optimized.
 UOp begin_kernel(KernelJob& job, UOp ast);
 
-// Runs one stage. The message of an error begins with the stage's name. With SPEC=1, verifies the AST before the first
-// kernel stage; with SPEC=2, also verifies the result of every stage.
+// Runs one stage. The message of an error begins with the stage's name. With SPEC >= 1, verifies the AST before the
+// first kernel stage; with SPEC >= 2, also verifies the result of every stage.
 template <class Job>
 Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
 
 // Returns the linear list of a fully rewritten kernel, with each gated store between an IF and an ENDIF
 // (codegen/late/linearizer.py:linearize, codegen/__init__.py:pm_linearize_cleanups). Returns an error if the graph
-// already has an IF or ENDIF, or, with SPEC=1, if the list violates the specification of programs.
+// already has an IF or ENDIF, or, with SPEC >= 1, if the list violates the specification of programs.
 Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

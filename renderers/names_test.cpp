@@ -95,7 +95,7 @@ TEST_CASE("names: the function name that tinygrad makes of a kernel name must be
     INFO(target);
     Names n;
     CHECK(n.render(target, {}, "E_4\x1b[31mn1\x1b[0m") == "");
-    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // all other characters are printed in hexadecimal
+    CHECK(n.render(target, {}, "f(){system(\"x\");}") == "");  // characters of code are printed in hexadecimal
     CHECK(contains(n.render(target, {}, "4"), "would be code"));
     CHECK(contains(n.render(target, {}, ""), "would be code"));
   }

@@ -53,8 +53,8 @@ class TextRenderer {
     return text;
   }
 
-  // Returns the text that users of `u` print in place of `u`: a name or an expression. Throws Failure if `u` has not
-  // been printed yet.
+  // Returns the text that users of `u` print in place of `u`: a name or an expression. Throws Failure if `u` is not
+  // in the list or has not been printed yet.
   std::string_view text(UOp u) {
     Entry* e = entries_.find(u);
     if (!e || !e->begin) not_in_list(u);
@@ -88,7 +88,8 @@ class TextRenderer {
   // name is stored in `function_name`. Returns false for all other nodes.
   bool is_left_out(UOp u, std::string& function_name);
 
-  // Must be called before and after printing each node of the list, in order. `body` is the kernel's body so far.
+  // Call begin_node() before and end_node() after printing each node of the list, in order. `body` is the kernel's body
+  // so far.
   void begin_node(UOp u) {
     if (++num_begun_ % 4096 == 0) throw_if_late();
     current_node_ = u, node_entry_ = entries_.find(u);

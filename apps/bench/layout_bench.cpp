@@ -1,5 +1,6 @@
 // tgc_layout_bench INPUT: measures how long the layout of `tgc view` takes for each graph of INPUT, without constants
-// and devices; for scripts/bench. Prints the nodes, edges and rows of a graph, and the milliseconds of the fastest run.
+// and other nodes that have no boxes; for scripts/bench. Prints the nodes, edges and rows of a graph, and the
+// milliseconds of the fastest run.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

@@ -45,7 +45,7 @@ struct Call {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // returns true if this call counts; null: it always does
+  bool (*applies)(pid_t, const Registers&);  // returns true if this call counts; null: every call counts
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {

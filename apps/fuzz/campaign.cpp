@@ -123,7 +123,7 @@ Input mutant_bytes(uint64_t seed, uint64_t i) {
   return out;
 }
 
-// Removes each mutation step without which the mutant still ends its process by the same cause.
+// Returns the mutant without each mutation step that is not needed for its process to die of the same cause.
 Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
   auto same = [&](const Input& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
@@ -155,7 +155,7 @@ void print_table(const MutantLog& log) {
 
 int run_mutants(const CampaignOptions& o) {
   const MutantRunOptions run{.use_processes = true};
-  // failing runs may leave files; they go into this folder, which is removed at the end
+  // failing runs may leave files: run in a temporary folder, which is removed at the end
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) return std::perror("fuzz: a temporary folder"), 1;
   Findings findings(o.findings_folder.empty() ? "" : fs::absolute(o.findings_folder).string());

@@ -1,4 +1,5 @@
-// Fuzzing campaigns without libFuzzer: run one target on mutated inputs, or mutated graphs through all commands.
+// Fuzzing campaigns without libFuzzer: run one target on mutated inputs, run mutated graphs through all commands, or
+// prove mutated rules.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +9,8 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  // If both are 0, run_target() stops after ten seconds, and run_mutants() after 1000 inputs.
+  // run_rule_mutants() has no time limit. If time_limit_seconds and max_inputs are 0, run_target() stops after ten
+  // seconds, run_mutants() after 1000 mutants, and run_rule_mutants() after 300.
   double time_limit_seconds = 0;  // time limit; 0: no limit
   uint64_t max_inputs = 0;        // maximum number of inputs; 0: no limit
   uint64_t seed = 1;
@@ -22,7 +24,7 @@ struct CampaignOptions {
 // returns 1 if it cannot make its temporary folder.
 int run_target(const FuzzTarget& target, const CampaignOptions& options);
 int run_mutants(const CampaignOptions& options);
-// Prints the verdict of each mutant of a rule. Returns 1 if less than 95 % of those that are not equivalent to their
+// Prints the verdict of each mutated rule. Returns 1 if less than 95 % of the mutants that are not equivalent to their
 // rule are refuted, else 0.
 int run_rule_mutants(const CampaignOptions& options);
 

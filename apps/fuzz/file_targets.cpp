@@ -33,7 +33,7 @@ void read_gzip(Bytes bytes) {
   check_message((*lines)->read_rest(all));
 }
 
-// Converts a rewrites.pkl to a recording. Its records must parse; an error in their graphs must have a proper message.
+// Converts a rewrites.pkl to a recording. The records of the recording must parse, and each error must have a message.
 void read_rewrites(Bytes bytes) {
   auto trace = RewriteTrace::read(std::string(bytes_as_text(bytes)), "fuzz");
   if (!check_message(trace)) return;
@@ -60,7 +60,7 @@ void read_profile(Bytes bytes) {
     auto graph = pickled_graph(ast);
     if (check_message(graph)) check_message(load_text({}, InputKind::Json, *graph, name));
   }
-  // without the reports that call LLVM, which runs in a worker
+  // leave out the reports that call LLVM, because LLVM runs in a worker
   profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);

@@ -1,5 +1,5 @@
 // tgc_fuzz TARGET|list|all|mutants|rule-mutants [-seconds=N] [-runs=N] [-seed=N] [-limit=SECONDS] [-findings=FOLDER]
-// TARGET: runs the target on its corpus, unchanged and then mutated, for that many seconds or inputs
+// TARGET: runs the target on its corpus, unchanged and then mutated, for -seconds, or for -runs inputs
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through every command and prints a table of the outcomes
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
@@ -52,7 +52,7 @@ int run_files(const FuzzTarget& target, const std::vector<std::string>& files) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // prints findings at once
-  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and keep mutants out of the user's cache
+  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and store none in the user's compile cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
   std::vector<std::string> files;

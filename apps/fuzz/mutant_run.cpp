@@ -128,7 +128,8 @@ class Run {
     classify_error(d.text());
     return false;
   }
-  // Classifies an error message: an internal error is a finding, other errors are acceptable outcomes of the phase.
+  // Classifies an error message: an internal error, or a signal in REF, is a finding; other errors are acceptable
+  // outcomes of the phase.
   void classify_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
@@ -239,7 +240,7 @@ class Run {
     return log_.count_outcome(Outcome::different), false;
   }
 
-  // Runs the graph on `device`, as `tgc run` does, and compares the results with those of `reference`.
+  // Runs the graph on `device`, as `tgc run` does, and compares the results with those of `reference` ("none": not).
   bool run_device(const std::string& device, const std::string& reference) {
     Session session;
     InputGraph in = loaded();

@@ -22,8 +22,8 @@ enum class Phase : uint8_t {
 inline constexpr int kNumPhases = 13;
 std::string_view name_of(Phase phase);
 
-// The acceptable ends of a phase: success; an error message; a result that differs from REF's; a report that a kernel
-// died, timed out or made a forbidden call in its worker.
+// The acceptable ends of a phase, in this order: success; an error message; a result that differs from REF's; a report
+// that a kernel died, timed out or made a forbidden call in its worker.
 enum class Outcome : uint8_t { fine, refused, different, contained };
 inline constexpr int kNumOutcomes = 4;
 std::string_view name_of(Outcome outcome);
@@ -47,15 +47,15 @@ struct MutantRunOptions {
   double kernel_limit_seconds = 2;  // time limit of a kernel, of bisect and of reduce
 };
 
-// Runs a mutant. The first kStepBytes bytes choose a graph of `kind` and a target; the rest are mutation steps. A
-// finding ends the process by finding().
+// Runs a mutant. The first kStepBytes bytes of `bytes` choose a graph of `kind` and a target; the rest are mutation
+// steps. A finding ends the process (report_finding()).
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log);
 
-// Returns the mutant as JSON that every command reads, for reports; empty if the steps do not apply.
+// Returns the mutant as JSON that every command reads, for reports; empty if the mutation steps do not apply.
 std::string mutant_as_json(GraphKind kind, Bytes bytes);
 
-// The graphs from which mutants are made: golden kernels, their graphs after stages, their linear lists, and tensor
-// graphs.
+// A graph from which mutants are made: a golden kernel, its graph after a stage, its linear list, or a golden tensor
+// graph.
 struct Seed {
   InputKind kind = InputKind::Pyrender;
   std::string text, name, stage, target;

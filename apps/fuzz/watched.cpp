@@ -59,7 +59,8 @@ std::string read_from_start(int fd) {
   return out;
 }
 
-// Rewrites "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name()" and drops frames without a name.
+// Rewrites the stack frame "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name". Drops frames without a C++ name
+// or in tgc::fuzz. Keeps other lines.
 std::string readable(const std::string& line) {
   size_t open = line.find('('), plus = line.find("+0x", open);
   if (plus == std::string::npos || line.find(")[0x") == std::string::npos) return line + "\n";

@@ -31,8 +31,8 @@ class SharedMemory {
 };
 
 // run_watched_inputs() calls body(first), body(first + 1), ..., body(last - 1) in a child process while more() is true.
-// It returns the number of the next input and, if the child died, how. Limits per input: `limit_seconds` of CPU time,
-// and ten times as much wall time.
+// Returns the number of the first input that was not run and, if the child died, how. Limits per input:
+// `limit_seconds` of CPU time, and ten times as much wall time.
 struct WatchResult {
   uint64_t next_input = 0;
   std::optional<ProcessDeath> process_death = {};

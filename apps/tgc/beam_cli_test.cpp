@@ -38,7 +38,7 @@ TEST_CASE("cli: beam results are listed, used under BEAM=N, merged, exported to 
 }
 
 TEST_CASE("cli: beam lowers kernels for the device of --device") {
-  // the record is for AMD
+  // --device compiles for another target than the record's, which is AMD
   CommandResult r = run_tgc("beam '" + kRecords + "#bcast_div.0' --device=CPU:LLVM --width=1 --results=there.db");
   CHECK_MESSAGE(r.code == 0, r.err);
   CHECK(contains_text(run_tgc("beam --list --results=there.db").out, "bcast_div.0  CPU:LLVM  BEAM=1"));

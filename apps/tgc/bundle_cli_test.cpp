@@ -80,7 +80,7 @@ TEST_CASE("cli: the command that repeats a failure has every option that was giv
     REQUIRE(begin != std::string::npos);
     const std::string again = r.out.substr(begin, r.out.find('\n', begin) - begin) + " ";
     std::istringstream words(row.options);
-    bool in_bundle = contains_text(row.options, ".repro");  // a bundle has the device, and is the argument itself
+    bool in_bundle = contains_text(row.options, ".repro");  // `again:` then names the bundle, which has the device
     for (std::string word; words >> word;)
       if (!(in_bundle && (word.starts_with("--device") || word == "-o" || contains_text(word, ".repro"))))
         CHECK_MESSAGE((contains_text(again, " " + word + " ") ||

@@ -104,7 +104,7 @@ TEST_CASE("cli: dump resumes after the stage that a dumped file is the result of
     CommandResult r = run_tgc("dump " + entry.path().string() + " --from=" + stage + " --stage=linear");
     INFO(name << r.err);
     CHECK(r.out == last);
-    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // the header names the stage
+    CHECK(run_tgc("dump " + entry.path().string() + " --stage=linear").out == last);  // --from as in the header
     resumed++;
   }
   CHECK(resumed >= 10);
@@ -158,7 +158,7 @@ TEST_CASE("cli: the text of a stage names its target and settings, including ove
       CHECK(tgc::read_text(file) == out.out);
       CHECK(run_tgc("dump --stage=source " + file).out == run_tgc("dump --stage=source " + record + asked).out);
     }
-  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // the output has tinygrad's text only
+  CHECK_FALSE(contains_text(run_tgc("dump " + record).out, "# tgc: "));  // dump alone prints no header
 }
 
 TEST_CASE("cli: an id of several records selects all of them, with a note") {
@@ -224,7 +224,7 @@ TEST_CASE("cli: check --stages=spec verifies the graph after every stage") {
 
 TEST_CASE("cli: records lists the ids that FILE#ID takes") {
   CommandResult json = run_tgc("records --json " + kKernels);
-  CHECK(json.code == 2);  // tinygrad refused one of its kernels
+  CHECK(json.code == 2);  // tinygrad refused one of the file's kernels
   CHECK(contains_text(json.out, R"({"id":"bin_add_half.0","target":"CUDA:CUDA:sm_90","nodes":16,"what":"E_22_3_4",)"));
   const std::string text = run_tgc("records " + kKernels).out;
   CHECK(text.starts_with("id "));
@@ -239,7 +239,7 @@ TEST_CASE("cli: records lists the ids that FILE#ID takes") {
 TEST_CASE("cli: stages lists the stages") {
   CHECK(run_tgc("stages").out.find("early movement ops") != std::string::npos);
   CHECK(run_tgc("stages --json").out.find("{\"name\":\"early movement ops\",\"alias\":") != std::string::npos);
-  // each stage says what it does, also those of other releases
+  // each stage has a purpose, also the stages of other releases
   for (const std::string input : {"", "pipelines/0.12.jsonl.gz", "pipelines/0.13.jsonl.gz", "pipelines/0.14.jsonl.gz",
                                   "recorded_faults.jsonl.gz", "verdicts/war13.tensor.jsonl.gz"}) {
     const std::string out = run_tgc("stages --json " + (input.empty() ? input : tgc::test_path(input))).out;

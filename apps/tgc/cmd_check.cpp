@@ -55,7 +55,7 @@ class Checker {
                              std::to_string(summary_.num_identical()) + " identical");
   }
 
-  // With --json, prints to standard error: standard output is JSON only.
+  // With --json, prints to standard error, because standard output must have only JSON.
   void show(const std::string& text) {
     progress_line().clear();
     if (o_.json) print_message(text);

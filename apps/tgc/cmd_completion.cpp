@@ -1,5 +1,5 @@
-// tgc completion: prints a script that has the shell call `tgc complete -- WORDS` at each TAB. The answers come from
-// the parser and the tables, so installed scripts stay up to date.
+// tgc completion: prints a script that has the shell call `tgc complete -- WORDS` at each TAB. This call takes its
+// answers from the option parser and tgc's tables (stages, ops, ...), so installed scripts stay up to date.
 #include "apps/tgc/command.h"
 #include "apps/tgc/completion_scripts.h"
 #include "lib/compilation/stage_rows.h"
@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 const Words kShells = {"bash", "zsh", "fish"};
 
-// Returns the words that the option accepts, if they are a fixed list.
+// Returns the words that the option accepts; an empty list if they are not fixed.
 Words words_of(std::string_view option) {
   Words out;
   auto add_names = [&](auto&& rows) {

@@ -14,7 +14,7 @@ struct PatternsOptions {
   Overrides over{.records_live_rewrites = true};
 };
 
-// Returns the rules of the stage in the order they are tried; they depend on the target and the settings.
+// Returns the rules of --stage in the order in which they are tried. They depend on the target and the settings.
 std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
   const Session session{.overrides = o.over};
   Settings settings = require(session.settings_for());

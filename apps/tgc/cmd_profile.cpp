@@ -23,8 +23,8 @@ bool is_part(const ProfileCommand& o) {
   return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
 }
 
-// Returns whether the command shows source lines: those of a kernel, whose AST the profile may have, or those of
-// --with.
+// Returns whether the command shows source lines: if it shows one kernel, or if --with gives a file with the kernels'
+// graphs.
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
   return !is_part(o) && (!name.id.empty() || !o.with.empty());
 }

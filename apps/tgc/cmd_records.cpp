@@ -1,4 +1,4 @@
-// tgc records: lists the golden records of a file.
+// tgc records: lists the records of files.
 #include <algorithm>
 
 #include "apps/tgc/options.h"

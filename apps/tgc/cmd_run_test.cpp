@@ -44,7 +44,7 @@ void prepare() {
   if (std::exchange(done, true)) return;
   write_scratch_file("add.uop", elementwise("float", "a+b"));
   write_scratch_file("div.uop", elementwise("int", "a//b"));
-  std::string some = elementwise("int", "a+b");  // becomes a kernel for the first n elements
+  std::string some = elementwise("int", "a+b");  // the next line replaces its size 8 by n
   write_scratch_file("var.uop", "n = UOp.variable('n', 1, 8)\n" + some.replace(some.find("range(8"), 7, "range(n"));
   auto a = named<float>("data1", dtypes::float32, {0, 1, 2, 3, 4, 5, 6, 7}),
        b = named<float>("data2", dtypes::float32, {8, 7, 6, 5, 4, 3, 2, 1});
@@ -98,7 +98,7 @@ TEST_CASE("run: a mismatch is located and measured, its arrays are kept, and a c
   auto actual = read_arrays((scratch_folder() / "kept/add/add-actual.npz").string());
   REQUIRE(actual.ok());
   CHECK(find_array(*actual, "data0")->as<float>()[3] == 8.f);
-  // without the option, no file is written, and the command that repeats the run has the options of this one
+  // without --save-failures, no file is written, and the `again:` command has the options of this run
   fs::remove_all(scratch_folder() / "kept");
   r = run_in_shell("tgc run add.uop --device=CPU --inputs=ab.npz --expect=wrong.npz");
   CHECK(r.code == 1);
@@ -282,7 +282,7 @@ ast = c5.sink()
 
 TEST_CASE("run: --save files pass as --expect, and a run without comparison does not count as passed") {
   write_scratch_file("roots.uop", kRoots);
-  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compare NaNs differently
+  for (std::string device : {"CPU:LLVM", "CPU:CLANG"}) {  // the two compilers compare NaNs differently
     CommandResult ran = run_in_shell("tgc run roots.uop --save=roots.npz --device=" + device);
     CHECK(ran.code == 0);
     check_has(ran.out, "(inputs from seed 0, floats between 0 and 1 in data1: others make NaNs; also of all sizes)");

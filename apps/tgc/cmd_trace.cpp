@@ -1,4 +1,4 @@
-// tgc trace: prints every rewrite of the chosen stages.
+// tgc trace: prints every rewrite of the chosen stages, explains nodes, or replays traced rewrites.
 #include "apps/tgc/options.h"
 #include "lib/compilation/pipeline.h"
 #include "lib/driver/failure_collector.h"
@@ -44,7 +44,7 @@ class Tracer {
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
 
-  // Returns N of a text such as "#N", where `mark` is '#'. Throws Failure for another text; `expected` is a part of it.
+  // Returns N of a text such as "#N", where `mark` is '#'. Throws Failure with `expected` for another text.
   static uint32_t node_number(const std::string& text, char mark, const char* expected) {
     auto n = number_after(text, mark);
     if (!n) throw Failure(Diag{.message = "'" + text + "' is no node", .expected = expected});
@@ -66,7 +66,8 @@ class Tracer {
     });
     return status ? stages.outcome() : status;
   }
-  // A trace file may be of any pipeline. --stage lists stages of tgc's own, or names one other stage, also by its slug.
+  // A trace file may be of any pipeline. --stage lists stages of tgc's own pipeline, or is the name or slug of one
+  // stage of another pipeline.
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
     auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {

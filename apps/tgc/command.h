@@ -32,7 +32,7 @@ class Command {
       : app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
   CLI::App* operator->() const { return app_; }
 
-  // Sets the texts that open --help, what the command does and an example call, and the notes that end it.
+  // Sets the texts of --help: what the command does, and an example call, at its start; `notes` at its end.
   void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
   // Puts all options that are added from now on into `group`.
   void set_group(OptionGroup group);
@@ -66,7 +66,7 @@ class Command {
     return number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
   }
 
-  // Returns a new T, which lives as long as the parser.
+  // Returns a new T, such as the options of a command, which lives as long as the parser.
   template <class T>
   T& make_owned() {
     auto made = std::make_shared<T>();
@@ -88,7 +88,7 @@ class Command {
   std::vector<std::shared_ptr<void>> owned_;
 };
 
-// Prints --help: the description, the usage, the options by group, and one line for each command.
+// Prints --help: the description, the usage, the options by group, one line for each command, and the notes.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { label("Positionals", "Arguments"); }

@@ -181,7 +181,7 @@ TEST_CASE("cli: a sample of the golden kernels compiles for every target that ha
   CHECK(table.code <= 1);
   // the only failures are the kernels that testdata/known_gaps.md lists
   CHECK(count("\"message\":") == count("unknown type name 'float8_"));
-  CHECK(count("\"compiled\":0") <= 3);                                  // kernels for Metal, WebGPU, or with fp8 on CPU
+  CHECK(count("\"compiled\":0") <= 3);                                  // at most 3 targets have no compiled kernel
   CHECK(contains(table.out, "\"CPU:CLANG\":{"));
 }
 

@@ -1,5 +1,5 @@
-// Hostile code in CUSTOMI nodes, run with --allow-custom on every backend of this machine: each kernel ends in bounded
-// time with an error that names it or with a result, leaves nothing behind, and the next kernel runs.
+// Hostile code in CUSTOMI nodes, run with --allow-custom on CPU:CLANG, OpenCL and emulated CUDA: each kernel ends in
+// bounded time with the expected error, creates no file, and the next kernel runs.
 #include "apps/tgc/cli_testing.h"
 #include "lib/contain/confine.h"
 #include "lib/support/sanitized.h"
@@ -9,8 +9,8 @@ using namespace tgc;
 
 namespace {
 
-// Writes a kernel to the file `name` and returns its path. It stores the value of `code`, an expression in the target's
-// language.
+// Writes a kernel to the file `name` and returns the file's path. The kernel stores the value of `code`, an expression
+// in the target's language.
 std::string storing(const std::string& name, const std::string& code) {
   return write_scratch_file(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
                    "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"

@@ -16,7 +16,7 @@ namespace {
 
 std::string door(const std::string& name) { return test_path("hostile/doors2/" + name); }
 
-// Checks that a command ends with exit code 2 and a message, within `seconds` and 20 GB of addresses.
+// Checks that a command ends with exit code 2 and a message, within `seconds` and 20 GB of address space.
 void refused(const std::string& arguments, double seconds = 20) {
   const auto begin = std::chrono::steady_clock::now();
   const CommandResult r = run_in_shell("ulimit -v 20000000; tgc " + arguments);
@@ -31,7 +31,7 @@ void refused(const std::string& arguments, double seconds = 20) {
 TEST_CASE("doors: numbers of a recording that lie outside of what they index are errors") {
   for (const char* name : {"badfree", "slot_-2147483648", "stack0", "shrinkshort", "floordiv"})
     for (const char* command : {"run ", "bisect "}) refused(command + door(name + std::string(".jsonl.gz")));
-  // a size of zero is no error: the graph pads an array without elements to a zero and adds it, so the results agree
+  // a size of zero is no error: the graph pads an array without elements to one element, 0, and adds that to the result
   for (const char* command : {"run ", "bisect "}) CHECK(run_tgc(command + door("zero.jsonl.gz")).code == 0);
 }
 
@@ -157,7 +157,8 @@ TEST_CASE("doors: a cache entry that is a damaged object is an error, whatever i
     if (entry.is_regular_file() && read_text(entry.path()).find("\x7f" "ELF") == header) path = entry.path();
   REQUIRE(!path.empty());
   const std::string sound = read_text(path);
-  // writes an entry in which each loaded section, or the object's header, has `value` in a field, and the hash is right
+  // writes `value` at offset `field` of the header of each loaded section (`of_sections`) or of the object's header,
+  // and gives the entry the hash of its new contents
   auto damaged = [&](size_t field, uint64_t value, bool of_sections) {
     std::string object = sound.substr(header);
     Elf64_Ehdr elf;

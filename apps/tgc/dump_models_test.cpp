@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the lines of a dump without the comments that tgc adds, which are the lines that tinygrad prints.
+// Returns the lines of a dump that tinygrad prints, too: the lines that are not comments.
 std::string without_tgc_comments(const std::string& text) {
   std::string out;
   std::istringstream lines(text);

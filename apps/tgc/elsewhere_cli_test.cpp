@@ -93,7 +93,8 @@ TEST_CASE("lint: the whole calls of a truncated recording are checked, with exit
   CHECK(contains_text(run_tgc("lint --kinds").out, "shared-output\tnote: "));
 }
 
-// The program evaluates a gradient that it made during the capture. tinygrad 0.13.0's memory planner moves its buffer.
+// The recorded program evaluates a gradient, which it made while a TinyJit was captured, after the capture. The memory
+// planner of tinygrad 0.13.0 moves the gradient's buffer.
 TEST_CASE("lint: a tensor of a capture that reads a buffer that no replay writes is a finding") {
   CommandResult ran = run_tgc("lint " + test_path("jit_late.jsonl.gz"));
   INFO(ran.out, ran.err);

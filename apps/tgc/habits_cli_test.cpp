@@ -117,6 +117,6 @@ TEST_CASE("cli: a run that compared nothing does not pass") {
   }
   CommandResult both = run_tgc("check --json '" + kRecords + "#bin_add_half.0' " + kRecords);
   CHECK(both.code == 0);
-  // all records are from the first file, the only one with that id
+  // the one record of the first INPUT, FILE#ID, plus all records of the second INPUT, the whole file
   CHECK(contains_text(both.out, "{\"records\":117,"));
 }

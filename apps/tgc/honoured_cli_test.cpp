@@ -47,7 +47,7 @@ TEST_CASE("cli: run compares a recorded schedule with --expect, and --save write
   REQUIRE(arrays.ok());
   CHECK(find_array(*arrays, "data2"));
   CHECK(run_tgc("run " + schedule() + " --expect=s.npz").code == 0);
-  // without --expect, an element that rounding decides is left out; with --expect, it is compared
+  // without --expect, an element whose value rounding decides is not compared; with --expect, it is compared
   const std::string near = test_path("verdicts/lt_float13.tensor.jsonl.gz");
   const std::string inputs = " --inputs=" + test_path("verdicts/lt_float13.in.npz");
   CHECK(run_tgc("run " + near + inputs).code == 0);

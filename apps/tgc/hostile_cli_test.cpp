@@ -69,7 +69,7 @@ TEST_CASE("hostile: loops that Python cannot order are printed, but cannot be li
   CommandResult page = run_tgc("view --target=CUDA " + file + " -o " + file + ".html");
   CHECK(page.code == 0);
   CHECK(page.err.starts_with("tgc: note: wrote "));
-  CHECK(page.err.find('\n') + 1 == page.err.size());  // nothing else
+  CHECK(page.err.find('\n') + 1 == page.err.size());  // no other message
 }
 
 TEST_CASE("hostile: sizes beyond 64 bits are errors") {

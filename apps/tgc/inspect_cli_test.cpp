@@ -120,7 +120,7 @@ TEST_CASE("trace: rewrites are printed, written to a file and read, explained an
   CHECK(load.out == from_file.out);
   CommandResult sum = run_tgc("trace " + kKernel + " --stage=ast --explain=%12");
   CommandResult all = run_tgc("trace " + kKernel + " --explain=all");
-  CHECK(has(sum, "ADD dtypes.half"));  // only nested rewrites replace this node before it is split
+  CHECK(has(sum, "ADD dtypes.half"));  // until a stage splits this node, only nested rewrites replace it
   CHECK(has(sum, "in the source\n    inside the line of what uses it\n"));
   CHECK(has(all, "\"became\":[["));
   CHECK(run_tgc("trace " + file + " --explain=all").out == all.out);

@@ -40,7 +40,8 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
           .expected = (near.empty() ? "" : near + ", or ") + "one that `" + caller + " --help` lists"};
 }
 
-// Prints the error of the command line and returns 2: the nearest names for an unknown word, else CLI11's message.
+// Prints the error of the command line and returns 2. For an unknown command or option, the error has the nearest
+// names; else it is CLI11's message.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());

@@ -43,13 +43,13 @@ void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --s
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json);
 
-// Throws Failure if the user gave one of `options`, which need an ability that the pipeline lacks.
+// Throws Failure if the user gave one of `options` and the pipeline lacks `ability`, which these options need.
 void need_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
-// `jobs` 0: one per processor. `live`: the command of --live, which is started; "": none. Ends the program if it
-// cannot.
+// `jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if this
+// Python cannot start.
 Session terminal_session(unsigned jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for each tinygrad variable that has no effect in tgc.
 Session terminal_session(Overrides over, unsigned jobs = 1);
@@ -57,8 +57,9 @@ Session terminal_session(Overrides over, unsigned jobs = 1);
 // compared with its AST only, and how `command` checks the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
-// If BEAM=N is set (by --set or the environment), installs the opts that `tgc beam` found for all later compilations.
-// Returns `over` without BEAM and the other variables of the search that are not also settings of the pipeline.
+// If BEAM=N is set (by --set or the environment), makes all later compilations use the opts that `tgc beam` found.
+// Warns if these opts cannot be read. Returns `over` without BEAM and the other variables of the search that are not
+// also settings of the pipeline.
 Overrides install_found_opts(Overrides over);
 
 }  // namespace tgc

@@ -28,7 +28,7 @@ struct ProveOptions {
 
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
   Shard this_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
-  // Returns the last line of the report with --json, if there is a --shard.
+  // Returns the last line of a report with --json and --shard; "" without --shard.
   std::string end_of_report() const { return shard.empty() ? "" : end_of_shard(this_shard()); }
   const std::string& live_tinygrad() const { return overrides.live_command; }  // the Python of --live; empty: none
 };
@@ -51,7 +51,7 @@ class ProgramWriter {
   std::unique_ptr<TinygradProcess> tinygrad_;  // null: no program is wanted
 };
 
-// Returns the weakest sense that --strict accepts, by the value of --floats. Throws Failure if it names none.
+// Returns the weakest sense that --strict accepts: `name`, the value of --floats. Throws Failure for other names.
 FloatSense weakest_sense(const std::string& name);
 
 // Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.

@@ -158,7 +158,7 @@ TEST_CASE("cli: each dumped graph of a recording of any release is an input of d
   }
   REQUIRE(run_tgc("dump --recorded " + test_path("golden/kernels.jsonl.gz") + "#bin_add_half.0 --stage=expander -o " +
                   folder + "/").code == 0);
-  CommandResult resumed = run_tgc("dump --stage=source " + folder + "/*");  // a stage of tgc's own pipeline goes on
+  CommandResult resumed = run_tgc("dump --stage=source " + folder + "/*");  // goes on with tgc's own stages
   CHECK(resumed.code == 0);
   CHECK(contains_text(resumed.out, "__global__"));
 }
@@ -185,7 +185,7 @@ TEST_CASE("cli: --explain takes the number that the trace shows") {
   CHECK(story.code == 0);
   CHECK(contains_text(story.out, "#91 = CONST dtypes.index 12"));
   expect_error("trace '--explain=#99999' " + kernel, "no graph has a node #99999");
-  // The last line of a stage's trace shows a node that the stage made. It has this number for --explain, too.
+  // The last line of a stage's trace shows a node that the stage made, as #N; --explain accepts this number.
   const std::string recorded = test_path("pipelines/0.14.jsonl.gz") + " --stage=devectorize2";
   const std::string trace = run_tgc("trace " + recorded).out;
   const size_t made = trace.rfind("  +   #");

@@ -32,7 +32,7 @@ class Runner {
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
-    // false: a live pipeline gives a model's kernels, which run as graphs
+    // false for a live pipeline, which tgc does not schedule: a model's kernels then run like any other graphs
     const bool schedules = session_.compiler()->need_scheduler("").ok();
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;

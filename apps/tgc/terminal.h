@@ -10,12 +10,12 @@ namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();   // the value of --color
-std::string& other_options();  // the given options that only the command line knows (Overrides::other_options)
+std::string& other_options();  // options for the command that repeats a failure (Overrides::other_options)
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool use_color(int fd);
 
-// Returns `text`, some of which may come from a file, as it may reach a terminal, a pipe or a log: with visible control
-// characters and without workflow commands of CI jobs. All that commands print for people passes this function.
+// Returns `text` made safe to print, because parts of it may come from a file: with visible control characters and
+// without workflow commands of CI jobs. Commands print all texts for people through this function.
 std::string printable_text(std::string_view text);
 // Prints `text` to standard error, as printable_text() returns it.
 void print_message(std::string_view text);

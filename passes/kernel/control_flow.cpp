@@ -15,7 +15,7 @@ using namespace pat;
 
 namespace {
 
-// The RANGEs and ENDs that a node depends on, in the order in which tinygrad inserts them into its dict.
+// The RANGEs and ENDs that a node depends on, in the order of tinygrad's dict of dependencies.
 using Deps = std::vector<UOp>;
 
 bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }

@@ -101,7 +101,7 @@ std::vector<Rule> late_shr() {
 
 std::vector<Rule> late_fast_idiv() {
   return {
-      // x / c -> (x * m) >> s; if x may be negative, plus 1 for x < 0
+      // x / c -> (x * m) >> s, plus 1 for x < 0 if x may be negative; x % d -> x - d * (x / d)
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
       rule("mod-to-idiv", x.of(dtypes::ints) % d, x - d * (x / d)),

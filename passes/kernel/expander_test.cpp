@@ -44,7 +44,7 @@ TEST_CASE("each rule of pm_pre_expander applies and declines") {
   t.check_rule("reduce-unrolled", x.reduce({r, a, b}, Op::ADD),
           t.graph.node(Op::REDUCE, dtypes::float32, {t.contract(x, dtypes::float32.vec(8), {{3, 4}, {5, 2}}, 1), r},
                        Op::ADD));
-  // a constant among the ranges is a range of one iteration that was simplified, so it is dropped
+  // a constant among the ranges is a range of one iteration that was simplified: the rule drops this constant
   t.check_rule("reduce-unrolled", x.reduce({r, t.constant(dtypes::index, 0)}, Op::ADD), x.reduce(r, Op::ADD));
   t.check_declines("reduce-unrolled", x.reduce(r, Op::ADD));
   CHECK_THROWS_AS(t.check_declines("reduce-unrolled", x.reduce({r, t.var("n", 0, 3)}, Op::ADD)), Failure);

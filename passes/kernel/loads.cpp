@@ -352,11 +352,11 @@ const RuleSet& load_store_indexing() {
   static const RuleSet set(
       "load_store_indexing",
       {
-          // buf[cond ? x : invalid]: x is simplified under the assumption cond; for images, cond loses redundant
-          // clauses
+          // buf[cond ? x : invalid]: simplifies x under the assumption cond; for images, drops clauses of cond that the
+          // image's bounds make redundant
           rule("index-given-valid", node(Op::INDEX, buf, where(cond, x, node(Op::CONST).arg(Const::invalid()))),
                with<simplify_valid_load>(buf, x, cond)),
-          // buf[x, cond] -> buf[cond ? x : invalid], with x simplified under the assumption cond, for int64
+          // buf[x, cond] -> buf[cond ? x : invalid], with the int64 x simplified under the assumption cond
           rule("long-index-given-gate", node(Op::INDEX, buf, x.of(dtypes::int64), cond.of(dtypes::bool_)),
                with<simplify_valid_load>(buf, x, cond)),
           // buf[x, true] -> buf[x]

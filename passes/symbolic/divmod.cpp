@@ -146,7 +146,7 @@ class DivMod {
     });
   }
 
-  // (g * x + b) / (g * d) -> (x + b / g) / d, for a factor g > 1 of the denominator and of every summand
+  // (g * x + b) / (g * d) -> (x + b / g) / d, for a constant b and a common factor g > 1; similarly for remainders
   UOp gcd_with_remainder() const {
     if (x_may_be_negative()) return {};
     UOp g = common_divisor();
@@ -171,7 +171,7 @@ class DivMod {
     return x && int_vmin(x) >= 0 ? x / floor_div(c_, f) : UOp();
   }
 
-  // x / y -> (x / g) / (y / g), for the common divisor g
+  // x / y -> (x / g) / (y / g) and x % y -> (x / g) % (y / g) * g, for the common divisor g
   UOp divide_by_gcd() const {
     UOp g = common_divisor();
     if (g.is_const() && value(g) == 1) return {};
@@ -179,7 +179,7 @@ class DivMod {
     return is_mod_ ? out * g : out;
   }
 
-  // (y * q + r) / y -> q + r / y
+  // (y * q + r) / y -> q + r / y and (y * q + r) % y -> r % y
   UOp factor_remainder() const {
     if (int_vmin(y_) < 0 || x_may_be_negative()) return {};
     std::vector<UOp> quotients, rests;

@@ -1,4 +1,4 @@
-// Phase 1 of the symbolic rules: generic folding that inspects only a node, its sources and their sources. Mirrors
+// Phase 1 of the symbolic rules: generic folding that inspects a node and at most a few levels of its sources. Mirrors
 // tinygrad uop/symbolic.py: propagate_invalid, symbolic_simple.
 #include <bit>
 #include <cmath>
@@ -151,14 +151,14 @@ const RuleSet& symbolic_simple() {
       rule("where-true-false", where(x.of(kBool), constant(true, dtypes::bool_), constant(false, dtypes::bool_)), x),
       // x ? false : true -> !x
       rule("where-false-true", where(x.of(kBool), constant(false, dtypes::bool_), constant(true, dtypes::bool_)), logical_not(x)),
-      // trunc(x) -> x, for integers
+      // trunc(x) -> x, for integers and bools
       rule("trunc-int", trunc(x.of(kDiscrete)), x),
       // ---- the result is 0 or false
       // x < x -> false
       rule("lt-self", x < x, cast(const_like(x, false), dtypes::bool_)),
       rule("mod-self", x % x, const_like(x, 0)),
       rule("xor-self", x ^ x, const_like(x, 0)),
-      // x != x -> false, for integers: a float may be NaN
+      // x != x -> false, for integers and bools: a float may be NaN
       rule("ne-self", x.of(kDiscrete) != x, cast(const_like(x, false), dtypes::bool_)),
       // ---- constant operands
       rule("fold-unary", node(ops::Unary, node({Op::CONST, Op::VCONST})).as(a), with<fold_alu>(a)),

@@ -161,7 +161,7 @@ FoldingResult simplify_valid(UOp valid) {
 bool has_index_division(UOp u) { return op_in_backward_slice_with_self(u, {Op::IDIV, Op::MOD}); }
 
 UOp gated_given_valid(UOp cond, UOp x, UOp inv) {
-  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // as in tinygrad, do not simplify divisions
+  if (x.graph().settings().IMAGE > 0 && has_index_division(x)) return {};  // as in tinygrad, keep divisions with IMAGE
   return cond.where(uop_given_valid(cond, x, false), inv);
 }
 

@@ -34,7 +34,7 @@ UOp combine(const std::vector<UOp>& values, Op op) {
   return out;
 }
 
-// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on another device.
+// Expands an ALLREDUCE over n devices: divides the value into n chunks, and reduces each chunk on a different device.
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)

@@ -136,8 +136,8 @@ bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
-// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW. Declines for other
-// devices.
+// Replaces a CONTIGUOUS or BITCAST of data on a file device (DISK, TINYFS) by a BUFFER_VIEW. Returns `b` unchanged for
+// other devices.
 UOp late_buffer_view(UOp t, UOp b) {
   if (!on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);

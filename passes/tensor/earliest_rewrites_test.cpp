@@ -90,7 +90,7 @@ TEST_CASE("a base with a contiguous copy of its permuted view is read through th
   TensorTest t(replace_contiguous());
   ContiguousViews views;
   UOp x = t.tensor(0, {4, 4}), base = x.src(0), copy = t.contiguous_of(t.permuted(x));
-  // the view is a part of its base
+  // a SHRINK views only a part of its base, so the copy cannot be read instead of the base
   t.check_noted("found-contiguous", t.contiguous_of(t.shrunk(x, {{0, 2}, {0, 4}})), views);
   CHECK(views.view_of.empty());
   t.check_declines("read-contiguous", base.exp2(), views);

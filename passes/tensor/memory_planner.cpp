@@ -103,7 +103,8 @@ class Planner {
     device.peak = std::max(device.peak, at.offset_bytes + buffer.nbytes());
   }
 
-  // Reuses the memory of an unused buffer of the same device, dtype and size.
+  // Handles an event of a buffer that cannot be part of a shared buffer. When its lifetime begins, reuses the memory of
+  // an unused buffer of the same device, dtype and size; when it ends, marks the memory as unused.
   void reuse_whole(size_t b, bool is_begin) {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];

@@ -297,8 +297,8 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
 
 // ---- a reshape in blocks
 
-// A block of a reshape: axes [from, from_end) of the source and axes [to, to_end) of the result have as many elements,
-// so the block can be reshaped independently of the other axes.
+// A block of a reshape: the axes [from, from_end) of the source have as many elements as the axes [to, to_end) of the
+// result, so the block can be reshaped independently of the other axes.
 struct Block {
   size_t from, from_end, to, to_end;
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }

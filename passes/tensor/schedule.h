@@ -29,7 +29,7 @@ struct ScheduleItem {
   UOp ast;                                                    // a SINK for a kernel; or COPY, BUFFER_VIEW, ENCDEC
   // by DEFINE_GLOBAL number; the first one is an output, or the destination of a copy or view
   std::vector<size_t> buffers;
-  // values of the variables that differ between the launches of a kernel in a loop of the schedule
+  // values of the variables that differ between the launches of a kernel: loops of the schedule, and _device_num
   std::vector<std::pair<std::string, int64_t>> fixed_vars = {};
 };
 

@@ -180,7 +180,7 @@ const RuleSet& kernel_split() {
 
 const RuleSet& split_kernels_rules() {
   static const RuleSet set("split_kernels", {
-      // store ... end -> kernel
+      // a STORE, or the ENDs of its ranges -> a KERNEL whose AST has the STORE
       rule("split-store", node({Op::STORE, Op::END}).as(x), with<split_store>(x)),
   });
   return set;

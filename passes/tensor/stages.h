@@ -40,8 +40,8 @@ const RuleSet& mop_cleanup();
 const RuleSet& earliest_rewrites();
 const RuleSet& replace_contiguous();
 
-// The context of replace_contiguous() and of the stage. If a permuted or reshaped view of a value has a contiguous
-// copy, maps the value to this copy with the movements undone.
+// The context of replace_contiguous() and of "earliest rewrites". If a permuted or reshaped view of a value has a
+// contiguous copy, maps the value to this copy with the movements undone.
 struct ContiguousViews {
   std::unordered_map<UOp, UOp> view_of;
 };
@@ -126,7 +126,7 @@ const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movem
 struct BufferizeOpts {
   Arg device = {};                          // None for a local buffer that rangeify makes
   AddrSpace addrspace = AddrSpace::GLOBAL;
-  bool is_removable = true;  // false if the user or a copy requires this buffer; the buffer is then not removed
+  bool is_removable = true;  // false if a COPY reads the value, or if its op (CONTIGUOUS, ...) needs the buffer
 
   static BufferizeOpts of(UOp bufferize);   // throws Failure if the arg is not BufferizeOpts
   Arg arg(Graph& graph) const;

@@ -34,7 +34,7 @@ struct TensorJob {
   // replacement
   UOp scheduled_sink = {};
   Substitution multi_map = {};
-  // set by "number the uops": numbered[i] is the node with the tag i
+  // set by "number the uops": numbered_nodes[i] is the node with the tag i
   std::vector<UOp> numbered_nodes = {};
   std::unique_ptr<IndexingContext> indexing;  // set by "apply rangeify", used by "limit buffers"
   // set by "remove all tags": the tags of the sink's sources

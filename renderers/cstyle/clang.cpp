@@ -35,7 +35,7 @@ std::string vector_typedef(CStyle& c, DType d) {
 }
 
 // Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX. AMX reads its operands from
-// memory and writes them there (https://github.com/corsix/amx).
+// memory and writes its result to memory (https://github.com/corsix/amx).
 std::string amx_function(CStyle& c, const WmmaUse& use) {
   std::string out = c.type(use.input_dtype.vec(use.n * use.n)), a = c.type(use.input_dtype.vec(use.n)),
               b = c.type(use.input_dtype.vec(use.m));

@@ -45,7 +45,8 @@ std::string_view mma_type(DType d, bool result) {
   }
 }
 
-// Returns a function that executes the tensor core's instruction. Operands are 4-byte registers; C is also the result.
+// Returns a function that executes the tensor core's instruction. The operands are in 4-byte registers; the registers
+// of C also receive the result.
 std::string mma_function(CStyle& c, const WmmaUse& use) {
   DType dtypes[] = {use.input_dtype, use.input_dtype, use.output_dtype};
   std::string types[3];

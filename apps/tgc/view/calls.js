@@ -6,7 +6,8 @@ import {kernelName} from "./rewrites.js";
  * @type {WeakMap<Recorded, Map<number, number[]>>} */
 const kItems = new WeakMap();
 
-// The LINEAR of the last graph lists the CALLs in the order of the schedule.
+// Returns, for each CALL and for each kernel's graph, its items of the schedule. The LINEAR of the last graph lists the
+// CALLs in the order of the schedule.
 function itemsByNode(/** @type {Recorded} */ g) {
   if (!kItems.has(g)) {
     const out = new Map(), isLinear = (n) => g.opName(n) === "LINEAR", add = (n, item) => {
@@ -15,7 +16,7 @@ function itemsByNode(/** @type {Recorded} */ g) {
     const linear = g.unread.packed ? undefined : g.nodesOf(g.rootAfter(g.stages.length)).find(isLinear);
     const calls = linear === undefined ? [] : Array.from(g.sourcesOf(linear));
     calls.forEach((n, item) => { add(n, item), add(g.sourcesOf(n)[0], item); });
-    if (g.unread.packed) return out;  // nodes are missing
+    if (g.unread.packed) return out;  // not cached, because nodes are missing
     kItems.set(g, out);
   }
   return kItems.get(g);

@@ -61,7 +61,7 @@ export class GraphCanvas extends Painting {
     const d = this.drawing, {width, height} = this.size, end = this.anchor || (d && d.boxes[d.boxes.length - 1]);
     this.fit();
     if (!end || !width || this.view.scale >= (isSmall ? kText : kFirst)) return;
-    // a graph that is only too high is as wide as the view
+    // if the graph is too high but not too wide, scale it to the width of the view
     const whole = (width - 2 * kMargin) / (d.right - d.left), isWhole = whole >= (isWide ? kReadable : kWhole);
     this.view.scale = isWhole ? Math.min(kRead, whole) : kFirst;
     const {scale} = this.view, across = (width - (isWhole ? 0 : kAside)) / scale, down = height / scale;

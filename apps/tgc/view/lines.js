@@ -8,8 +8,8 @@
  *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
 
 const kMostGroups = 200;
-// A group of at most so many nodes, such as a weight, is joined with its user: for groups by lines, and by functions.
-// Maximum number of such groups in a row.
+// Maximum number of nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by
+// functions; and maximum number of times that such groups are joined.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
@@ -64,7 +64,7 @@ class Grouping {
     this.g = g, this.few = few, this.order = g.nodesOf(g.ast);
     /** @type {Map<number, Lines>} */ this.lineOf = new Map();
     /** @type {Map<number, string>} */ this.names = new Map();
-    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: none of its own, but its sources have
+    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: only its sources have groups
     /** @type {number[]} */ this.parent = [];  // by group, the group with which it is joined; itself: none
     methods.forEach(({name, nodes}, i) => {
       for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
@@ -112,9 +112,9 @@ class Grouping {
   }
   // Orders groups so that each comes after those that it uses. @param {number} a @param {number} b
   #compare(a, b) { return this.depth[a] - this.depth[b] || a - b; }
-  // Joins the groups that have no sources, and have few nodes, such as a weight, or are of the line of a user, with
-  // their first user; and the groups of one line without users, such as the updates of weights, with each other.
-  // Neither makes a cycle.
+  // Joins a group without sources with its first user if the group has few nodes, such as a weight, or is of the same
+  // line as a user. Joins the groups of one line that have no users, such as the updates of weights. Neither makes a
+  // cycle.
   #join() {
     const {parent, depth} = this;
     for (let round = 0; round < kMostInRow; round++) {

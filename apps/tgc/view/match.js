@@ -140,7 +140,7 @@ class Matcher {
     };
     for (const t of this.b.sources[y]) consider(x, t);
     for (const s of this.a.sources[x]) consider(s, y);
-    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both graphs have both
+    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both are in both graphs
     this.#propose(...pair);
   }
 

@@ -50,7 +50,7 @@ export function sidesOf(g, {before, after}) {
     const own = nodes.filter((n) => n === root || !other.has(n)).slice(0, kMostNodes);
     const text = (list) => exactText(g, root, new Set(list));
     const whole = () => (nodes.length <= kMostNodes ? text(nodes) : "");
-    // a root that is a part of the other side is a number there, too
+    // if a side's root is a part of the other side, its number stands for it in both texts
     const isNumber = other.has(root) && g.sourcesOf(root).length > 0 && !isValue(g, root) && !nameOf(g, root);
     const numbered = (list) => () => (isNumber ? "#" + g.number[root] : text(list));
     return {whole, part: numbered(own), root: numbered([root])};

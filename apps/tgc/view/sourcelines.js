@@ -194,7 +194,7 @@ class LineFinder {
       if (/^V?CONST$/.test(op)) return (arg.match(/-?[\w.]+/g) || []).forEach((c) => countConstant(out, c));
       if (op === "GEP") countConstant(out, arg.replace(/\D/g, ""));
       if (/void/.test(dtype) && !isTop) return;
-      const count = /^(AFTER|NOOP)$/.test(op) ? 1 : op === "STORE" ? 2 : sources.length;  // the others are not printed
+      const count = /^(AFTER|NOOP)$/.test(op) ? 1 : op === "STORE" ? 2 : sources.length;  // others are not printed
       sources.slice(0, count).forEach((s) => visit(s, false));
     };
     visit(row, true);

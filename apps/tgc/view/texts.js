@@ -40,7 +40,7 @@ function isEarly(graph, raw) {
   return raw.kind === "pyrender" ? isOmitted(raw) && raw.stage > 0 : Boolean(graph.producer || raw.rows);
 }
 
-// Returns the lines of a text, and pairs of a node and its line, if they are not found from a recorded text.
+// Returns the lines of a text, and pairs of a node and its line unless foundNodes() must find them in a recorded text.
 function linesAndNodes(graph, raw) {
   const own = (raw.text || "").replace(/\n$/, "").split("\n");
   if (isOmitted(raw)) return isEarly(graph, raw) ? {lines: []} : pyrender(graph, graph.rootAfter(raw.stage));

@@ -5,7 +5,7 @@ import {firstAbove} from "./track.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
 /** @typedef {import("./track.js").Chunk} Chunk */
 
-const kRuler = 22, kLeastSpan = 8, kClick = 4;  // height of the ruler; least cycles in view; most pixels of a click
+const kRuler = 22, kLeastSpan = 8, kClick = 4;  // pixels of the ruler; least cycles in view; most pixels of a click
 const kLetter = 6.7, kPale = 0.34;
 
 /** A slice under the mouse. @typedef {{lane: Lane, begin: number, end: number, kind: number, item: number,
@@ -167,7 +167,7 @@ export class TimeCanvas {
         if (end <= from) continue;
         const x = left + (begin - from) / perPixel, right = left + (end - from) / perPixel;
         const item = chunk.item ? chunk.item[i] : -1, color = paint.kinds[chunk.kind[i]], share = chunk.amount[i] / 15;
-        if (overlaps) {  // one line for each place
+        if (overlaps) {  // one line for each wave slot of the SIMD
           const step = height / most, w = Math.max(1, right - x - (right - x > 3 ? 1 : 0));
           c.fillStyle = color, c.globalAlpha = 0.8;
           c.fillRect(x, y + item * step + 0.5, w, Math.max(1, step - (step > 3 ? 1 : 0)));

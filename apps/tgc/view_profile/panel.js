@@ -300,7 +300,7 @@ export function detailsOf(row, {isHost, modeled, hits, all, execution, actions, 
   facts.push(...sourceFacts(row, source));
   const list = element("dl");
   for (const [name, text] of facts) list.append(element("dt", "", name), element("dd", "", text));
-  // what it waits for, as links to these instructions
+  // the instructions that this instruction waits for, as links
   for (const [n, cycles] of row.waits || []) {
     const other = rows[n], place = element("dd");
     const link = element("button", "link", other ? other.text || "?" : "?");

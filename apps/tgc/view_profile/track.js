@@ -43,7 +43,7 @@ export class Track {
    * what is missing. @returns {{level: number, chunks: Chunk[]}} */
   visible(from, to, perPixel) {
     const best = this.levelFor(from, to, perPixel), [begin, end] = this.#range(best, from, to);
-    const isSoon = end - begin <= 2;  // no coarser level is needed meanwhile
+    const isSoon = end - begin <= 2;  // few chunks are read so fast that no coarser level is shown meanwhile
     for (let level = best; level <= this.coarsest; level++) {
       const [first, last] = this.#range(level, from, to), chunks = [];
       for (let n = first; n < last; n++) {

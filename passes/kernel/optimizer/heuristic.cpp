@@ -40,7 +40,7 @@ bool has_term(const std::vector<UOp>& terms, UOp u) { return std::find(terms.beg
 // ---- tensor cores
 
 // Returns the kernel with a tensor core and, where the sizes are divisible, with upcasts of M and N and a LOCAL of N.
-// Returns nullopt if no tensor core fits, and for AMX, whose kernel is discarded as in tinygrad.
+// Returns nullopt with TC=0, if no tensor core fits, and with AMX, whose kernel is discarded as in tinygrad.
 std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
   const Settings& s = original.graph().settings();
   if (s.TC <= 0 || original.target().tensor_cores.empty()) return std::nullopt;
@@ -66,8 +66,8 @@ std::optional<Scheduler> with_tensor_core(const Scheduler& original) {
 
 // ---- images
 
-// For each image access, upcasts or unrolls by 4 an axis that is a term of the image's index, so that the four channels
-// of a pixel are accessed at once.
+// For each image access, upcasts or unrolls by 4 the first axis that is a term of the image's index and whose size 4
+// divides, so that the four channels of a pixel are accessed at once.
 void upcast_images(Scheduler& k) {
   const auto original = k.bufs();
   for (size_t i = 0; i < original.size(); i++) {
@@ -201,7 +201,7 @@ struct AxisUse {
   Int sum_strides = 0;
 };
 
-// Computes the uses of all axes in one pass over the accesses, because a kernel may have many of both.
+// Computes the uses of all axes in one pass over the accesses, because a kernel may have many axes and many accesses.
 std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
   std::vector<AxisUse> out(k.rngs().size());
   UOpMap<size_t> axes(k.graph());

@@ -9,8 +9,9 @@
 namespace tgc {
 
 // Runs the stage; returns `sink` unchanged if it is tagged, that is, already optimized. The opts come from job.opts,
-// else from the kernel's opts_to_apply, else from find_opts(). If there are no opts, the heuristics run, unless NOOPT
-// is set or the kernel already has applied opts or BUFFERIZEs.
+// else from the kernel's opts_to_apply, else from find_opts(). If none of these has a list of opts, the heuristics run,
+// unless NOOPT is set or the kernel already has applied opts or BUFFERIZEs. Throws KernelOptError if an opt of a list
+// does not fit.
 UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
@@ -23,13 +24,13 @@ const RuleSet& swap_remove_tags();
 // A hook that supplies opts from an earlier kernel search, like the disk cache that tinygrad reads under BEAM
 // (tinygrad codegen/opt/postrange.py:apply_opts).
 
-// Returns the opts found for `kernel`, which has no opts applied yet; nullopt if none were found. May be called on any
-// thread.
+// Returns the opts found for `kernel`, to which apply_opts() has applied no opts yet; nullopt if none were found. May
+// be called on any thread.
 using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.
 void set_find_opts(FindOpts find);
-// Returns the result of the hook; nullopt without a hook. If the result is nullopt, the heuristics choose the opts.
+// Returns the result of the hook; nullopt without a hook.
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 
 // hand_coded_optimizations: chooses the opts of a kernel that has no opts yet (tinygrad codegen/opt/heuristic.py).
@@ -64,7 +65,8 @@ struct ActionLimits {
   int64_t tc_opt = 2;
 };
 
-// Returns all actions in tinygrad's order. `limits` decides whether PADTO and NOLOCALS are among them.
+// Returns all actions in tinygrad's order. `limits` decides whether PADTO and NOLOCALS are among them, and gives
+// the args of TC.
 std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits);
 
 // Applies each of `actions` to a copy of `kernel` and returns the resulting kernels in the order of the actions. Skips

@@ -56,7 +56,7 @@ const RuleSet& ptx_rules() {
       rule("store-bool", any_len(Op::STORE, anything().of(kInt64), anything().of(kBool)).as(x), with<store_byte>(x)),
       // &buf[i] -> int64(buf) + i * size
       rule("index-to-address", any_len(Op::INDEX, buf, idx).as(x), with<index_to_address>(buf, idx, x)),
-      // cast(x) to a pointer -> x
+      // cast(x) -> x, if the cast is to a pointer or x has the dtype void
       rule("drop-pointer-cast", node(Op::CAST).as(x), with(x, [](UOp x) {
              return x.dtype().is_ptr() || x.src(0).dtype() == dtypes::void_ ? x.src(0) : UOp();
            })),

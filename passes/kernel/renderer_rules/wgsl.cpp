@@ -11,7 +11,7 @@ namespace {
 
 constexpr DTypeSet kBool{Scalar::Bool};
 
-// Returns true if several elements of `dtype` share a 32-bit word of memory. WGSL has a type f16, so float16 does not.
+// Returns true if elements of `dtype` share 32-bit words. float16 (WGSL has f16) and elements in registers do not.
 bool is_packed(DType dtype, DType pointer) {
   return dtype.itemsize() < 4 && dtype.base() != dtypes::float16 &&
          (!pointer.is_ptr() || pointer.addrspace() != AddrSpace::REG);
@@ -32,7 +32,7 @@ Place place_of(UOp index, DType dtype) {
   return {i / Const(elements), (i.cast(dtypes::uint32) % Const(elements)) * Const(8 * size), size == 1 ? 0xFF : 0xFFFF};
 }
 
-// Returns an INDEX of word number `word`, with the gate of `index` if `gated` is true.
+// Returns an INDEX of word number `word`, with the gate of `index` if `gated` is true (Failure if `index` has no gate).
 UOp word_index(UOp index, UOp word, bool gated) {
   std::vector<UOp> src{index.src(0), word};
   if (gated && index.num_src() < 3) throw Failure("a load with an alternative value but no gate");
