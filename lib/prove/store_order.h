@@ -34,8 +34,9 @@ int64_t parallel_iterations(UOp root);
 // because the stage before vectorizing was checked.
 UOp find_store_race(UOp root);
 
-// Returns an AFTER of shared memory without a BARRIER: reads then wait for the thread's own stores, but not for those
-// of other threads. Returns the empty UOp if there is none.
+// Returns an AFTER of shared memory that depends on a store to this memory without a BARRIER in between: reads then
+// wait for the thread's own stores, but not for those of other threads. Returns the empty UOp if there is none, and
+// for kernels whose groups have one thread.
 UOp find_missing_barrier(UOp root);
 
 }  // namespace tgc
