@@ -36,7 +36,7 @@ bool computes(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
-// Returns true if `u` gives another result if its operands, integers of a small dtype, keep bits that do not fit it.
+// Returns true if the result of `u` may change if its integer operands keep bits beyond the width of their dtype.
 bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }

@@ -55,7 +55,8 @@ class ExprIsolator {
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& expr_of(UOp u) { return isolate(u, {}); }
-  // Returns true if `u` is a leaf because it depends on the rest of the kernel.
+  // Returns true if `u` became a leaf because it could not be isolated. Returns false for loops, launch indices and
+  // variables, which are always leaves.
   bool is_opaque(UOp u) const { return leaf_of_.contains(u.id()) && !u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}); }
   // Returns the node's value. For an INDEX that is used as a value (not as an address), returns a load of its element.
   // Null if there is no value.

@@ -94,7 +94,8 @@ class Evaluation {
                     v.stored_memory ? v.stored_memory.id() : 0});
   }
 
-  // Returns the first slot of a value. The value's elements have consecutive slots.
+  // Returns the number of the value's first element among the results of type double, or of type long; the other
+  // elements follow it. At the first call for a value, makes the stores of its elements.
   int64_t slot_of(UOp value) {
     auto [it, is_new] = slots_.try_emplace(value.id(), 0);
     if (!is_new) return it->second;
