@@ -1,4 +1,4 @@
-// find_counterexample: searches a point (a value for each leaf) at which the two sides of a rewrite differ. REF
+// find_counterexample: searches for a point (a value for each leaf) at which the two sides of a rewrite differ. REF
 // evaluates both sides at each point, so a counterexample is always confirmed. Tries small numbers first, then limits
 // of dtypes and random numbers, then the models that Z3 finds.
 #pragma once
@@ -38,11 +38,11 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
 // no values, such as stores.
 std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
 
-// Searches a point at which a mutant of a rule is wrong and the rule is not. `values` are the sides of the mutant, and
-// `right` the sides of the rule. Returns a point at which only the sides of the mutant differ, or at which their error
-// is more than 100 times the rule's error and that of a few roundings, or at which tiny values of the mutant's sides
-// clearly differ, and those of the rule's sides do not. If `right` is null, returns a point at which the sides of the
-// mutant differ in any bit of a number. Returns nullopt if no such point is found.
+// Searches for a point at which a mutant of a rule is wrong and the rule is not. `values` are the sides of the mutant,
+// and `right` the sides of the rule. Returns a point at which only the sides of the mutant differ, or at which their
+// error is more than 100 times the rule's error and that of a few roundings, or at which tiny values of the mutant's
+// sides clearly differ, and those of the rule's sides do not. If `right` is null, returns a point at which the sides of
+// the mutant differ in any bit of a number. Returns nullopt if no such point is found.
 std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, const ComparedValues& values,
                                                 const ComparedValues* right);
 

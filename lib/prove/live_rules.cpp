@@ -232,8 +232,8 @@ class LiveRulesProver {
     rule.all_instances.push_back({text_of(before), text_of(after), leaves_of(before), std::move(verdict)});
   }
 
-  // Searches values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to the
-  // rule.
+  // Searches for values with NaN, infinities or zeros for which the sides of a proven instance differ, and adds them to
+  // the rule.
   void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_inputs.empty()) return;
     auto found = prover_.special_counterexample(pairs);
@@ -372,7 +372,8 @@ class LiveRulesProver {
   // to integers, because most devices compute what REF does where a float does not fit.
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
-      SidePairs changed;  // `after` differs from `before` where only `after` is undefined
+      SidePairs changed;  // pairs whose `after` is replaced by an expression: it differs from `before` where only the
+                          // old `after` is undefined
       for (const Sides& s : pairs) {
         const UOp is_right = is_defined(s.after);
         if (is_right.is_const() || std::ranges::any_of(toposort(s.after), is_cast_of_float)) continue;

@@ -76,8 +76,8 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-// Searches a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero differs,
-// the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
+// Searches for a point at which a mutant is wrong and its rule is not: a NaN, an infinity or the sign of a zero
+// differs, the mutant is a much worse approximation, or it rounds although its rule is proven to the last bit.
 std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;

@@ -125,7 +125,7 @@ class RuleProver {
     std::string why = {};  // if not proven: the reason
   };
 
-  // Proves the sides with Z3. With `notes_special`, also searches a counterexample with NaN, infinities or -0 for a
+  // Proves the sides with Z3. With `notes_special`, also searches for a counterexample with NaN, infinities or -0 for a
   // proof that is not bit-exact.
   Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
@@ -149,7 +149,7 @@ class RuleProver {
     return {true};
   }
 
-  // Searches a point at which the sides differ by more than rounding.
+  // Searches for a point at which the sides differ by more than rounding.
   std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
     auto found = catch_failures([&] {  // REF may refuse an instance, for example an index of more than 64 bits
       SideIsolator isolator(graph, memory_sizes(sides.before));
@@ -416,8 +416,8 @@ class RuleProver {
 
   // ---- conditions
 
-  // Searches a condition under which the refuted rule is proven; called if the rule's data describe its code. Keeps the
-  // counterexample.
+  // Searches for a condition under which the refuted rule is proven; called if the rule's data describe its code. Keeps
+  // the counterexample.
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",

@@ -27,7 +27,7 @@ class RuleInstances {
   Graph& graph() { return *graph_; }
   UOp variable(const Int& least, const Int& most);
   virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
-  virtual UOp leaf(DType d);                  // returns the node for a name
+  virtual UOp leaf(DType d);                  // returns a node for a name in the pattern
   virtual Const number(DType d);              // returns the number for a captured constant
 
  private:

@@ -116,9 +116,10 @@ bool StageRunner::can_decide() {
   return *can_decide_;
 }
 
-// Returns trial number `number`; null if it cannot be made. Trial 0 has usual numbers. In other trials, integers have
-// all magnitudes, except in constrained_inputs(). Arrays that the AST only stores to are filled, too, if their elements
-// have at least 4 bytes, so that an element that a graph should store, but does not, has a wrong value.
+// Returns trial number `number`; null if it cannot be made. Trial 0 has the small numbers of input_arrays(). In other
+// trials, integers have all magnitudes, except in constrained_inputs(). Arrays that the AST only stores to are filled,
+// too, if their elements have at least 4 bytes, so that an element that a graph should store, but does not, has a wrong
+// value.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
   while (trials_.size() <= number) {
     auto made = catch_failures([&] {
