@@ -275,7 +275,7 @@ class Evaluation {
   SideIsolator sides_;
   const ExprIsolator& isolator_ = sides_.isolator();
   UOp doubles_, longs_;
-  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the first slot of the value's results
+  std::unordered_map<uint32_t, int64_t> slots_;  // by node id of a value: the result of slot_of()
   std::vector<UOp> stores_;
   int64_t num_doubles_ = 0, num_longs_ = 0;
   Array doubles_out_, longs_out_;
